@@ -1,0 +1,14 @@
+//! Claude Code's own files: where they are, and how our hooks and our MCP server get into them
+//! and out again without touching anything else.
+
+pub mod client;
+pub mod document;
+pub mod hooks;
+pub mod places;
+pub mod record;
+pub mod register;
+pub mod replace;
+pub mod server;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,316 @@
+//! What we inserted into Claude Code's files, so that it can be taken out again exactly.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory_store::Timestamp;
+use memory_store::layout::UserDirs;
+use memory_store::store::{self, Privacy};
+use serde::{Deserialize, Serialize};
+
+use super::places::Scope;
+use super::replace::{Next, Replaced, check_inside, remove_folders, replace};
+use super::{document::Document, hooks, server};
+use crate::failure::{At as _, Failure, Result};
+
+/// What was inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// The hooks.
+    Hooks,
+    /// The MCP server.
+    Server,
+}
+
+/// Where something is inserted.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The file.
+    pub path: &'a Path,
+    /// What is inserted.
+    pub purpose: Purpose,
+    /// Whose settings.
+    pub scope: Scope,
+    /// The project.
+    pub root: &'a Path,
+}
+
+impl Place<'_> {
+    /// The project that the insertion belongs to; what is in user settings belongs to none.
+    fn project(&self) -> Option<PathBuf> {
+        match self.scope {
+            Scope::User => None,
+            Scope::Local | Scope::Project => Some(self.root.to_owned()),
+        }
+    }
+
+    /// The folder that the file may not leave through symbolic links. A repository brings its files
+    /// along, and could make them lead anywhere; the user's own links are the user's business.
+    pub fn bound(&self) -> Option<&Path> {
+        match (self.scope, self.purpose) {
+            (Scope::Local | Scope::Project, Purpose::Hooks) | (Scope::Project, Purpose::Server) => {
+                Some(self.root)
+            }
+            // The servers of the local scope lie in the user's own file.
+            (Scope::Local, Purpose::Server) | (Scope::User, _) => None,
+        }
+    }
+
+    /// Takes our entries out of a document. Returns whether there were any.
+    pub fn clear(&self, document: &Document) -> bool {
+        match self.purpose {
+            Purpose::Hooks => hooks::remove(document),
+            Purpose::Server => server::remove(document, self.scope, self.root),
+        }
+    }
+
+    /// Whether a text is valid and holds no entry of ours.
+    fn is_clear(&self, text: &str) -> Result<bool> {
+        Ok(!self.clear(&Document::parse(self.path, Some(text))?))
+    }
+}
+
+/// One change that we made to a file of the user. It tells how to undo it without a copy of the
+/// file, which may hold secrets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Insertion {
+    /// The file, as it was named: it may be a symbolic link.
+    pub path: PathBuf,
+    /// What was inserted.
+    pub purpose: Purpose,
+    /// Whose settings.
+    pub scope: Scope,
+    /// The project it was inserted for; user settings belong to none.
+    pub root: Option<PathBuf>,
+    /// Whether the file existed before.
+    pub existed: bool,
+    /// Folders that were created for it.
+    pub created: Vec<PathBuf>,
+    /// The copy beside it.
+    pub backup: Option<PathBuf>,
+    /// blake3 of the file after the insertion.
+    pub after: String,
+    /// Where the changed part starts, in bytes.
+    pub start: usize,
+    /// What stood there before.
+    pub replaced: String,
+    /// What stands there now.
+    pub inserted: String,
+}
+
+impl Insertion {
+    /// Describes the change of a text from `before` to `after`.
+    pub fn of(place: &Place<'_>, before: Option<&str>, replaced: &Replaced) -> Self {
+        let text = before.unwrap_or_default();
+        let after = replaced.after.as_deref().unwrap_or_default();
+        let (start, before_end, after_end) = changed_part(text, after);
+        Self {
+            path: place.path.to_owned(),
+            purpose: place.purpose,
+            scope: place.scope,
+            root: place.project(),
+            existed: before.is_some(),
+            created: replaced.created.clone(),
+            backup: replaced.backup.clone(),
+            after: blake3::hash(after.as_bytes()).to_hex().to_string(),
+            start,
+            replaced: text[start..before_end].to_owned(),
+            inserted: after[start..after_end].to_owned(),
+        }
+    }
+
+    /// What this insertion is about; `root` is used where it belongs to no project.
+    pub fn place<'a>(&'a self, root: &'a Path) -> Place<'a> {
+        Place {
+            path: &self.path,
+            purpose: self.purpose,
+            scope: self.scope,
+            root: self.root.as_deref().unwrap_or(root),
+        }
+    }
+
+    fn is_about(&self, place: &Place<'_>) -> bool {
+        self.path == place.path && self.purpose == place.purpose && self.root == place.project()
+    }
+
+    /// The text without the insertion, byte for byte: when the file is as we left it, or when the
+    /// inserted part still stands in it as a whole, once.
+    fn undo(&self, text: &str) -> Option<String> {
+        let untouched = blake3::hash(text.as_bytes()).to_hex().as_str() == self.after;
+        let start = if untouched {
+            self.start
+        } else {
+            let mut found = text.match_indices(&self.inserted);
+            let (start, _) = found.next()?;
+            if found.next().is_some() {
+                return None;
+            }
+            start
+        };
+        let (head, rest) = text.split_at_checked(start)?;
+        let tail = rest.strip_prefix(self.inserted.as_str())?;
+        Some(format!("{head}{}{tail}", self.replaced))
+    }
+}
+
+/// The part in which two texts differ: where it starts, and where it ends in each.
+fn changed_part(before: &str, after: &str) -> (usize, usize, usize) {
+    let pairs = before.bytes().zip(after.bytes());
+    let mut start = pairs.take_while(|(one, other)| one == other).count();
+    while !(before.is_char_boundary(start) && after.is_char_boundary(start)) {
+        start -= 1;
+    }
+    let (one, other) = (&before.as_bytes()[start..], &after.as_bytes()[start..]);
+    let pairs = one.iter().rev().zip(other.iter().rev());
+    let mut tail = pairs.take_while(|(one, other)| one == other).count();
+    while !(before.is_char_boundary(before.len() - tail)
+        && after.is_char_boundary(after.len() - tail))
+    {
+        tail -= 1;
+    }
+    (start, before.len() - tail, after.len() - tail)
+}
+
+/// All insertions of this user.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Record {
+    /// In the order in which they were made.
+    #[serde(default)]
+    pub insertions: Vec<Insertion>,
+}
+
+impl Record {
+    /// Reads the record; a missing or damaged one is empty, and our entries are then recognised by
+    /// what they call.
+    pub fn read(dirs: &UserDirs) -> Self {
+        fs::read(file(dirs))
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
+    }
+
+    /// What is known about a place.
+    pub fn get(&self, place: &Place<'_>) -> Option<&Insertion> {
+        self.insertions.iter().find(|known| known.is_about(place))
+    }
+
+    /// Replaces what was known about a place.
+    pub fn put(&mut self, place: &Place<'_>, insertion: Insertion) {
+        self.forget(place);
+        self.insertions.push(insertion);
+    }
+
+    /// Drops what is known about a place.
+    pub fn forget(&mut self, place: &Place<'_>) {
+        self.insertions.retain(|known| !known.is_about(place));
+    }
+
+    /// Writes the record.
+    pub fn write(&self, dirs: &UserDirs) -> Result {
+        let path = file(dirs);
+        if self.insertions.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&path),
+                Ok(()) | Err(_) => Ok(()),
+            };
+        }
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        // Private: it holds pieces of the user's settings.
+        Ok(store::replace(&path, text.as_bytes(), Privacy::Private)?)
+    }
+}
+
+fn file(dirs: &UserDirs) -> PathBuf {
+    dirs.data.join("installed.json")
+}
+
+/// Lets `insert` put our entries into the file of a place; it says whether the document changed.
+/// When the file holds entries that the record knows, they are first taken out exactly, so that the
+/// record goes on telling how the file was before us. Returns whether the file changed.
+pub fn put_in(
+    record: &mut Record,
+    place: &Place<'_>,
+    now: Timestamp,
+    insert: impl Fn(&Document) -> Result<bool>,
+) -> Result<bool> {
+    let known = record.get(place);
+    let kept_backup = known.and_then(|known| known.backup.clone());
+    let backup_at = kept_backup.is_none().then_some(now);
+    let (mut base, mut existed) = (None, true);
+    if let Some(root) = place.bound() {
+        check_inside(place.path, root)?;
+    }
+    let replaced = replace(place.path, backup_at, |path, text| {
+        let document = Document::parse(path, text)?;
+        if !insert(&document)? {
+            return Ok(Next::Keep);
+        }
+        let undone = known.zip(text).and_then(|(known, text)| {
+            let undone = known.undo(text)?;
+            place.is_clear(&undone).unwrap_or(false).then_some((undone, known.existed))
+        });
+        let Some((undone, was_there)) = undone else {
+            base = text.map(str::to_owned);
+            return Ok(Next::Write(document.text()));
+        };
+        let document = Document::parse(path, Some(&undone))?;
+        insert(&document)?;
+        (base, existed) = (Some(undone), was_there);
+        Ok(Next::Write(document.text()))
+    })?;
+    let Some(mut replaced) = replaced else { return Ok(false) };
+    replaced.backup = kept_backup.or(replaced.backup);
+    let base = base.as_deref().filter(|_| existed);
+    let insertion = Insertion::of(place, base, &replaced);
+    record.put(place, insertion);
+    Ok(true)
+}
+
+/// Takes our entries out of the file of a place. With what the record knows the file becomes what
+/// it was, byte for byte; otherwise our entries are found by what they call. Returns whether the
+/// file changed.
+pub fn take_out(record: &mut Record, place: &Place<'_>) -> Result<bool> {
+    let known = record.get(place).cloned();
+    record.forget(place);
+    // Without the file there is nothing to take out, and nothing to lock.
+    if !place.path.exists() {
+        return Ok(false);
+    }
+    // Nor through a link out of the project: what we put in lay inside.
+    if place.bound().is_some_and(|root| check_inside(place.path, root).is_err()) {
+        return Ok(false);
+    }
+    let replaced = replace(place.path, None, |path, text| {
+        let Some(text) = text else { return Ok(Next::Keep) };
+        let document = Document::parse(path, Some(text))?;
+        if !place.clear(&document) {
+            return Ok(Next::Keep);
+        }
+        let Some(known) = &known else { return Ok(Next::Write(document.text())) };
+        Ok(match known.undo(text) {
+            Some(undone) if undone.is_empty() && !known.existed => Next::Remove,
+            Some(undone) if place.is_clear(&undone).unwrap_or(false) => Next::Write(undone),
+            Some(_) | None => Next::Write(document.text()),
+        })
+    })?;
+    let Some(replaced) = replaced else { return Ok(false) };
+    if let Some(known) = known {
+        tidy(&known, &replaced);
+    }
+    Ok(true)
+}
+
+/// Removes what only served the insertion: the backup, when the file is what it was, and folders
+/// that are empty again.
+fn tidy(known: &Insertion, replaced: &Replaced) {
+    if let Some(backup) = &known.backup
+        && fs::read(backup).ok().as_deref() == replaced.after.as_ref().map(String::as_bytes)
+    {
+        let _ = fs::remove_file(backup);
+    }
+    if replaced.after.is_none() {
+        remove_folders(&known.created);
+    }
+}

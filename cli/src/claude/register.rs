@@ -1,0 +1,139 @@
+//! Registering hooks and MCP server in the files of a scope, and taking them out of all files.
+
+use std::path::{Path, PathBuf};
+
+use super::client::{self, Version};
+use super::document::Document;
+use super::hooks::{self, Form};
+use super::places::Scope;
+use super::record::{Place, Purpose, Record, put_in, take_out};
+use super::server;
+use crate::failure::Result;
+use crate::world::World;
+
+/// What was registered where.
+#[derive(Debug, serde::Serialize)]
+pub struct Registered {
+    /// The settings file with the hooks.
+    pub settings: PathBuf,
+    /// Whether it changed.
+    pub settings_changed: bool,
+    /// A copy of it beside it, if one was made.
+    pub backup: Option<PathBuf>,
+    /// The file with the MCP server.
+    pub servers: PathBuf,
+    /// Whether it changed.
+    pub servers_changed: bool,
+    /// The installed client, if it told its version.
+    pub client: Option<String>,
+}
+
+/// Registers hooks and server in the files of `scope`.
+pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> {
+    let client = client::find(world.path.clone()).and_then(|client| client::version(&client));
+    let mut record = Record::read(&world.dirs);
+    let settings = world.claude.settings(scope, root);
+    let servers = world.claude.servers(scope, root);
+    let place = Place { path: &settings, purpose: Purpose::Hooks, scope, root };
+    let settings_changed = put_in(&mut record, &place, world.now, |document| {
+        hooks::insert(document, &form(world, scope, client), client)
+    })?;
+    let backup = record.get(&place).and_then(|known| known.backup.clone());
+    // Written at once: whatever fails next, this can be undone.
+    record.write(&world.dirs)?;
+    let place = Place { path: &servers, purpose: Purpose::Server, scope, root };
+    let servers_changed = put_in(&mut record, &place, world.now, |document| {
+        server::insert(document, scope, root, &server_command(world, scope))
+    })?;
+    record.write(&world.dirs)?;
+    let client = client.map(|version| version.to_string());
+    Ok(Registered { settings, settings_changed, backup, servers, servers_changed, client })
+}
+
+fn form(world: &World, scope: Scope, client: Option<Version>) -> Form {
+    if scope.committed() { Form::ByName } else { Form::absolute(&world.bin_dir, client) }
+}
+
+fn server_command(world: &World, scope: Scope) -> String {
+    if scope.committed() {
+        server::PROGRAM.to_owned()
+    } else {
+        world.program(server::PROGRAM).display().to_string()
+    }
+}
+
+/// Takes hooks and server out of every file that the record knows, of the user's own files, and of
+/// the files of the project at `root`. Returns the files that changed.
+pub fn unregister(world: &World, root: &Path) -> Result<Vec<PathBuf>> {
+    let mut record = Record::read(&world.dirs);
+    let mut changed = Vec::new();
+    // The last insertion first: each finds the file as it left it.
+    let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
+    for insertion in &known {
+        if take_out(&mut record, &insertion.place(root))? {
+            changed.push(insertion.path.clone());
+        }
+        record.write(&world.dirs)?;
+    }
+    for scope in Scope::ALL {
+        for (path, purpose) in [
+            (world.claude.settings(scope, root), Purpose::Hooks),
+            (world.claude.servers(scope, root), Purpose::Server),
+        ] {
+            if take_out(&mut record, &Place { path: &path, purpose, scope, root })? {
+                changed.push(path);
+            }
+        }
+    }
+    changed.sort();
+    changed.dedup();
+    Ok(changed)
+}
+
+/// What is registered in one settings file or server file.
+#[derive(Debug)]
+pub struct Found {
+    /// The file.
+    pub path: PathBuf,
+    /// The handlers of our hooks with the event of each, or why the file cannot be read.
+    pub hooks: Result<Vec<(&'static hooks::Hook, serde_json::Value)>>,
+    /// Whether all hooks are switched off in it.
+    pub disabled: bool,
+    /// Days after which Claude Code deletes transcripts, where the file says so.
+    pub cleanup_days: Option<u64>,
+}
+
+/// Looks for our hooks in the settings files of all scopes.
+pub fn find_hooks(world: &World, root: &Path) -> Vec<Found> {
+    let look = |scope| {
+        let path = world.claude.settings(scope, root);
+        let document = match super::replace::read(&path) {
+            Ok(None) => return None,
+            Ok(Some(text)) => Document::parse(&path, Some(&text)),
+            Err(failure) => Err(failure),
+        };
+        let value = document.as_ref().map(Document::value).unwrap_or_default();
+        Some(Found {
+            hooks: document.map(|document| hooks::registered(&document)),
+            disabled: value.get("disableAllHooks").and_then(serde_json::Value::as_bool)
+                == Some(true),
+            cleanup_days: value.get("cleanupPeriodDays").and_then(serde_json::Value::as_u64),
+            path,
+        })
+    };
+    Scope::ALL.into_iter().filter_map(look).collect()
+}
+
+/// Looks for our MCP server in the files of all scopes: the first one that has it, or what keeps a
+/// file from being read.
+pub fn find_server(world: &World, root: &Path) -> Result<Option<(PathBuf, serde_json::Value)>> {
+    for scope in [Scope::Local, Scope::Project, Scope::User] {
+        let path = world.claude.servers(scope, root);
+        let Some(text) = super::replace::read(&path)? else { continue };
+        let document = Document::parse(&path, Some(&text))?;
+        if let Some(entry) = server::registered(&document, scope, root) {
+            return Ok(Some((path, entry)));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,18 @@
+//! Questions to the person at the terminal.
+
+use dialoguer::Confirm;
+
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// Asks a question that is answered with yes or no; `default` where nobody can be asked.
+pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
+    if !world.interactive {
+        return Ok(default);
+    }
+    Confirm::new()
+        .with_prompt(question)
+        .default(default)
+        .interact()
+        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+}

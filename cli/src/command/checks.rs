@@ -1,0 +1,437 @@
+//! The links of the chain from Claude Code to memories, in the order in which it runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use memory_store::background;
+use memory_store::identity;
+use memory_store::index::Index;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use memory_store::progress::Progress;
+use memory_store::recall::{Recall, Search};
+use memory_store::settings_file;
+use memory_store::store::Store;
+use memory_store::{Timestamp, time::DAY_MS};
+use processor::log;
+
+use super::doctor::Check;
+use super::programs::{self, dry_run};
+use super::{off, ollama};
+use crate::claude::client::{self, Version};
+use crate::claude::register::{self, Found};
+use crate::claude::{hooks, server};
+use crate::world::World;
+
+/// Claude Code deletes transcripts after this many days unless its settings say otherwise.
+const CLEANUP_DAYS_DEFAULT: u64 = 30;
+
+/// A hook that takes longer than this with nothing to do is noticed by people.
+const HOOK_SLOW: Duration = Duration::from_millis(50);
+
+/// Memories whose files are compared with the index.
+const SEARCH_MAX: usize = 1_000;
+
+/// What was not processed for this long should have been.
+const UNPROCESSED_MS_MAX: i64 = DAY_MS;
+
+/// Looks at all links.
+pub fn all(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+    let root = tree.map_or_else(|| super::root_of(&world.cwd), |tree| tree.root.clone());
+    let mut checks = vec![mode(world), client(world)];
+    checks.extend(installed(world));
+    checks.push(registered(world, &root));
+    checks.push(transcripts_kept(world, &root));
+    checks.extend(fired(world));
+    checks.push(server(world, &root));
+    checks.push(private_folders(world));
+    match tree {
+        Some(tree) => checks.extend(project(world, tree)),
+        None => checks.push(Check::bad(
+            "project",
+            format!("{} is not set up", world.cwd.display()),
+            "Run `throughline init` (or `throughline trust` for a memory folder that came with the repository).",
+        )),
+    }
+    checks.extend(settings(world, tree));
+    checks
+}
+
+fn mode(world: &World) -> Check {
+    const NAME: &str = "mode";
+    match off::until(world) {
+        Some(Some(until)) => {
+            return Check::care(NAME, format!("off until {until}"), "`throughline on` ends it.");
+        }
+        Some(None) => return Check::care(NAME, "off", "`throughline on` ends it."),
+        None => {}
+    }
+    if let Some(value) = &world.unclear_mode {
+        return Check::care(
+            NAME,
+            format!("off: THROUGHLINE is `{value}`, which means nothing"),
+            "Set it to full, read or off, or unset it.",
+        );
+    }
+    match world.mode {
+        Mode::Full => Check::good(NAME, "full: recalls and learns"),
+        Mode::Read => Check::care(
+            NAME,
+            "read: recalls, learns nothing (THROUGHLINE, CI or a cloud session)",
+            "Set THROUGHLINE=full to learn here.",
+        ),
+        Mode::Off => Check::care(NAME, "off through THROUGHLINE", "Unset THROUGHLINE."),
+    }
+}
+
+fn client(world: &World) -> Check {
+    const NAME: &str = "client";
+    let Some(path) = client::find(world.path.clone()) else {
+        return Check::care(
+            NAME,
+            "no `claude` in PATH",
+            "Nothing to do when Claude Code runs in an IDE or elsewhere.",
+        );
+    };
+    match client::version(&path) {
+        Some(version) if version < Version(1, 0, 62) => Check::bad(
+            NAME,
+            format!("Claude Code {version} knows no session-start hooks"),
+            "Update Claude Code.",
+        ),
+        Some(version) => Check::good(NAME, format!("Claude Code {version} ({})", path.display())),
+        None => Check::care(
+            NAME,
+            format!("{} does not say its version", path.display()),
+            "Run `claude --version`.",
+        ),
+    }
+}
+
+fn installed(world: &World) -> Vec<Check> {
+    const NAME: &str = "programs";
+    const REMEDY: &str = "Run scripts/install again.";
+    let mut faults = Vec::new();
+    for name in programs::all() {
+        let path = world.program(name);
+        if !path.is_file() {
+            faults.push(Check::bad(NAME, format!("{} is missing", path.display()), REMEDY));
+        } else if !programs::is_executable(&path) {
+            let remedy = format!("Run chmod +x {}", path.display());
+            faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
+        }
+    }
+    if faults.is_empty() {
+        faults.push(same_build(world));
+    }
+    faults
+}
+
+/// Programs of different builds may not read one another's files.
+fn same_build(world: &World) -> Check {
+    const NAME: &str = "programs";
+    let ours = env!("CARGO_PKG_VERSION");
+    let asked = ["throughline-processor", server::PROGRAM];
+    let different =
+        asked.into_iter().find_map(|name| match programs::version(&world.program(name)) {
+            Some(said) if said == ours => None,
+            Some(said) => Some(format!("{name} is version {said}, this is {ours}")),
+            None => Some(format!("{name} is too old to say its version, this is {ours}")),
+        });
+    match different {
+        Some(seen) => Check::bad(NAME, seen, "Run scripts/install again."),
+        None => Check::good(NAME, format!("{ours} in {}", world.bin_dir.display())),
+    }
+}
+
+fn registered(world: &World, root: &Path) -> Check {
+    const NAME: &str = "hooks";
+    let found = register::find_hooks(world, root);
+    for file in &found {
+        if let Err(failure) = &file.hooks {
+            let remedy = "Correct the named place; Claude Code cannot read the file either.";
+            return Check::bad(NAME, failure.to_string(), remedy);
+        }
+        if file.disabled {
+            return Check::bad(
+                NAME,
+                format!("`disableAllHooks` is set in {}", file.path.display()),
+                "Remove it, or nothing is recalled.",
+            );
+        }
+    }
+    let Some(missing) = missing_events(&found) else {
+        return Check::bad(NAME, "not registered", "Run `throughline init`.");
+    };
+    let gone: Vec<PathBuf> = exec_paths(&found).filter(|path| !path.is_file()).collect();
+    if let Some(path) = gone.first() {
+        let seen = format!("{} is registered, but is not there", path.display());
+        return Check::bad(NAME, seen, "Run `throughline init`.");
+    }
+    if let Some(path) = exec_paths(&found).find(|path| path.parent() != Some(&*world.bin_dir)) {
+        let seen = format!("{} is registered: another installation", path.display());
+        return Check::care(NAME, seen, "Run `throughline init` to use this one.");
+    }
+    let files: Vec<String> = found
+        .iter()
+        .filter(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty()))
+        .map(|file| file.path.display().to_string())
+        .collect();
+    if run_twice(&found) {
+        // Claude Code runs the same handler once; two that are written differently both run.
+        let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
+        return Check::care(
+            NAME,
+            seen,
+            "Take one out: `throughline uninstall`, then `throughline init`.",
+        );
+    }
+    if missing.is_empty() {
+        Check::good(NAME, format!("all registered in {}", files.join(" and ")))
+    } else {
+        let seen = format!("{} not registered", missing.join(", "));
+        Check::care(NAME, seen, "Run `throughline init`, unless your client is too old for them.")
+    }
+}
+
+/// The events that are registered nowhere; `None` when no hook of ours is.
+fn missing_events(found: &[Found]) -> Option<Vec<&'static str>> {
+    let events: Vec<&str> =
+        found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| hook.event).collect();
+    if events.is_empty() {
+        return None;
+    }
+    Some(
+        hooks::HOOKS
+            .iter()
+            .map(|hook| hook.event)
+            .filter(|event| !events.contains(event))
+            .collect(),
+    )
+}
+
+/// Whether an event has handlers of ours that differ.
+fn run_twice(found: &[Found]) -> bool {
+    let mut handlers: Vec<(&str, &serde_json::Value)> = found
+        .iter()
+        .flat_map(|file| &file.hooks)
+        .flatten()
+        .map(|(hook, handler)| (hook.event, &handler["command"]))
+        .collect();
+    handlers.sort_by_key(|(event, command)| (*event, command.to_string()));
+    handlers.dedup();
+    handlers.windows(2).any(|pair| pair[0].0 == pair[1].0)
+}
+
+fn exec_paths(found: &[Found]) -> impl Iterator<Item = PathBuf> {
+    let handlers = found.iter().flat_map(|file| &file.hooks).flatten();
+    handlers.filter_map(|(_, handler)| hooks::exec_path(handler))
+}
+
+/// How long transcripts stay, which is how long there is to read them.
+fn transcripts_kept(world: &World, root: &Path) -> Check {
+    const NAME: &str = "clean-up";
+    let found = register::find_hooks(world, root);
+    let days = found.iter().find_map(|file| file.cleanup_days);
+    let days = days.unwrap_or(CLEANUP_DAYS_DEFAULT);
+    match days {
+        0 => Check::bad(
+            NAME,
+            "`cleanupPeriodDays` is 0: Claude Code keeps no transcripts to learn from",
+            "Set it to 30 or more.",
+        ),
+        1..7 => Check::care(
+            NAME,
+            format!("Claude Code deletes transcripts after {days} days, and so does the archive"),
+            "Set `cleanupPeriodDays` higher to keep more.",
+        ),
+        _ => Check::good(NAME, format!("Claude Code keeps transcripts for {days} days")),
+    }
+}
+
+/// Runs each hook with an empty payload in a folder nobody vouched for: it must be silent.
+fn fired(world: &World) -> Vec<Check> {
+    const NAME: &str = "dry run";
+    let mut slowest = Duration::ZERO;
+    for name in hooks::PROGRAMS {
+        let path = world.program(name);
+        if !path.is_file() {
+            continue;
+        }
+        match dry_run(&path) {
+            Ok(took) => slowest = slowest.max(took),
+            Err(seen) => {
+                return vec![Check::bad(
+                    NAME,
+                    format!("{name}: {seen}"),
+                    "Run scripts/install again.",
+                )];
+            }
+        }
+    }
+    let seen =
+        format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
+    vec![if slowest > HOOK_SLOW {
+        Check::care(NAME, seen, "The machine is busy, or a virus scanner looks at each start.")
+    } else {
+        Check::good(NAME, seen)
+    }]
+}
+
+fn server(world: &World, root: &Path) -> Check {
+    const NAME: &str = "MCP server";
+    match register::find_server(world, root) {
+        Err(failure) => Check::bad(NAME, failure.to_string(), "Correct the named place."),
+        Ok(None) => Check::care(
+            NAME,
+            "not registered: Claude cannot ask for memories by itself",
+            "Run `throughline init`.",
+        ),
+        Ok(Some((path, entry))) => {
+            let command = entry.get("command").and_then(serde_json::Value::as_str);
+            let command = PathBuf::from(command.unwrap_or_default());
+            if command.is_absolute() && !command.is_file() {
+                let seen = format!("{} is registered, but is not there", command.display());
+                return Check::bad(NAME, seen, "Run `throughline init`.");
+            }
+            Check::good(NAME, format!("registered in {}", path.display()))
+        }
+    }
+}
+
+/// What is private must be readable by its owner only.
+fn private_folders(world: &World) -> Check {
+    const NAME: &str = "privacy";
+    let Ok(found) = fs::metadata(&world.dirs.data) else {
+        return Check::good(NAME, format!("{} is not there yet", world.dirs.data.display()));
+    };
+    if programs::is_open_to_others(&found) {
+        let remedy = format!("Run chmod 700 {}", world.dirs.data.display());
+        let seen = format!("others may read {}", world.dirs.data.display());
+        return Check::bad(NAME, seen, remedy);
+    }
+    Check::good(NAME, format!("{} is yours alone", world.dirs.data.display()))
+}
+
+fn project(world: &World, tree: &Tree) -> Vec<Check> {
+    let mut checks = vec![vouched(world, tree)];
+    checks.extend(store(world, tree));
+    checks.push(index(world, tree));
+    checks.push(background(world, tree));
+    checks.push(transcripts(world, tree));
+    checks
+}
+
+fn vouched(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "project";
+    let mode = match identity::mode(&world.dirs, tree.project) {
+        Ok(identity::Mode::Committed) => "memories in the repository",
+        Ok(identity::Mode::Private) => "memories private",
+        Err(error) => return Check::bad(NAME, error.to_string(), "Run `throughline init` again."),
+    };
+    Check::good(NAME, format!("{}, {mode}", tree.root.display()))
+}
+
+fn store(world: &World, tree: &Tree) -> Vec<Check> {
+    const NAME: &str = "memories";
+    let listed = Store::open(&world.dirs, tree).and_then(|store| {
+        let mut listing = store.list()?;
+        let own = Store::user(&world.dirs)?.list()?;
+        listing.memories.extend(own.memories);
+        listing.broken.extend(own.broken);
+        Ok((listing, store.tombstones()?.len()))
+    });
+    let (listing, tombstones) = match listed {
+        Ok(listed) => listed,
+        Err(error) => return vec![Check::bad(NAME, error.to_string(), "Check its permissions.")],
+    };
+    let count = listing.memories.len();
+    let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
+    let remedy = "Correct the named place with any editor.";
+    checks.extend(listing.broken.iter().map(|error| Check::bad(NAME, error.to_string(), remedy)));
+    checks
+}
+
+fn index(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "index";
+    let folder = world.dirs.tree(&tree.root).index();
+    let index = match Index::open(&folder) {
+        Ok(Some(index)) => index,
+        Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
+        Err(error) => {
+            return Check::bad(NAME, error.to_string(), "Run `throughline sync --rebuild`.");
+        }
+    };
+    if let Some(damage) = &index.damage {
+        return Check::bad(NAME, damage.to_string(), "Run `throughline sync --rebuild`.");
+    }
+    let recall = Recall::open(&world.dirs, tree);
+    if let Some(degraded) = recall.degraded() {
+        return Check::bad(NAME, degraded, "Run `throughline sync --rebuild`.");
+    }
+    let everything = Search { limit: SEARCH_MAX, superseded: true, ..Search::default() };
+    let seen = format!("generation {}, {} memories", index.manifest.generation, recall.memories());
+    if recall.search(&everything, world.now).stale {
+        let seen = format!("{seen}; files changed since");
+        return Check::care(NAME, seen, "Run `throughline sync`; until then those are left out.");
+    }
+    Check::good(NAME, seen)
+}
+
+fn transcripts(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "transcripts";
+    match processor::discover::transcripts(&world.dirs, tree) {
+        Ok(found) if found.is_empty() => Check::care(
+            NAME,
+            format!("none of this project in {}", world.dirs.claude.join("projects").display()),
+            "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.",
+        ),
+        Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),
+        Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
+    }
+}
+
+fn background(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "background";
+    let state = world.dirs.tree(&tree.root);
+    let progress = Progress::read(&state.progress());
+    if progress.failures > 0 {
+        let why = progress.failure.as_deref().unwrap_or("no reason was noted");
+        let seen = format!("{} runs in a row failed: {why}", progress.failures);
+        return Check::bad(
+            NAME,
+            seen,
+            format!("Run `throughline sync`; see {}", state.log().display()),
+        );
+    }
+    if progress.last_run == Timestamp::default() {
+        return Check::care(NAME, "no sync has run yet", "Run `throughline sync`.");
+    }
+    let waiting = progress.leaves(background::inbox_bytes(&state));
+    if waiting && world.now.0 - progress.last_run.0 > UNPROCESSED_MS_MAX {
+        let seen = format!("turns wait since {}", progress.last_run.date());
+        return Check::bad(NAME, seen, "Run `throughline sync`.");
+    }
+    if let Some(warning) = log::last_warning(&state, world.warnings_since()) {
+        return Check::care(
+            NAME,
+            format!("last sync {}; on {}: {}", progress.last_run, warning.at.date(), warning.text),
+            format!("Run `throughline sync`; more in {}", state.log().display()),
+        );
+    }
+    Check::good(NAME, format!("last sync {}", progress.last_run))
+}
+
+fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+    const NAME: &str = "settings";
+    let (settings, warnings) = settings_file::load(&world.dirs, tree);
+    let mut checks: Vec<Check> = warnings
+        .iter()
+        .map(|warning| Check::care(NAME, warning.to_string(), "Correct or remove the key."))
+        .collect();
+    if let Some(llm) = &settings.llm {
+        checks.push(ollama::check(llm));
+    }
+    checks
+}

@@ -1,0 +1,153 @@
+//! `throughline edit`: changes a memory, in an editor or by options.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use memory_store::Kind;
+use memory_store::file::MemoryFile;
+use memory_store::index::journal::{self, Change as Noted};
+use memory_store::memory::{Memory, PathRef};
+use memory_store::store::{Change, Stored};
+
+use super::stores::Stores;
+use super::view::{self, MemoryView};
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+use crate::style::{NAME, paint};
+use crate::world::World;
+
+/// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
+#[derive(Debug, Args)]
+pub struct Edit {
+    /// The id, or its last characters
+    id: String,
+    /// Another title
+    #[arg(long)]
+    title: Option<String>,
+    /// Another text below the title, Markdown
+    #[arg(long)]
+    body: Option<String>,
+    /// Another kind
+    #[arg(long, value_parser = super::kind)]
+    kind: Option<Kind>,
+    /// Adds a search word; may be repeated
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Removes a search word; may be repeated
+    #[arg(long)]
+    untag: Vec<String>,
+    /// Adds a file or glob that it is about; may be repeated
+    #[arg(long)]
+    path: Vec<String>,
+    /// Keeps it in front whatever its age
+    #[arg(long, conflicts_with = "unpin")]
+    pin: bool,
+    /// Lets it age again
+    #[arg(long)]
+    unpin: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let (store, stored) = stores.find(&args.id)?;
+    let id = stored.memory.id.to_string();
+    let change = if args.changes_something() {
+        store.edit(&id, |memory| args.apply(memory), world.now)?.change
+    } else {
+        edit_by_hand(&stored.path)?
+    };
+    let stored = store.find(&id)?;
+    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored))?;
+    show(args, &stored, change, out)
+}
+
+fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Result {
+    if args.json {
+        return view::json(&MemoryView::from(stored), out);
+    }
+    let done = match change {
+        Change::Created | Change::Updated => "Changed",
+        Change::Unchanged => "As it was:",
+    };
+    writeln!(out, "{done} {} in {}", paint(NAME, stored.memory.id.short()), stored.path.display())?;
+    Ok(())
+}
+
+/// Opens the file in an editor and says whether it is still a memory.
+fn edit_by_hand(path: &Path) -> Result<Change> {
+    let editor = ["VISUAL", "EDITOR"]
+        .into_iter()
+        .find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+        .ok_or_else(|| {
+            Failure::new("no editor is set").code(exit::USAGE).hint(format!(
+                "Set EDITOR, use an option such as --title, or open {} yourself.",
+                path.display()
+            ))
+        })?;
+    let before = std::fs::read(path).at(path)?;
+    let status = editor_command(&editor)
+        .arg(path)
+        .status()
+        .map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;
+    if !status.success() {
+        return Err(Failure::new(format!("{} ended with {status}", editor.display())));
+    }
+    let after = std::fs::read(path).at(path)?;
+    let change = if after == before { Change::Unchanged } else { Change::Updated };
+    MemoryFile::parse(path, after)?;
+    Ok(change)
+}
+
+/// An editor may be set with arguments, as in `code --wait`.
+fn editor_command(editor: &OsString) -> Command {
+    let text = editor.to_string_lossy();
+    let mut words = text.split_whitespace();
+    match words.next() {
+        Some(program) if !Path::new(editor).exists() => {
+            let mut command = Command::new(program);
+            command.args(words);
+            command
+        }
+        Some(_) | None => Command::new(editor),
+    }
+}
+
+impl Edit {
+    fn changes_something(&self) -> bool {
+        self.title.is_some()
+            || self.body.is_some()
+            || self.kind.is_some()
+            || [&self.tag, &self.untag, &self.path].iter().any(|list| !list.is_empty())
+            || self.pin
+            || self.unpin
+    }
+
+    fn apply(&self, memory: &mut Memory) {
+        if let Some(title) = &self.title {
+            memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+        }
+        if let Some(body) = &self.body {
+            memory.body.clone_from(body);
+        }
+        memory.kind = self.kind.unwrap_or(memory.kind);
+        memory.tags.retain(|tag| !self.untag.contains(tag));
+        for tag in self.tag.iter().filter(|tag| !tag.trim().is_empty()) {
+            if !memory.tags.contains(tag) {
+                memory.tags.push(tag.clone());
+            }
+        }
+        for path in &self.path {
+            if !memory.paths.iter().any(|known| known.path == *path) {
+                memory.paths.push(PathRef { path: path.clone(), seen: None });
+            }
+        }
+        memory.pinned = (memory.pinned || self.pin) && !self.unpin;
+    }
+}

@@ -1,0 +1,162 @@
+//! Asking a query as Claude Code would: through the real hook programs, in a fresh session whose
+//! start block has been given.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::process::Stdio;
+
+use memory_store::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::gold::{Query, Way};
+use super::sealed::Sealed;
+use crate::command::receipts;
+use crate::failure::{At as _, Failure, Result};
+
+/// What would reach the model.
+pub struct Answer {
+    /// One piece a memory or excerpt.
+    pub pieces: Vec<String>,
+    /// The exact text.
+    pub text: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Said {
+    hook_specific_output: Specific,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Specific {
+    additional_context: String,
+}
+
+/// Asks a query.
+pub fn ask(sealed: &Sealed, query: &Query, now: Timestamp) -> Result<Answer> {
+    let session = format!("eval-{}", query.id);
+    let start = payload(sealed, &session, "SessionStart", json!({ "source": "startup" }));
+    fire(sealed, "throughline-session-start", &start, now)?;
+    // The start block has been given, but does not count as seen.
+    forget_claims(&sealed.state().session(&session, None))?;
+    let (program, payload) = question(sealed, &session, query);
+    let text = fire(sealed, program, &payload, now)?;
+    let pieces = pieces(sealed, &session, &text, &query.id)?;
+    // What the hooks noted would make the next start process it.
+    remove(&sealed.state().inbox())?;
+    Ok(Answer { pieces, text })
+}
+
+fn question(sealed: &Sealed, session: &str, query: &Query) -> (&'static str, Value) {
+    const PROMPT: &str = "throughline-user-prompt-submit";
+    const TOOL: &str = "throughline-post-tool-use";
+    let text = &query.text;
+    match query.way {
+        Way::Prompt | Way::Question => {
+            (PROMPT, payload(sealed, session, "UserPromptSubmit", json!({ "prompt": text })))
+        }
+        Way::File => {
+            let path = sealed.tree.root.join(text);
+            let more = json!({
+                "tool_name": "Read",
+                "tool_use_id": "toolu_eval",
+                "tool_input": { "file_path": path },
+                "tool_response": { "type": "text", "file": {
+                    "filePath": path, "content": "", "numLines": 0, "startLine": 1, "totalLines": 0,
+                } },
+            });
+            (TOOL, payload(sealed, session, "PostToolUse", more))
+        }
+        Way::Error => {
+            let more = json!({
+                "tool_name": "Bash",
+                "tool_use_id": "toolu_eval",
+                "tool_input": { "command": text },
+                "error": text,
+            });
+            (TOOL, payload(sealed, session, "PostToolUseFailure", more))
+        }
+    }
+}
+
+fn payload(sealed: &Sealed, session: &str, event: &str, more: Value) -> Value {
+    let mut payload = json!({
+        "session_id": session,
+        "transcript_path": sealed.stage_dir(session).join("none.jsonl"),
+        "cwd": sealed.tree.root,
+        "permission_mode": "default",
+        "hook_event_name": event,
+    });
+    if let (Value::Object(all), Value::Object(more)) = (&mut payload, more) {
+        all.extend(more);
+    }
+    payload
+}
+
+/// Runs a hook and returns the text that it would put in front of the model.
+fn fire(sealed: &Sealed, program: &str, payload: &Value, now: Timestamp) -> Result<String> {
+    let run = || {
+        let mut child = sealed
+            .hook(program, now)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            match stdin.write_all(payload.to_string().as_bytes()) {
+                // It knew what it wanted before it had read everything.
+                Err(error) if error.kind() != ErrorKind::BrokenPipe => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
+        }
+        child.wait_with_output()
+    };
+    let output = run().map_err(|error| {
+        Failure::new(format!("{program}: {error}"))
+            .hint("The hooks have to lie beside this program: run scripts/install.")
+    })?;
+    if output.stdout.trim_ascii().is_empty() {
+        return Ok(String::new());
+    }
+    let said: Said = serde_json::from_slice(&output.stdout)
+        .map_err(|error| Failure::new(format!("{program} did not print JSON: {error}")))?;
+    Ok(said.hook_specific_output.additional_context)
+}
+
+/// Cuts the text into the pieces that the receipt names.
+fn pieces(sealed: &Sealed, session: &str, text: &str, query: &str) -> Result<Vec<String>> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted =
+        |receipt: &receipts::Receipt| receipt.session == session && receipt.event != "SessionStart";
+    let receipt = receipts::last(&sealed.state(), 1, wanted).pop();
+    let receipt = receipt
+        .ok_or_else(|| Failure::new(format!("{query}: the hook left no receipt for its text")))?;
+    let cut = |given: &receipts::Given| {
+        text.get(given.range()).map(str::to_owned).ok_or_else(|| {
+            Failure::new(format!("{query}: the receipt of {} names no part of the text", given.id))
+        })
+    };
+    receipt.memories.iter().map(cut).collect()
+}
+
+/// Removes the claims of a session's file: its lines that begin with a `c`.
+fn forget_claims(file: &std::path::Path) -> Result {
+    let records = match fs::read_to_string(file) {
+        // A hook that gave nothing leaves no file.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        read => read.at(file)?,
+    };
+    let kept = records.split_inclusive('\n').filter(|record| !record.starts_with("c "));
+    fs::write(file, kept.collect::<String>()).at(file)
+}
+
+fn remove(file: &std::path::Path) -> Result {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error).at(file),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

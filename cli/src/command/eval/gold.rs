@@ -1,0 +1,104 @@
+//! The gold file: sessions in the order in which they are processed, and what is asked after each.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory_store::Timestamp;
+use serde::Deserialize;
+
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+
+/// A gold file. What only the scorer needs is left out.
+#[derive(Debug, Deserialize)]
+pub struct Gold {
+    /// The folder of transcripts; in the file relative to it, here absolute.
+    pub transcripts: PathBuf,
+    /// The sessions, in their order.
+    pub sessions: Vec<Session>,
+    /// What is asked.
+    #[serde(default)]
+    pub queries: Vec<Query>,
+    /// Prompts for which nothing helps.
+    #[serde(default)]
+    pub negatives: Vec<Query>,
+}
+
+/// A session of the gold file.
+#[derive(Debug, Deserialize)]
+pub struct Session {
+    /// Claude Code's id.
+    pub id: String,
+    /// The time of its last record: the clock when it is processed and asked about.
+    pub last: Timestamp,
+}
+
+/// Something to ask.
+#[derive(Debug, Deserialize)]
+pub struct Query {
+    /// Its name.
+    pub id: String,
+    /// How it is asked.
+    #[serde(default, rename = "type")]
+    pub way: Way,
+    /// The prompt, path or error.
+    pub text: String,
+    /// The session after which it is asked.
+    #[serde(default)]
+    pub after_session: String,
+}
+
+/// How a query is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    /// As a prompt.
+    #[default]
+    Prompt,
+    /// As a prompt that is a question.
+    Question,
+    /// As a file that is read.
+    File,
+    /// As a command that fails.
+    Error,
+}
+
+impl Gold {
+    /// Reads a gold file.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = fs::read(path).at(path)?;
+        let mut gold: Self = serde_json::from_slice(&bytes).map_err(|error| {
+            Failure::new(format!("{}: {error}", path.display()))
+                .code(exit::INVALID)
+                .hint("A gold file has `transcripts`, `sessions`, `queries` and `negatives`.")
+        })?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let transcripts = folder.join(&gold.transcripts);
+        gold.transcripts = transcripts.canonicalize().at(&transcripts)?;
+        Ok(gold)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_the_scorer_needs_is_ignored() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("transcripts")).unwrap();
+        let path = folder.path().join("gold.json");
+        let text = r#"{"project": "x", "transcripts": "transcripts", "memories": [{"id": "m1"}],
+            "sessions": [{"id": "s1", "first": "2026-01-01T00:00:00Z", "last": "2026-01-01T01:00:00.5Z", "title": "t"}],
+            "queries": [{"id": "q1", "type": "file", "text": "src/a.rs", "after_session": "s1", "relevant": ["m1"]}],
+            "negatives": [{"id": "n1", "text": "thanks"}]}"#;
+        fs::write(&path, text).unwrap();
+        let gold = Gold::read(&path).unwrap();
+        assert!(gold.transcripts.is_absolute());
+        assert_eq!(gold.sessions[0].last, Timestamp::parse("2026-01-01T01:00:00.5Z").unwrap());
+        assert_eq!((gold.queries[0].way, gold.negatives[0].way), (Way::File, Way::Prompt));
+
+        fs::write(&path, "{}").unwrap();
+        assert_eq!(Gold::read(&path).unwrap_err().code, exit::INVALID);
+    }
+}

@@ -1,0 +1,82 @@
+//! Feeding transcripts one session at a time: each session's files are copied into a folder of
+//! their own, as Claude Code would have them when only this session was new.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+
+use processor::discover;
+use serde::Deserialize;
+
+use super::gold::Gold;
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+
+/// The transcripts of a gold file.
+pub struct Stage {
+    folder: PathBuf,
+    /// The transcripts of each session, its subagents' included.
+    files: BTreeMap<String, Vec<PathBuf>>,
+    /// The longest folder that all working directories of the sessions lie in.
+    pub recorded_root: Option<PathBuf>,
+}
+
+/// The one field of a record that tells where it was written.
+#[derive(Deserialize)]
+struct Record {
+    cwd: Option<String>,
+}
+
+impl Stage {
+    /// Looks for the transcripts of all sessions.
+    pub fn open(gold: &Gold) -> Result<Self> {
+        let mut files: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for transcript in discover::transcripts_in(&gold.transcripts)?.transcripts {
+            let session = match transcript.name.session.is_empty() {
+                true => discover::session_of(&transcript.path),
+                false => Some(transcript.name.session),
+            };
+            files.entry(session.unwrap_or_default()).or_default().push(transcript.path);
+        }
+        for session in &gold.sessions {
+            if !files.contains_key(&session.id) {
+                let folder = gold.transcripts.display();
+                return Err(Failure::new(format!("session {} is not in {folder}", session.id))
+                    .code(exit::NOT_FOUND)
+                    .hint("Check `transcripts` in the gold file."));
+            }
+        }
+        let cwds = gold.sessions.iter().filter_map(|session| files.get(&session.id));
+        let mut recorded = BTreeSet::new();
+        for file in cwds.flatten() {
+            recorded.extend(cwds_of(file)?);
+        }
+        let root = discover::common_root(recorded.iter().map(String::as_str));
+        Ok(Self { folder: gold.transcripts.clone(), files, recorded_root: root.map(PathBuf::from) })
+    }
+
+    /// Copies the transcripts of a session into `target`, which is returned.
+    pub fn put(&self, target: &Path, session: &str) -> Result<PathBuf> {
+        for file in self.files.get(session).into_iter().flatten() {
+            let below = file.strip_prefix(&self.folder).unwrap_or(file);
+            let copy = target.join(below);
+            let parent = copy.parent().unwrap_or(target);
+            fs::create_dir_all(parent).at(parent)?;
+            fs::copy(file, &copy).at(file)?;
+        }
+        Ok(target.to_owned())
+    }
+}
+
+/// The working directories that a transcript's records name.
+fn cwds_of(file: &Path) -> Result<BTreeSet<String>> {
+    let mut found = BTreeSet::new();
+    for line in BufReader::new(File::open(file).at(file)?).split(b'\n') {
+        // Lines that are no records are the reader's to worry about.
+        if let Ok(Record { cwd: Some(cwd) }) = serde_json::from_slice(&line.at(file)?) {
+            found.insert(cwd);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,66 @@
+//! `throughline handoff`: where the work was left, for a colleague or the next session.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::left::{Left, LeftSession};
+
+use super::view::{self, plain};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Says where the work was left, as Markdown.
+#[derive(Debug, Args)]
+pub struct Handoff {
+    /// How many sessions
+    #[arg(long, short = 'n', default_value_t = 3, value_name = "COUNT")]
+    limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
+    let tree = world.tree()?;
+    let mut left = Left::read(&world.dirs.tree(&tree.root).left());
+    left.sessions.truncate(args.limit);
+    if args.json {
+        return view::json(&left, out);
+    }
+    if left.sessions.is_empty() {
+        writeln!(out, "No session is known here yet. `throughline sync` reads the transcripts.")?;
+    }
+    left.sessions.iter().try_for_each(|session| show(session, out))
+}
+
+fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
+    let branch =
+        if session.branch.is_empty() { String::new() } else { format!(" on `{}`", session.branch) };
+    let merged = if session.merged { ", merged since" } else { "" };
+    writeln!(out, "## {}{}{merged}\n", session.last.date(), plain(&branch))?;
+    writeln!(out, "**Goal:** {}\n", plain(&session.goal))?;
+    list(out, "Done", &session.done)?;
+    list(out, "Not done", &session.not_done)?;
+    if let Some(next) = &session.next {
+        writeln!(out, "**Next:** {}\n", plain(next))?;
+    }
+    if let Some(failing) = &session.failing {
+        writeln!(out, "**Failing:** `{}`\n", plain(failing))?;
+    }
+    list(out, "Uncommitted", &session.uncommitted)?;
+    writeln!(out, "Session {}\n", plain(&session.session))?;
+    Ok(())
+}
+
+fn list(out: &mut dyn Write, heading: &str, items: &[String]) -> Result {
+    if items.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "**{heading}:**\n")?;
+    for item in items {
+        writeln!(out, "- {}", plain(item))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! `throughline init`: sets a project up. It vouches for the working tree, makes the memory folder,
+//! registers hooks and MCP server with Claude Code, and offers to read what is there already.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use memory_store::store::{self, Store};
+use memory_store::{identity, settings_file};
+use processor::progress::Silent;
+
+use super::{ask, config, ollama, sync};
+
+use crate::claude::places::Scope;
+use crate::claude::register::{Registered, register};
+use crate::failure::Result;
+use crate::style::{CARE, QUIET, STRONG, paint};
+use crate::world::World;
+
+const BYTES_PER_MIB: f64 = 1_048_576.0;
+
+/// Sets this project up: memory folder, hooks, MCP server; then reads existing transcripts.
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Keep memories in your data directory instead of the repository
+    #[arg(long)]
+    private: bool,
+    /// Keep memories in the repository, which is the default for a new project
+    #[arg(long, conflicts_with = "private")]
+    committed: bool,
+    /// Which of Claude Code's settings files the hooks go into
+    #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
+    settings: Scope,
+    /// Leave Claude Code's settings alone
+    #[arg(long)]
+    no_register: bool,
+    /// Only register hooks and MCP server; works in any folder
+    #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
+    register_only: bool,
+    /// Leave existing transcripts alone
+    #[arg(long)]
+    no_sync: bool,
+    /// Ask nothing and do it
+    #[arg(long, short = 'y')]
+    yes: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
+    let root = super::root_of(&world.cwd);
+    if args.register_only {
+        let registered = register(world, args.settings, &root)?;
+        writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
+        show_registered(world, &root, args.settings, &registered, out)?;
+        writeln!(out, "Next: run `throughline init` in a project.")?;
+        return Ok(());
+    }
+    super::refuse_home(world, &root)?;
+    let is_new = Tree::find(&world.dirs, &root).is_none();
+    let (tree, mode, observed) = vouch(args, world, &root)?;
+    writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
+    if is_new {
+        show_similar(world, &tree, &observed, out)?;
+    }
+    let store = Store::open(&world.dirs, &tree)?;
+    store.create()?;
+    show_store(mode, &tree, &store, out)?;
+    if !args.no_register {
+        let registered = register(world, args.settings, &tree.root)?;
+        show_registered(world, &tree.root, args.settings, &registered, out)?;
+    }
+    if !args.no_sync {
+        learn(args, world, &tree, out)?;
+    }
+    offer_ollama(args, world, out)?;
+    writeln!(
+        out,
+        "\nNext: work as usual. `throughline status` shows what is known, `throughline why`"
+    )?;
+    writeln!(
+        out,
+        "what was put in front of Claude, `throughline uninstall` takes the hooks out again."
+    )?;
+    Ok(())
+}
+
+/// Reads the transcripts that are there already, if the user wants it.
+fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
+    let found = processor::discover::transcripts(&world.dirs, tree)?;
+    if found.is_empty() {
+        writeln!(out, "  transcripts none of this project yet")?;
+        // Memories that came with the repository are recalled from an index, too.
+        if world.mode == Mode::Full {
+            let request = sync::Request { tree, from: None, afresh: false };
+            sync::sync(world, &request, &Silent)?;
+        }
+        return Ok(());
+    }
+    let mib = found.iter().map(|transcript| transcript.len).sum::<u64>() as f64 / BYTES_PER_MIB;
+    writeln!(out, "  transcripts {} of this project ({mib:.1} MiB)", found.len())?;
+    out.flush()?;
+    let now = args.yes || ask::confirm(world, "Learn from them now?", world.interactive)?;
+    if world.mode != Mode::Full {
+        writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
+        return Ok(());
+    }
+    if !now {
+        writeln!(out, "`throughline sync` learns from them; so does your next session.")?;
+        return Ok(());
+    }
+    let request = sync::Request { tree, from: None, afresh: false };
+    let report = sync::sync(world, &request, &*sync::shown())?;
+    sync::show(tree, &report, false, out)
+}
+
+/// Says when a local Ollama could help, and sets it up if the user wants it. It is never chosen
+/// without being asked: it costs time on every sync.
+fn offer_ollama(args: &Init, world: &World, out: &mut dyn Write) -> Result {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    if settings.llm.is_some() {
+        return Ok(());
+    }
+    let Some(offer) = ollama::offer() else { return Ok(()) };
+    writeln!(out, "  {offer}")?;
+    let model = ollama::models("").and_then(|models| models.into_iter().next());
+    if let (Some(model), false) = (model, args.yes) {
+        out.flush()?;
+        if ask::confirm(world, &format!("Let {model} help to extract memories?"), false)? {
+            config::use_llm(world, &model, "", &[])?;
+        }
+    }
+    Ok(())
+}
+
+fn vouch(
+    args: &Init,
+    world: &World,
+    root: &Path,
+) -> Result<(Tree, identity::Mode, identity::Observed)> {
+    let mode = choose_mode(args, world, root)?;
+    let observed = processor::git::observe(root);
+    if mode == identity::Mode::Committed {
+        store::check_folder(&observed.root)?;
+    }
+    let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
+    Ok((tree, mode, observed))
+}
+
+/// Names the projects that this working tree might belong to, but which it does not join by
+/// itself: it may be a fork that is to be kept apart.
+fn show_similar(
+    world: &World,
+    tree: &Tree,
+    observed: &identity::Observed,
+    out: &mut dyn Write,
+) -> Result {
+    let similar = identity::similar(&world.dirs, observed)?;
+    for known in similar.iter().filter(|known| known.identity.project != tree.project) {
+        let project = known.identity.project.to_string();
+        let name = known.trees.first().map_or(project, |tree| tree.main_root.display().to_string());
+        writeln!(
+            out,
+            "  similar     {name}: to share its memories, run `throughline link {name}`"
+        )?;
+    }
+    Ok(())
+}
+
+/// Where memories are kept: as said, as before, or as answered now. It is asked once.
+fn choose_mode(args: &Init, world: &World, root: &Path) -> Result<identity::Mode> {
+    use identity::Mode::{Committed, Private};
+    if args.private || args.committed {
+        return Ok(if args.private { Private } else { Committed });
+    }
+    if let Some(known) = Tree::find(&world.dirs, root) {
+        return Ok(identity::mode(&world.dirs, known.project)?);
+    }
+    let question = "Keep memories in the repository, for the team to review and commit?";
+    let committed = args.yes || ask::confirm(world, question, true)?;
+    Ok(if committed { Committed } else { Private })
+}
+
+fn show_store(mode: identity::Mode, tree: &Tree, store: &Store, out: &mut dyn Write) -> Result {
+    let (folder, note) = match mode {
+        identity::Mode::Committed => {
+            (tree.store(), "(commit it when you like; nothing is committed for you)")
+        }
+        identity::Mode::Private => (store.folder().to_owned(), "(private)"),
+    };
+    writeln!(out, "  memories    {} {}", folder.display(), paint(QUIET, note))?;
+    let there = store.list()?.memories.len();
+    if there > 0 {
+        writeln!(out, "              {there} are there; they are read from now on")?;
+    }
+    Ok(())
+}
+
+fn show_registered(
+    world: &World,
+    root: &Path,
+    scope: Scope,
+    registered: &Registered,
+    out: &mut dyn Write,
+) -> Result {
+    let state = |changed: bool| if changed { "" } else { " (as it was)" };
+    writeln!(
+        out,
+        "  hooks       {}{}",
+        registered.settings.display(),
+        state(registered.settings_changed)
+    )?;
+    if let Some(backup) = registered.backup.as_ref().filter(|_| registered.settings_changed) {
+        writeln!(out, "  backup      {}", backup.display())?;
+    }
+    writeln!(
+        out,
+        "  MCP server  {}{}",
+        registered.servers.display(),
+        state(registered.servers_changed)
+    )?;
+    for missing in missing_programs(world) {
+        writeln!(out, "  missing     {} (run scripts/install)", missing.display())?;
+    }
+    if scope == Scope::Local && !processor::git::is_ignored(root, &registered.settings) {
+        writeln!(
+            out,
+            "  {} Keep {} out of git: it names a path of this machine.",
+            paint(CARE, "!"),
+            registered.settings.display()
+        )?;
+    }
+    if scope.committed() {
+        writeln!(
+            out,
+            "  Committed settings call the programs by name: {} has to be in everybody's PATH.",
+            world.bin_dir.display()
+        )?;
+    }
+    Ok(())
+}
+
+fn missing_programs(world: &World) -> Vec<PathBuf> {
+    super::programs::all().map(|name| world.program(name)).filter(|path| !path.is_file()).collect()
+}

@@ -1,0 +1,34 @@
+//! `throughline link`: makes this working tree part of a project that is known already, which it
+//! does not join by itself: a fork, a shallow clone, a copy without remote.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use memory_store::identity;
+
+use super::trust;
+use crate::failure::{At as _, Result};
+use crate::world::World;
+
+/// Makes this working tree part of another project of this machine.
+#[derive(Debug, Args)]
+pub struct Link {
+    /// A working tree of the project, or the start of the project's id
+    project: String,
+}
+
+/// Runs the command.
+pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
+    let named = PathBuf::from(&args.project);
+    let project = if named.is_dir() {
+        let cwd = named.canonicalize().at(&named)?;
+        World { cwd, ..world.clone() }.tree()?.project
+    } else {
+        trust::find(world, &args.project)?.identity.project
+    };
+    let observed = processor::git::observe(&super::root_of(&world.cwd));
+    let tree = identity::link(&world.dirs, &observed, project)?;
+    writeln!(out, "{} now belongs to project {project}.", tree.root.display())?;
+    Ok(())
+}

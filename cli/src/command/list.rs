@@ -1,0 +1,82 @@
+//! `throughline list`: the memories of this project and one's own.
+
+use std::cmp::Reverse;
+use std::io::Write;
+
+use clap::Args;
+use memory_store::Kind;
+use memory_store::memory::Status;
+use memory_store::store::Stored;
+
+use super::stores::Stores;
+use super::view::{self, MemoryView};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Lists memories, newest first.
+#[derive(Debug, Args)]
+pub struct List {
+    /// Only this kind; may be repeated
+    #[arg(long, value_parser = super::kind, value_name = "KIND")]
+    kind: Vec<Kind>,
+    /// Only with this tag; may be repeated
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Only about this file, as it starts
+    #[arg(long, value_name = "PATH")]
+    path: Option<String>,
+    /// What was put aside by `forget` instead
+    #[arg(long)]
+    archived: bool,
+    /// Also what was replaced or rejected
+    #[arg(long)]
+    all: bool,
+    /// At most this many
+    #[arg(long, short = 'n', value_name = "COUNT")]
+    limit: Option<usize>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let listing = if args.archived {
+        let mut listing = stores.project.archived()?;
+        listing.memories.extend(stores.user.archived()?.memories);
+        listing
+    } else {
+        stores.list()?
+    };
+    view::warn_broken(&listing.broken);
+    let mut memories = listing.memories;
+    memories.retain(|stored| args.wants(stored));
+    memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+    memories.truncate(args.limit.unwrap_or(usize::MAX));
+    if args.json {
+        let views: Vec<MemoryView> = memories.iter().map(MemoryView::from).collect();
+        return view::json(&views, out);
+    }
+    if memories.is_empty() {
+        writeln!(out, "No memories.")?;
+    }
+    memories.iter().try_for_each(|stored| view::line(&stored.memory, out))
+}
+
+impl List {
+    fn wants(&self, stored: &Stored) -> bool {
+        let memory = &stored.memory;
+        let current = match memory.status {
+            Status::Active | Status::Draft => memory.superseded_by.is_none(),
+            Status::Archived => self.archived,
+            Status::Rejected => false,
+        };
+        (current || self.all)
+            && (self.kind.is_empty() || self.kind.contains(&memory.kind))
+            && self.tag.iter().all(|tag| memory.tags.contains(tag))
+            && self.path.as_ref().is_none_or(|prefix| {
+                memory.paths.iter().any(|path| path.path.starts_with(prefix.as_str()))
+            })
+    }
+}

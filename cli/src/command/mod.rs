@@ -1,0 +1,164 @@
+//! The commands, one file each, and the dispatcher.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::{Parser, Subcommand};
+use memory_store::{Kind, Timestamp};
+
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+mod add;
+mod ask;
+mod checks;
+mod completions;
+mod config;
+mod doctor;
+mod duration;
+mod edit;
+mod eval;
+mod forget;
+mod handoff;
+mod init;
+mod link;
+mod list;
+mod off;
+mod ollama;
+mod on;
+mod pack;
+mod programs;
+mod purge;
+mod receipts;
+mod restore;
+mod review;
+mod search;
+mod show;
+mod status;
+mod stores;
+mod sync;
+mod tombstones;
+mod trace;
+mod trust;
+mod uninstall;
+mod view;
+mod why;
+
+/// Memory for Claude Code that runs through every session of a project.
+#[derive(Debug, Parser)]
+#[command(name = "throughline", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something."
+)]
+pub struct Args {
+    /// Act as if started in this folder
+    #[arg(long = "project", short = 'C', id = "folder", global = true, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::Init),
+    Uninstall(uninstall::Uninstall),
+    Trust(trust::Trust),
+    Link(link::Link),
+    Sync(sync::Sync),
+    Search(search::Search),
+    Show(show::Show),
+    List(list::List),
+    Add(add::Add),
+    Edit(edit::Edit),
+    Forget(forget::Forget),
+    Restore(restore::Restore),
+    Review(review::Review),
+    Tombstones(tombstones::Tombstones),
+    Pack(pack::Pack),
+    Handoff(handoff::Handoff),
+    Status(status::Status),
+    Why(why::Why),
+    Purge(purge::Purge),
+    Off(off::Off),
+    /// Ends `throughline off`
+    On,
+    Config(config::Config),
+    Doctor(doctor::Doctor),
+    Eval(eval::Eval),
+    Completions(completions::Completions),
+}
+
+/// Runs the command that was asked for.
+pub fn run(args: Args) -> Result {
+    let world = World::read(args.folder.as_deref())?;
+    let mut stdout = anstream::stdout().lock();
+    let out: &mut dyn Write = &mut stdout;
+    match &args.command {
+        Command::Init(args) => init::run(args, &world, out),
+        Command::Uninstall(args) => uninstall::run(args, &world, out),
+        Command::Trust(args) => trust::run(args, &world, out),
+        Command::Link(args) => link::run(args, &world, out),
+        Command::Sync(args) => sync::run(args, &world, out),
+        Command::Search(args) => search::run(args, &world, out),
+        Command::Show(args) => show::run(args, &world, out),
+        Command::List(args) => list::run(args, &world, out),
+        Command::Add(args) => add::run(args, &world, out),
+        Command::Edit(args) => edit::run(args, &world, out),
+        Command::Forget(args) => forget::run(args, &world, out),
+        Command::Restore(args) => restore::run(args, &world, out),
+        Command::Review(args) => review::run(args, &world, out),
+        Command::Tombstones(args) => tombstones::run(args, &world, out),
+        Command::Pack(args) => pack::run(args, &world, out),
+        Command::Handoff(args) => handoff::run(args, &world, out),
+        Command::Status(args) => status::run(args, &world, out),
+        Command::Why(args) => why::run(args, &world, out),
+        Command::Purge(args) => purge::run(args, &world, out),
+        Command::Off(args) => off::run(args, &world, out),
+        Command::On => on::run(&world, out),
+        Command::Config(args) => config::run(args, &world, out),
+        Command::Doctor(args) => doctor::run(args, &world, out),
+        Command::Eval(args) => eval::run(args, &world, out),
+        Command::Completions(args) => completions::run(args, out),
+    }?;
+    out.flush()?;
+    Ok(())
+}
+
+/// The root of the git working tree that a folder lies in, or the folder itself.
+fn root_of(folder: &Path) -> PathBuf {
+    let root = folder.ancestors().find(|folder| folder.join(".git").exists());
+    root.unwrap_or(folder).to_owned()
+}
+
+/// A store in the home folder would vouch for everything below it.
+fn refuse_home(world: &World, root: &Path) -> Result {
+    let home = world.home.canonicalize().unwrap_or_else(|_| world.home.clone());
+    if root == home || root.parent().is_none() {
+        return Err(Failure::new(format!("{} is no project", root.display()))
+            .code(exit::USAGE)
+            .hint("Change to the project's folder, or name it with --project."));
+    }
+    Ok(())
+}
+
+/// A kind, as it is typed.
+fn kind(name: &str) -> Result<Kind, String> {
+    Kind::from_name(name).ok_or_else(|| {
+        format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
+    })
+}
+
+/// A date, as it is typed.
+fn time(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text)
+        .ok_or_else(|| format!("`{text}` is no date; write 2026-10-02 or 2026-10-02T09:30:00Z"))
+}
+
+/// Fresh entropy.
+fn random<const BYTES: usize>() -> Result<[u8; BYTES]> {
+    let mut bytes = [0; BYTES];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(format!("no random numbers: {error}")))?;
+    Ok(bytes)
+}

@@ -1,0 +1,40 @@
+//! `throughline off`: silence, for a while or until `throughline on`.
+
+use std::fs;
+use std::io::Write;
+
+use clap::Args;
+use memory_store::Timestamp;
+use memory_store::store::{Privacy, replace};
+
+use crate::failure::Result;
+use crate::world::World;
+
+/// Silences everything: hooks say and note nothing, nothing is learned.
+#[derive(Debug, Args)]
+pub struct Off {
+    /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
+    #[arg(long = "for", value_name = "DURATION", value_parser = super::duration::parse)]
+    duration_ms: Option<i64>,
+}
+
+/// Runs the command.
+pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
+    let until = args.duration_ms.map(|span_ms| Timestamp(world.now.0.saturating_add(span_ms)));
+    let file = world.dirs.off_file();
+    let text = until.map_or_else(String::new, |until| format!("{until}\n"));
+    // Whole at once: a hook may read it at any moment.
+    replace(&file, text.as_bytes(), Privacy::Private)?;
+    match until {
+        Some(until) => writeln!(out, "Off until {until}. `throughline on` ends it earlier.")?,
+        None => writeln!(out, "Off until `throughline on`.")?,
+    }
+    Ok(())
+}
+
+/// Until when everything is off, if it is: `Some(None)` means until further notice.
+pub fn until(world: &World) -> Option<Option<Timestamp>> {
+    let text = fs::read_to_string(world.dirs.off_file()).ok()?;
+    let until = Timestamp::parse(&text);
+    until.is_none_or(|until| until > world.now).then_some(until)
+}

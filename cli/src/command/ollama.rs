@@ -1,0 +1,45 @@
+//! Whether a local Ollama answers, so that it can be offered.
+
+use memory_store::settings::Llm;
+
+use super::doctor::Check;
+
+/// Says that a local Ollama could help, when one answers. The environment variable `OLLAMA_HOST`
+/// is read here.
+pub fn offer() -> Option<String> {
+    let models = models("")?;
+    Some(match models.first() {
+        Some(model) => format!(
+            "A local Ollama answers: `throughline config --llm {model}` lets it help ({} models).",
+            models.len()
+        ),
+        None => "A local Ollama answers, but has no model: `ollama pull <model>`.".to_owned(),
+    })
+}
+
+/// The models of the Ollama at `host`; the usual place when it is empty.
+pub fn models(host: &str) -> Option<Vec<String>> {
+    let variable = std::env::var("OLLAMA_HOST").ok();
+    let host = if host.trim().is_empty() { variable.as_deref() } else { Some(host) };
+    processor::llm::probe(host)
+}
+
+/// Whether the configured model is there.
+pub fn check(llm: &Llm) -> Check {
+    const NAME: &str = "LLM";
+    let Some(models) = models(&llm.host) else {
+        return Check::care(
+            NAME,
+            "the configured Ollama does not answer; extraction goes on by rules",
+            "Start it with `ollama serve`, or remove `[llm]` from config.toml.",
+        );
+    };
+    // Ollama lists `name:latest` for what is called `name`.
+    let has = |model: &String| *model == llm.model || *model == format!("{}:latest", llm.model);
+    if models.iter().any(has) {
+        Check::good(NAME, format!("{} answers", llm.model))
+    } else {
+        let remedy = format!("Run `ollama pull {}`.", llm.model);
+        Check::care(NAME, format!("Ollama has no model {}", llm.model), remedy)
+    }
+}

@@ -1,0 +1,134 @@
+//! `throughline pack`: the project's brief without a query: what somebody new should know.
+
+use std::io::Write;
+
+use clap::{Args, ValueEnum};
+use memory_store::memory::{Memory, Status};
+use memory_store::recall::worth::{Standing, worth};
+use memory_store::settings::Settings;
+use memory_store::store::Stored;
+use memory_store::{Kind, Timestamp, settings_file};
+
+use super::stores::Stores;
+use super::view::{self, MemoryView, plain};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Characters of a token, everywhere.
+const TOKEN_CHARS: usize = 4;
+
+/// Prints the project's brief: what somebody new should know, most valuable first.
+#[derive(Debug, Args)]
+pub struct Pack {
+    /// At most this many tokens (a quarter of the characters)
+    #[arg(long, default_value_t = 4_000, value_name = "COUNT")]
+    tokens: usize,
+    /// The form
+    #[arg(long, value_enum, default_value = "markdown")]
+    format: Format,
+    /// The same as --format json
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Markdown,
+    Json,
+}
+
+/// The sections in the order in which they help; what a session did is no brief.
+const SECTIONS: [(Kind, &str); 10] = [
+    (Kind::Preference, "What is wanted"),
+    (Kind::Convention, "How things are done"),
+    (Kind::Decision, "Decisions"),
+    (Kind::Synthesis, "Overview"),
+    (Kind::Fact, "Facts"),
+    (Kind::Gotcha, "Watch out"),
+    (Kind::Fix, "Known errors"),
+    (Kind::FailedApproach, "Tried without success"),
+    (Kind::Command, "Commands that work"),
+    (Kind::Procedure, "Procedures"),
+];
+
+/// The kind that stands after the others.
+const OPEN: (Kind, &str) = (Kind::Task, "Open");
+
+/// Runs the command.
+pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let listing = stores.list()?;
+    view::warn_broken(&listing.broken);
+    let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
+    let chosen = choose(listing.memories, args.tokens, &settings, world.now);
+    if args.json || args.format == Format::Json {
+        let views: Vec<MemoryView> = chosen.iter().map(MemoryView::from).collect();
+        return view::json(&views, out);
+    }
+    let name = stores.tree.root.file_name().unwrap_or_default().to_string_lossy();
+    writeln!(out, "# {}: what is known\n", plain(&name))?;
+    for (kind, heading) in SECTIONS.into_iter().chain([OPEN]) {
+        let of_kind = chosen.iter().filter(|stored| stored.memory.kind == kind);
+        section(heading, of_kind, out)?;
+    }
+    Ok(())
+}
+
+fn section<'a>(
+    heading: &str,
+    memories: impl Iterator<Item = &'a Stored>,
+    out: &mut dyn Write,
+) -> Result {
+    let mut memories = memories.peekable();
+    if memories.peek().is_none() {
+        return Ok(());
+    }
+    writeln!(out, "## {heading}\n")?;
+    for stored in memories {
+        writeln!(out, "{}", text(&stored.memory))?;
+    }
+    writeln!(out)?;
+    Ok(())
+}
+
+fn text(memory: &Memory) -> String {
+    let date = view::date(memory).date();
+    let head = format!("- **{}** ({}, {date})", plain(&memory.title), memory.id.short());
+    let body = plain(memory.body.trim());
+    if body.is_empty() {
+        return head;
+    }
+    body.lines().fold(head, |text, line| format!("{text}\n  {line}").trim_end().to_owned())
+}
+
+/// The most valuable memories that fit, in the order in which a section shows them.
+fn choose(
+    memories: Vec<Stored>,
+    tokens_max: usize,
+    settings: &Settings,
+    now: Timestamp,
+) -> Vec<Stored> {
+    let mut ranked: Vec<Stored> =
+        memories.into_iter().filter(|stored| serves(stored, now)).collect();
+    ranked.sort_by(|one, other| {
+        let value = |stored: &Stored| worth(&Standing::from(&stored.memory), settings, now);
+        let by_worth = value(other).total_cmp(&value(one));
+        by_worth.then_with(|| one.memory.id.cmp(&other.memory.id))
+    });
+    let mut left = tokens_max;
+    ranked.retain(|stored| {
+        let cost = text(&stored.memory).chars().count().div_ceil(TOKEN_CHARS);
+        let fits = cost <= left;
+        left -= if fits { cost } else { 0 };
+        fits
+    });
+    ranked
+}
+
+fn serves(stored: &Stored, now: Timestamp) -> bool {
+    let memory = &stored.memory;
+    matches!(memory.status, Status::Active | Status::Draft)
+        && memory.superseded_by.is_none()
+        && memory.valid_until.is_none_or(|until| until > now)
+        && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)
+}

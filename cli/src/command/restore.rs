@@ -1,0 +1,42 @@
+//! `throughline restore`: brings back what was put aside or deleted.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::index::journal::{self, Change as Noted};
+
+use super::stores::Stores;
+use crate::failure::Result;
+use crate::style::{NAME, paint};
+use crate::world::World;
+
+/// Brings back memories that were put aside; what was deleted is learned again at the next sync.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// Ids, or their last characters (`throughline tombstones` lists them)
+    #[arg(required = true)]
+    id: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    for id in &args.id {
+        let restored = match stores.project.restore(id, world.now) {
+            Err(memory_store::Error::NotFound { found: 0, .. }) => {
+                stores.user.restore(id, world.now)?
+            }
+            other => other?,
+        };
+        match restored {
+            Some(stored) => {
+                let scope = stored.memory.scope;
+                journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&stored))?;
+                let id = paint(NAME, stored.memory.id.short());
+                writeln!(out, "Restored {id} to {}", stored.path.display())?;
+            }
+            None => writeln!(out, "{id} may be learned again: run `throughline sync`.")?,
+        }
+    }
+    Ok(())
+}

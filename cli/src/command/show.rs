@@ -1,0 +1,49 @@
+//! `throughline show`: one memory, whole.
+
+use std::io::Write;
+
+use clap::Args;
+
+use super::stores::Stores;
+use super::view::{self, MemoryView};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Shows memories whole.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Ids, or their last characters
+    #[arg(required = true)]
+    id: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let mut found = Vec::new();
+    for id in &args.id {
+        // What was put aside can still be looked at.
+        let stored = match stores.find(id) {
+            Ok((_, stored)) => stored,
+            Err(failure) => match stores.find_archived(id) {
+                Ok((_, stored)) => stored,
+                Err(_) => return Err(failure),
+            },
+        };
+        found.push(stored);
+    }
+    if args.json {
+        let views: Vec<MemoryView> = found.iter().map(MemoryView::from).collect();
+        return view::json(&views, out);
+    }
+    for (position, stored) in found.iter().enumerate() {
+        if position > 0 {
+            writeln!(out)?;
+        }
+        view::whole(stored, out)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! `throughline status`: what is known here, and how fresh it is.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use memory_store::layout::Tree;
+use memory_store::memory::Status as MemoryStatus;
+use memory_store::mode::Mode;
+use memory_store::progress::Progress;
+use memory_store::{Kind, Timestamp, background, identity, settings_file};
+use processor::archive::Archive;
+use processor::log;
+use serde::Serialize;
+
+use super::stores::Stores;
+use super::{off, ollama, receipts, view};
+use crate::claude::register;
+use crate::failure::Result;
+use crate::style::{CARE, QUIET, STRONG, paint};
+use crate::world::World;
+
+/// How many receipts the summary takes into account.
+const RECEIPTS_MAX: usize = 200;
+
+/// Shows what is known here and how fresh it is.
+#[derive(Debug, Args)]
+pub struct Status {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    root: PathBuf,
+    project: String,
+    folder: PathBuf,
+    mode: &'static str,
+    off: bool,
+    promote: memory_store::settings::Promote,
+    memories: usize,
+    waiting_for_review: usize,
+    user_memories: usize,
+    broken_files: usize,
+    by_kind: BTreeMap<&'static str, usize>,
+    archived_sessions: usize,
+    archive_bytes: u64,
+    last_sync: Option<Timestamp>,
+    unprocessed_bytes: u64,
+    failures: u32,
+    failure: Option<String>,
+    warning: Option<String>,
+    hooks_registered: bool,
+    server_registered: bool,
+    injections: usize,
+    injected_tokens_mean: u64,
+    llm: Option<String>,
+    ollama: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let summary = summarise(world, &stores)?;
+    if args.json {
+        return view::json(&summary, out);
+    }
+    show(&summary, out)
+}
+
+fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
+    let tree = &stores.tree;
+    let listing = stores.project.list()?;
+    let state = world.dirs.tree(&tree.root);
+    let progress = Progress::read(&state.progress());
+    let inbox_bytes = background::inbox_bytes(&state);
+    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
+    let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
+    let (archived_sessions, archive_bytes) = archive(world, tree)?;
+    let mut by_kind: BTreeMap<&'static str, usize> = BTreeMap::new();
+    for stored in &listing.memories {
+        *by_kind.entry(stored.memory.kind.name()).or_default() += 1;
+    }
+    let waiting =
+        listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
+    Ok(Summary {
+        root: tree.root.clone(),
+        project: tree.project.to_string(),
+        folder: stores.project.folder().to_owned(),
+        mode: match identity::mode(&world.dirs, tree.project)? {
+            identity::Mode::Committed => "committed",
+            identity::Mode::Private => "private",
+        },
+        off: off::until(world).is_some() || world.mode == Mode::Off,
+        promote: settings.promote,
+        waiting_for_review: waiting.count(),
+        memories: listing.memories.len(),
+        user_memories: stores.user.list()?.memories.len(),
+        broken_files: listing.broken.len(),
+        by_kind,
+        archived_sessions,
+        archive_bytes,
+        last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
+        unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
+        failures: progress.failures,
+        failure: progress.failure,
+        warning: log::last_warning(&state, world.warnings_since())
+            .map(|warning| format!("{}: {}", warning.at.date(), warning.text)),
+        hooks_registered: register::find_hooks(world, &tree.root)
+            .iter()
+            .any(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty())),
+        server_registered: register::find_server(world, &tree.root)
+            .is_ok_and(|found| found.is_some()),
+        injections: given.len(),
+        injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
+        ollama: if settings.llm.is_none() { ollama::offer() } else { None },
+        llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
+    })
+}
+
+fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
+    let count = values.len().max(1) as u64;
+    values.sum::<u64>() / count
+}
+
+/// Sessions in the archive of redacted turns, and the bytes of all that is in it.
+fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
+    let archive = Archive::open(&world.dirs.project(tree.project));
+    let entries = fs::read_dir(archive.folder()).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| Some(entry.metadata().ok()?.len()));
+    Ok((archive.entries()?.len(), sizes.sum()))
+}
+
+fn show(summary: &Summary, out: &mut dyn Write) -> Result {
+    writeln!(out, "{}", paint(STRONG, summary.root.display()))?;
+    let mut line = |name: &str, text: String| -> Result {
+        writeln!(out, "  {name:<12} {}", view::plain(&text))?;
+        Ok(())
+    };
+    let kinds: Vec<String> = Kind::ALL
+        .iter()
+        .filter_map(|kind| Some(format!("{} {}", summary.by_kind.get(kind.name())?, kind.name())))
+        .collect();
+    line(
+        "memories",
+        format!("{} in {} ({})", summary.memories, summary.folder.display(), summary.mode),
+    )?;
+    if !kinds.is_empty() {
+        line("", kinds.join(", "))?;
+    }
+    if summary.waiting_for_review > 0 {
+        line("review", format!("{} wait: `throughline review`", summary.waiting_for_review))?;
+    }
+    line("yours", format!("{} for all of your projects", summary.user_memories))?;
+    line(
+        "archive",
+        format!("{} sessions, {} KiB", summary.archived_sessions, summary.archive_bytes >> 10),
+    )?;
+    let last = summary.last_sync.map_or("never".to_owned(), |last| last.to_string());
+    let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
+    line("last sync", format!("{last}{waiting}"))?;
+    let tokens = summary.injected_tokens_mean;
+    line("recalled", format!("{} times lately, {tokens} tokens on average", summary.injections))?;
+    match (&summary.llm, &summary.ollama) {
+        (Some(llm), _) => line("extraction", format!("rules and {llm}"))?,
+        (None, Some(offer)) => line("extraction", format!("rules. {offer}"))?,
+        (None, None) => line("extraction", "rules".to_owned())?,
+    }
+    let mut warn = |text: String| -> Result {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&text))?;
+        Ok(())
+    };
+    if summary.off {
+        warn("Everything is off: `throughline on`, or unset THROUGHLINE.".to_owned())?;
+    }
+    if !summary.hooks_registered {
+        warn("The hooks are not registered: run `throughline init`.".to_owned())?;
+    }
+    if summary.broken_files > 0 {
+        warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;
+    }
+    if summary.failures > 0 {
+        let why = summary.failure.as_deref().unwrap_or("no reason was noted");
+        warn(format!("Background work failed {} times in a row: {why}", summary.failures))?;
+    }
+    if let Some(warning) = &summary.warning {
+        warn(format!("Background work warned on {warning}"))?;
+    }
+    if summary.last_sync.is_none() {
+        writeln!(out, "{}", paint(QUIET, "  Next: `throughline sync`"))?;
+    }
+    Ok(())
+}

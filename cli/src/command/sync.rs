@@ -1,0 +1,195 @@
+//! `throughline sync`: turns what is new in the transcripts into memories.
+
+use std::io::{IsTerminal as _, Write};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use memory_store::identity;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use processor::lock::Busy;
+use processor::progress::{Bar, Lines, Progress as Told, Silent};
+use processor::sync::{BUSY_MAX, SyncOptions, SyncReport};
+use serde::Serialize;
+
+use super::view;
+use crate::failure::{At as _, Failure, Result};
+use crate::style::{CARE, QUIET, paint};
+use crate::world::World;
+
+/// Turns what is new in the transcripts into memories.
+#[derive(Debug, Args)]
+pub struct Sync {
+    /// Take every transcript in this folder as this project's, too
+    #[arg(long, value_name = "DIR", conflicts_with = "all")]
+    from: Option<PathBuf>,
+    /// Every project of this machine
+    #[arg(long)]
+    all: bool,
+    /// Take everything up again, and build the index anew
+    #[arg(long)]
+    rebuild: bool,
+    /// How progress is shown on stderr
+    #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
+    progress: Form,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// A bar on a terminal, lines elsewhere
+    Auto,
+    /// One JSON object a line
+    Json,
+    /// Nothing
+    Off,
+}
+
+#[derive(Serialize)]
+struct Done<'a> {
+    root: &'a PathBuf,
+    #[serde(flatten)]
+    report: SyncReport,
+}
+
+/// Runs the command.
+pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
+    may_learn(world)?;
+    let trees = if args.all { all(world)? } else { vec![world.tree()?] };
+    if let Some(folder) = &args.from {
+        processor::discover::check_folder(folder)?;
+    }
+    let from = args.from.as_ref().map(|folder| folder.canonicalize().at(folder)).transpose()?;
+    let progress = progress(args.progress);
+    let mut failures = Vec::new();
+    let mut done = Vec::new();
+    for tree in &trees {
+        let request = Request { tree, from: from.clone(), afresh: args.rebuild };
+        match sync(world, &request, &*progress) {
+            Ok(report) => {
+                if !args.json {
+                    show(tree, &report, args.all, out)?;
+                }
+                done.push(Done { root: &tree.root, report });
+            }
+            // One project that cannot be read keeps no other from being served.
+            Err(failure) if args.all => {
+                failures.push(failure.during(tree.root.display().to_string()));
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    if args.json {
+        view::json(&done, out)?;
+    }
+    match failures.into_iter().reduce(|mut first, next| {
+        first.causes.push(next.to_string());
+        first
+    }) {
+        Some(failure) => Err(failure),
+        None => Ok(()),
+    }
+}
+
+/// What to bring up to date.
+pub struct Request<'a> {
+    /// The working tree.
+    pub tree: &'a Tree,
+    /// A folder of transcripts that are taken as the project's.
+    pub from: Option<PathBuf>,
+    /// Whether to take everything up again.
+    pub afresh: bool,
+}
+
+/// Brings a project up to date.
+pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result<SyncReport> {
+    let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    let options = SyncOptions {
+        dirs: &world.dirs,
+        tree: request.tree,
+        from: request.from.as_deref(),
+        now: world.now,
+        progress,
+        busy: Busy::Wait(BUSY_MAX),
+        afresh: request.afresh,
+        ollama_host: ollama_host.as_deref(),
+    };
+    let report = processor::sync::sync(&options)?;
+    if report.busy {
+        return Err(Failure::new("another sync is at work for very long")
+            .hint("`throughline doctor` says how background work is doing."));
+    }
+    Ok(report)
+}
+
+/// A bar on a terminal, lines elsewhere.
+pub fn shown() -> Box<dyn Told> {
+    progress(Form::Auto)
+}
+
+fn progress(form: Form) -> Box<dyn Told> {
+    match form {
+        Form::Auto if std::io::stderr().is_terminal() => Box::new(Bar::new()),
+        Form::Auto => Box::new(Lines::new(false)),
+        Form::Json => Box::new(Lines::new(true)),
+        Form::Off => Box::new(Silent),
+    }
+}
+
+/// Nothing is learned where only recall is allowed.
+fn may_learn(world: &World) -> Result {
+    match world.mode {
+        Mode::Full => Ok(()),
+        Mode::Off | Mode::Read => {
+            Err(Failure::new("nothing is learned here: THROUGHLINE, CI or a cloud session")
+                .hint("Set THROUGHLINE=full to learn anyway."))
+        }
+    }
+}
+
+fn all(world: &World) -> Result<Vec<Tree>> {
+    let known = identity::list(&world.dirs)?;
+    // The main tree of a project stands for all of its trees.
+    Ok(known
+        .iter()
+        .filter_map(|known| processor::trees::main(&world.dirs, known.identity.project))
+        .collect())
+}
+
+/// Says what a sync did.
+pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write) -> Result {
+    if name_it {
+        write!(out, "{}: ", tree.root.display())?;
+    }
+    if report.nothing_new {
+        writeln!(out, "Nothing new in {} sessions.", report.sessions)?;
+    } else {
+        writeln!(
+            out,
+            "{} memories ({} new, {} changed, {} removed) from {} sessions with {} turns. {}",
+            report.memories,
+            report.written,
+            report.updated,
+            report.removed,
+            report.sessions,
+            report.turns,
+            paint(QUIET, format_args!("({:.1} s)", report.millis as f64 / 1e3))
+        )?;
+    }
+    if report.tombstoned > 0 {
+        let count = report.tombstoned;
+        writeln!(
+            out,
+            "{count} left out because somebody removed them (`throughline tombstones`)."
+        )?;
+    }
+    if report.lines_skipped > 0 {
+        writeln!(out, "{} damaged lines were skipped.", report.lines_skipped)?;
+    }
+    for warning in &report.warnings {
+        writeln!(out, "{} {}", paint(CARE, "!"), view::plain(warning))?;
+    }
+    Ok(())
+}

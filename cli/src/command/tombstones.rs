@@ -1,0 +1,52 @@
+//! `throughline tombstones`: what is not learned again, because somebody removed it.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::ledger::{Reason, Tombstone};
+
+use super::stores::Stores;
+use super::view::{self, plain};
+use crate::failure::Result;
+use crate::style::{NAME, QUIET, paint};
+use crate::world::World;
+
+/// Lists what was removed and is not learned again; `throughline restore` lifts it.
+#[derive(Debug, Args)]
+pub struct Tombstones {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Tombstones, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let mut all: Vec<Tombstone> = Vec::new();
+    for store in [&stores.project, &stores.user] {
+        all.extend(store.tombstones()?);
+    }
+    if args.json {
+        return view::json(&all, out);
+    }
+    if all.is_empty() {
+        writeln!(out, "Nothing was removed.")?;
+    }
+    for tombstone in &all {
+        let why = match tombstone.reason {
+            Reason::Forgotten => "forgotten",
+            Reason::Deleted => "file deleted",
+            Reason::RemovedInCommit => "removed in a commit",
+            Reason::Rejected => "rejected",
+        };
+        let when = format!("{why} {}", tombstone.at.date());
+        writeln!(
+            out,
+            "{}  {}  {}",
+            paint(NAME, tombstone.id.short()),
+            plain(&tombstone.title),
+            paint(QUIET, when)
+        )?;
+    }
+    Ok(())
+}

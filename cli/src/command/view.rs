@@ -1,0 +1,185 @@
+//! A memory as people and scripts see it.
+
+use std::io::Write;
+use std::path::Path;
+
+use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
+use memory_store::store::Stored;
+use memory_store::{Kind, MemoryId, Timestamp};
+use serde::Serialize;
+
+use crate::failure::Result;
+use crate::style::{NAME, QUIET, STRONG, paint};
+
+/// A memory as `--json` prints it.
+#[derive(Serialize)]
+pub struct MemoryView<'a> {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: &'a str,
+    body: &'a str,
+    scope: Scope,
+    status: Status,
+    pinned: bool,
+    created: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    occurred: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_from: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    valid_until: Option<Timestamp>,
+    confidence: f32,
+    tags: &'a [String],
+    paths: &'a [PathRef],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    topic: Option<&'a str>,
+    #[serde(skip_serializing_if = "is_empty")]
+    entities: &'a [String],
+    #[serde(skip_serializing_if = "is_empty")]
+    facts: &'a [Fact],
+    #[serde(skip_serializing_if = "is_empty")]
+    relations: &'a [Relation],
+    #[serde(skip_serializing_if = "is_empty")]
+    supersedes: &'a [MemoryId],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<MemoryId>,
+    #[serde(skip_serializing_if = "is_empty")]
+    signatures: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a CommandRecord>,
+    source: &'a Source,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<&'a str>,
+    file: &'a Path,
+}
+
+fn is_empty<T>(list: &&[T]) -> bool {
+    list.is_empty()
+}
+
+impl<'a> From<&'a Stored> for MemoryView<'a> {
+    fn from(stored: &'a Stored) -> Self {
+        let memory = &stored.memory;
+        Self {
+            id: memory.id,
+            short: memory.id.short(),
+            kind: memory.kind,
+            title: &memory.title,
+            body: &memory.body,
+            scope: memory.scope,
+            status: memory.status,
+            pinned: memory.pinned,
+            created: memory.created,
+            occurred: memory.occurred,
+            valid_from: memory.valid_from,
+            valid_until: memory.valid_until,
+            confidence: memory.confidence,
+            tags: &memory.tags,
+            paths: &memory.paths,
+            topic: memory.topic.as_deref(),
+            entities: &memory.entities,
+            facts: &memory.facts,
+            relations: &memory.relations,
+            supersedes: &memory.supersedes,
+            superseded_by: memory.superseded_by,
+            signatures: &memory.signatures,
+            command: memory.command.as_ref(),
+            source: &memory.source,
+            author: memory.author.as_deref(),
+            file: &stored.path,
+        }
+    }
+}
+
+/// When a memory happened, or was written.
+pub fn date(memory: &Memory) -> Timestamp {
+    memory.occurred.unwrap_or(memory.created)
+}
+
+/// Prints one line about a memory.
+pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
+    let mut marks = String::new();
+    if memory.pinned {
+        marks.push_str(" [pinned]");
+    }
+    match memory.status {
+        Status::Active => {}
+        Status::Draft => marks.push_str(" [waits for review]"),
+        Status::Rejected => marks.push_str(" [rejected]"),
+        Status::Archived => marks.push_str(" [put aside]"),
+    }
+    writeln!(
+        out,
+        "{}  {}  {:<15} {}{}",
+        paint(NAME, memory.id.short()),
+        paint(QUIET, date(memory).date()),
+        memory.kind.name(),
+        plain(&memory.title),
+        paint(QUIET, marks),
+    )?;
+    Ok(())
+}
+
+/// Prints a whole memory.
+pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
+    let memory = &stored.memory;
+    writeln!(out, "{}", paint(STRONG, plain(&memory.title)))?;
+    if !memory.body.trim().is_empty() {
+        writeln!(out, "\n{}", plain(memory.body.trim_end()))?;
+    }
+    writeln!(out)?;
+    let mut field = |name: &str, value: String| -> Result {
+        if !value.is_empty() {
+            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<10}")), plain(&value))?;
+        }
+        Ok(())
+    };
+    field("id", format!("{} ({})", memory.id, memory.id.short()))?;
+    field("kind", memory.kind.name().to_owned())?;
+    field("status", status(memory).to_owned())?;
+    field("date", date(memory).to_string())?;
+    field("confidence", format!("{:.2}", memory.confidence))?;
+    field("tags", memory.tags.join(", "))?;
+    let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();
+    field("paths", paths.join(", "))?;
+    field("said", memory.source.quote.clone().unwrap_or_default())?;
+    field("session", memory.source.session.clone().unwrap_or_default())?;
+    field("learned by", memory.source.extractor.clone().unwrap_or_default())?;
+    let replaced = memory.superseded_by.map(MemoryId::short).unwrap_or_default();
+    field("replaced by", replaced)?;
+    field("file", stored.path.display().to_string())
+}
+
+fn status(memory: &Memory) -> &'static str {
+    match (memory.status, memory.pinned) {
+        (Status::Active, true) => "active, pinned",
+        (Status::Active, false) => "active",
+        (Status::Draft, _) => "waits for review",
+        (Status::Rejected, _) => "rejected",
+        (Status::Archived, _) => "put aside; `throughline restore` brings it back",
+    }
+}
+
+/// Text from a file or transcript, safe to print: control characters other than line ends would
+/// let it repaint the terminal.
+pub fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+/// Prints a value as JSON.
+pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| crate::failure::Failure::new(format!("JSON: {error}")))?;
+    writeln!(out, "{text}")?;
+    Ok(())
+}
+
+/// Warns about memory files that cannot be read, on stderr: stdout is for those that can.
+pub fn warn_broken(broken: &[memory_store::Error]) {
+    let mut stderr = anstream::stderr().lock();
+    for error in broken {
+        // Nothing can be done about a closed stderr.
+        let _ = writeln!(stderr, "{} {error}", paint(crate::style::CARE, "left out:"));
+    }
+}

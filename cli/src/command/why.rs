@@ -1,0 +1,86 @@
+//! `throughline why`: what was put in front of the model, and why.
+
+use std::collections::HashMap;
+use std::io::Write;
+
+use clap::Args;
+use memory_store::MemoryId;
+
+use super::receipts::{self, Receipt};
+use super::stores::Stores;
+use super::view::{self, plain};
+use crate::failure::Result;
+use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::world::World;
+
+/// Shows the last injections and their reasons; with a text, what it would bring and why.
+#[derive(Debug, Args)]
+pub struct Why {
+    /// A prompt to try
+    query: Vec<String>,
+    /// How many injections
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
+    limit: usize,
+    /// Only of this Claude Code session, as its id starts
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    if !args.query.is_empty() {
+        return super::trace::run(&args.query.join(" "), args.json, world, &stores, out);
+    }
+    let wanted = |receipt: &Receipt| {
+        args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
+    };
+    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
+    if args.json {
+        return view::json(&found, out);
+    }
+    if found.is_empty() {
+        writeln!(out, "Nothing was injected here yet.")?;
+        return Ok(());
+    }
+    let titles = titles(&stores)?;
+    found.iter().try_for_each(|receipt| show(receipt, &titles, out))
+}
+
+fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Write) -> Result {
+    let short: String = receipt.session.chars().take(8).collect();
+    let agent = if receipt.agent.is_some() { ", in a subagent" } else { "" };
+    writeln!(
+        out,
+        "{}  {} {}",
+        receipt.at,
+        paint(STRONG, plain(&receipt.event)),
+        paint(
+            QUIET,
+            format_args!(
+                "session {}{agent}, {} tokens, {:.1} ms",
+                plain(&short),
+                receipt.tokens,
+                receipt.micros as f64 / 1e3
+            )
+        )
+    )?;
+    for given in &receipt.memories {
+        let title = titles.get(&given.id).map_or("(gone since)", String::as_str);
+        writeln!(out, "  {}  {}", paint(NAME, given.id.short()), plain(title))?;
+        writeln!(
+            out,
+            "          {}",
+            paint(QUIET, format_args!("{} (score {:.2})", plain(&given.why), given.score))
+        )?;
+    }
+    Ok(())
+}
+
+fn titles(stores: &Stores) -> Result<HashMap<MemoryId, String>> {
+    let memories = stores.list()?.memories.into_iter();
+    Ok(memories.map(|stored| (stored.memory.id, stored.memory.title)).collect())
+}

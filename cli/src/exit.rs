@@ -1,0 +1,16 @@
+//! The exit codes of `throughline`. They are part of its interface: scripts may rely on them.
+
+/// Done, also when there was nothing to do or nothing was found.
+pub const OK: u8 = 0;
+/// Something went wrong that is none of the below, for example a full disk.
+pub const FAILED: u8 = 1;
+/// The command line was not understood (also clap's own code).
+pub const USAGE: u8 = 2;
+/// What was named does not exist, for example no memory has this id.
+pub const NOT_FOUND: u8 = 3;
+/// `throughline init` or `throughline trust` has not been run for this folder.
+pub const NOT_SET_UP: u8 = 4;
+/// A file that a person wrote is not valid; the message names the line and column.
+pub const INVALID: u8 = 5;
+/// `throughline doctor` found something that needs attention.
+pub const UNHEALTHY: u8 = 6;

@@ -1,0 +1,118 @@
+//! A *failure* is an error as a person reads it: what happened, why, and what to do next.
+
+use std::fmt;
+use std::io;
+
+use crate::exit;
+
+/// The result of a command.
+pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
+
+/// What happened, why, what to do next, and the exit code that says so to a script.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// One of the codes in [`exit`].
+    pub code: u8,
+    /// What happened.
+    pub message: String,
+    /// Why, outermost first.
+    pub causes: Vec<String>,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure of no special kind.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { code: exit::FAILED, message: message.into(), causes: Vec::new(), hint: None }
+    }
+
+    /// Replaces the exit code.
+    pub fn code(mut self, code: u8) -> Self {
+        self.code = code;
+        self
+    }
+
+    /// Adds what to do next.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Says what could not be done; what was known so far becomes the reason.
+    pub fn during(mut self, message: impl Into<String>) -> Self {
+        let cause = std::mem::replace(&mut self.message, message.into());
+        self.causes.insert(0, cause);
+        self
+    }
+
+    /// The reader of our output went away, as in `throughline list | head`.
+    pub fn broken_pipe() -> Self {
+        Self::new(String::new()).code(exit::OK)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.message)?;
+        self.causes.iter().try_for_each(|cause| write!(f, ": {cause}"))
+    }
+}
+
+/// Output errors: only printing uses `?` on a bare I/O error, everything else names its path.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return Self::broken_pipe();
+        }
+        Self::new(error.to_string())
+    }
+}
+
+impl From<memory_store::Error> for Failure {
+    fn from(error: memory_store::Error) -> Self {
+        use memory_store::Error;
+        let failure = Self::new(error.to_string());
+        match error {
+            Error::NotFound { found: 0, .. } => failure
+                .code(exit::NOT_FOUND)
+                .hint("`throughline list` shows the ids of all memories."),
+            Error::NotFound { .. } => {
+                failure.code(exit::NOT_FOUND).hint("Give more characters of the id.")
+            }
+            Error::Memory { .. } | Error::Settings { .. } => failure
+                .code(exit::INVALID)
+                .hint("Correct the named place with any editor; the file was left as it is."),
+            Error::Io { .. } => {
+                failure.hint("Check that it exists, its permissions, and free space.")
+            }
+            Error::Index { .. } => failure.hint("Run `throughline sync --rebuild`."),
+            _ => failure,
+        }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        let error = match error.downcast::<memory_store::Error>() {
+            Ok(error) => return error.into(),
+            Err(error) => error,
+        };
+        let mut chain = error.chain().map(ToString::to_string);
+        let mut failure = Self::new(chain.next().unwrap_or_default());
+        failure.causes = chain.collect();
+        failure
+    }
+}
+
+/// Names the file an I/O operation was about.
+pub trait At<T> {
+    /// Turns the error into a failure that names `path`.
+    fn at(self, path: &std::path::Path) -> Result<T>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: &std::path::Path) -> Result<T> {
+        self.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    }
+}

@@ -1,0 +1,41 @@
+//! `throughline`: the command that people type.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+mod answer;
+mod claude;
+mod command;
+mod exit;
+mod failure;
+mod style;
+mod world;
+
+fn main() -> ExitCode {
+    let args = command::Args::parse();
+    match command::run(args) {
+        Ok(()) => ExitCode::from(exit::OK),
+        Err(failure) => {
+            report(&failure);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Says what happened, why, and what to do next. A failure without a message has been shown.
+fn report(failure: &failure::Failure) {
+    if failure.message.is_empty() {
+        return;
+    }
+    let mut stderr = anstream::stderr().lock();
+    // When even this cannot be written, the exit code has to say it.
+    let _ = writeln!(stderr, "{} {}", style::paint(style::BAD, "throughline:"), failure.message);
+    for cause in &failure.causes {
+        let _ = writeln!(stderr, "  because: {cause}");
+    }
+    if let Some(hint) = &failure.hint {
+        let _ = writeln!(stderr, "{} {hint}", style::paint(style::CARE, "hint:"));
+    }
+}

@@ -1,0 +1,151 @@
+//! What a command knows of the machine it runs on. The environment is read here, once.
+
+use std::env;
+use std::ffi::OsString;
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use memory_store::Timestamp;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::mode::{self, Mode};
+use memory_store::time::DAY_MS;
+
+use crate::claude::places::ClaudeDirs;
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+
+/// Warnings of background work are told for this long.
+const WARNING_MS_MAX: i64 = 7 * DAY_MS;
+
+/// The machine as a command sees it.
+#[derive(Clone)]
+pub struct World {
+    /// Where our files lie.
+    pub dirs: UserDirs,
+    /// Where Claude Code's files lie.
+    pub claude: ClaudeDirs,
+    /// The user's home folder.
+    pub home: PathBuf,
+    /// The folder the command is about: the current one, or the one named by `--project`.
+    pub cwd: PathBuf,
+    /// The time.
+    pub now: Timestamp,
+    /// The folder of our programs.
+    pub bin_dir: PathBuf,
+    /// Where programs are looked up.
+    pub path: Option<OsString>,
+    /// Whether somebody can be asked.
+    pub interactive: bool,
+    /// What Throughline may do here, apart from `throughline off`.
+    pub mode: Mode,
+    /// What `THROUGHLINE` says when that names no mode.
+    pub unclear_mode: Option<String>,
+}
+
+impl World {
+    /// Reads the environment; `project` is the folder named on the command line.
+    pub fn read(project: Option<&Path>) -> Result<Self> {
+        let get = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+        let no_home = || {
+            Failure::new("the environment variable HOME names no folder")
+                .hint("Set HOME to your home folder.")
+        };
+        let dirs = UserDirs::resolve(get).ok_or_else(no_home)?;
+        let home = get("HOME").map(PathBuf::from).ok_or_else(no_home)?;
+        let moved = get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
+        let claude = ClaudeDirs {
+            config: dirs.claude.clone(),
+            state: moved.unwrap_or_else(|| home.clone()),
+        };
+        let cwd = match project {
+            Some(folder) => folder.canonicalize().at(folder)?,
+            None => env::current_dir()
+                .and_then(|folder| folder.canonicalize())
+                .map_err(|error| Failure::new(format!("the current folder: {error}")))?,
+        };
+        let path = get("PATH");
+        Ok(Self {
+            now: now(get("THROUGHLINE_NOW"))?,
+            bin_dir: bin_dir(path.as_ref())?,
+            interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            mode: Mode::from_environment(get),
+            unclear_mode: get(mode::VARIABLE)
+                .map(|value| value.to_string_lossy().into_owned())
+                .filter(|value| Mode::from_name(value).is_none()),
+            dirs,
+            claude,
+            home,
+            cwd,
+            path,
+        })
+    }
+
+    /// The working tree that the command is about; a failure when nobody vouched for it.
+    pub fn tree(&self) -> Result<Tree> {
+        Tree::find(&self.dirs, &self.cwd).ok_or_else(|| {
+            let store = self.cwd.ancestors().any(|folder| folder.join(".throughline").is_dir());
+            let failure = Failure::new(format!("{} is not set up", self.cwd.display()))
+                .code(exit::NOT_SET_UP);
+            if store {
+                failure.hint(
+                    "There is a memory folder that nobody on this machine vouched for: look at it, then run `throughline trust`.",
+                )
+            } else {
+                failure.hint("Run `throughline init` in the project's folder.")
+            }
+        })
+    }
+
+    /// From when on warnings of background work are worth telling.
+    pub fn warnings_since(&self) -> Timestamp {
+        Timestamp(self.now.0 - WARNING_MS_MAX)
+    }
+
+    /// A program of ours.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.bin_dir.join(name)
+    }
+}
+
+/// The clock, or the fixed time in `THROUGHLINE_NOW`.
+fn now(fixed: Option<OsString>) -> Result<Timestamp> {
+    let Some(fixed) = fixed else {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let since = since.map_err(|_| Failure::new("the clock is before 1970"))?;
+        return Ok(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)));
+    };
+    let text = fixed.to_string_lossy();
+    Timestamp::from_setting(&text).ok_or_else(|| {
+        Failure::new(format!("THROUGHLINE_NOW is `{text}`"))
+            .code(exit::USAGE)
+            .hint("Write a time such as 2026-10-02T09:30:00Z, or milliseconds since 1970.")
+    })
+}
+
+/// The folder of our programs: that of the `throughline` which `PATH` finds, when it is this one.
+/// A link in `~/.local/bin` outlives the versioned folder that it points into.
+fn bin_dir(path: Option<&OsString>) -> Result<PathBuf> {
+    let exe = env::current_exe()
+        .map_err(|error| Failure::new(format!("the path of this program: {error}")))?;
+    let real = exe.canonicalize().unwrap_or_else(|_| exe.clone());
+    let linked = path.into_iter().flat_map(env::split_paths).find(|dir| {
+        dir.is_absolute()
+            && dir.join("throughline").canonicalize().is_ok_and(|found| found == real)
+            && dir.join(crate::claude::hooks::PROGRAMS[0]).exists()
+    });
+    let folder = linked.or_else(|| real.parent().map(Path::to_owned));
+    folder.ok_or_else(|| Failure::new("this program lies in no folder"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_can_be_fixed() {
+        assert_eq!(now(Some("1790000000000".into())).unwrap(), Timestamp(1_790_000_000_000));
+        let text = now(Some("2026-10-02T09:30:00Z".into())).unwrap();
+        assert_eq!(text.date(), "2026-10-02");
+        assert_eq!(now(Some("noon".into())).unwrap_err().code, exit::USAGE);
+    }
+}

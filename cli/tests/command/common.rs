@@ -1,0 +1,216 @@
+//! A sealed environment for the command: its own home, folder of programs and clock.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::json;
+
+/// The fixed time of all tests.
+pub const NOW: &str = "2026-10-02T09:30:00Z";
+
+/// The programs that `init` registers. Stand-ins: these tests are about the command.
+const PROGRAMS: [&str; 6] = [
+    "throughline-session-start",
+    "throughline-user-prompt-submit",
+    "throughline-post-tool-use",
+    "throughline-stop",
+    "throughline-processor",
+    "throughline-mcp",
+];
+
+/// A machine with one project, which is a git working tree without commits.
+pub struct Machine {
+    folder: tempfile::TempDir,
+}
+
+/// What a command said.
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Machine {
+    pub fn new() -> Self {
+        let machine = Self { folder: tempfile::tempdir().unwrap() };
+        for folder in ["home", "bin", "home/work/.git", "tmp"] {
+            fs::create_dir_all(machine.path(folder)).unwrap();
+        }
+        // A hard link where possible: the program finds its siblings beside its real path.
+        let exe = machine.path("bin/throughline");
+        let built = env!("CARGO_BIN_EXE_throughline");
+        if fs::hard_link(built, &exe).is_err() {
+            fs::copy(built, &exe).unwrap();
+        }
+        for program in PROGRAMS {
+            let version = env!("CARGO_PKG_VERSION");
+            let script = format!("#!/bin/sh\n[ $# = 0 ] || echo {program} {version}\n");
+            machine.program(program, &script);
+        }
+        machine
+    }
+
+    /// Puts a shell script in the place of a program of ours.
+    pub fn program(&self, name: &str, script: &str) {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = self.path("bin").join(name);
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    pub fn path(&self, below: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(below)
+    }
+
+    pub fn work(&self) -> PathBuf {
+        self.path("home/work")
+    }
+
+    pub fn write(&self, below: &str, text: &str) {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, below: &str) -> String {
+        let path = self.path(below);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Runs the command in the project, with nobody to ask.
+    pub fn run(&self, args: &[&str]) -> Said {
+        self.run_with(args, &[])
+    }
+
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
+        let mut command = Command::new(self.path("bin/throughline"));
+        command
+            .args(args)
+            .current_dir(self.work())
+            .env_clear()
+            .env("HOME", self.path("home"))
+            .env("TMPDIR", self.path("tmp"))
+            .env("PATH", "/usr/bin:/bin")
+            .env("THROUGHLINE", "full")
+            .env("THROUGHLINE_NOW", NOW)
+            // Nothing answers there.
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .envs(variables.iter().copied());
+        let Output { status, stdout, stderr } = command.output().unwrap();
+        let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
+        Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
+    }
+
+    /// Runs the command; it has to succeed.
+    pub fn ok(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, 0, "{args:?}\n{}\n{}", said.stdout, said.stderr);
+        said.stdout
+    }
+
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        let text = self.ok(args);
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}\n{text}"))
+    }
+
+    /// Writes a transcript of this project's as Claude Code would: a wish, and an error that is
+    /// cured.
+    pub fn transcript(&self, below: &str, session: &str, day: &str) {
+        self.write(below, &transcript(&self.work(), session, day));
+    }
+
+    fn tidy(&self, text: &str) -> String {
+        text.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "")
+    }
+}
+
+impl Said {
+    /// The whole answer, for a snapshot.
+    pub fn whole(&self) -> String {
+        format!("code: {}\n{}---\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// A session in which the user states a wish, a command fails, a file is edited, and the same
+/// command passes.
+fn transcript(cwd: &Path, session: &str, day: &str) -> String {
+    let file = cwd.join("src/price.rs");
+    let steps = [
+        user(json!(
+            "From now on, never use floats for money: always keep amounts as integer cents. Please fix the rounding in src/price.rs."
+        )),
+        assistant(
+            json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "cargo test --quiet" } }),
+        ),
+        result(
+            "t1",
+            "error[E0308]: mismatched types\n --> src/price.rs:4:9\nexpected `i64`, found `f64`",
+            true,
+        ),
+        assistant(json!({ "type": "tool_use", "id": "t2", "name": "Edit", "input": {
+            "file_path": file, "old_string": "price as f64", "new_string": "i64::from(price)" } })),
+        result("t2", "The file has been updated.", false),
+        assistant(
+            json!({ "type": "tool_use", "id": "t3", "name": "Bash", "input": { "command": "cargo test --quiet" } }),
+        ),
+        result("t3", "test result: ok. 4 passed", false),
+        assistant(
+            json!({ "type": "text", "text": "Fixed: the total was computed in f64, which loses cents; it is now computed with i64::from, and all tests pass. Decision: amounts stay integer cents everywhere, because floats cannot hold them exactly." }),
+        ),
+    ];
+    let mut parent = serde_json::Value::Null;
+    let mut text = String::new();
+    for (number, mut record) in steps.into_iter().enumerate() {
+        let uuid = format!("{session}-{number}");
+        let fields = json!({
+            "uuid": uuid, "parentUuid": parent, "sessionId": session, "cwd": cwd,
+            "timestamp": format!("{day}T10:{number:02}:00.000Z"), "version": "2.1.330",
+            "gitBranch": "main", "isSidechain": false, "userType": "external",
+        });
+        if let (Some(record), serde_json::Value::Object(fields)) = (record.as_object_mut(), fields)
+        {
+            record.extend(fields);
+        }
+        text.push_str(&format!("{record}\n"));
+        parent = json!(uuid);
+    }
+    text
+}
+
+fn user(content: serde_json::Value) -> serde_json::Value {
+    json!({ "type": "user", "message": { "role": "user", "content": content } })
+}
+
+fn assistant(block: serde_json::Value) -> serde_json::Value {
+    json!({ "type": "assistant", "message": {
+        "role": "assistant", "model": "claude", "content": [block] } })
+}
+
+fn result(call: &str, text: &str, failed: bool) -> serde_json::Value {
+    user(
+        json!([{ "type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed }]),
+    )
+}
+
+/// All files below a folder with their bytes, apart from Throughline's own.
+pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name();
+            if path.is_dir() {
+                if name != "throughline" && name != ".throughline" {
+                    folders.push(path);
+                }
+            } else {
+                let bytes = fs::read(&path).unwrap();
+                found.push((path, bytes));
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,214 @@
+//! From transcripts to memories and back to nothing: `sync`, `review`, `handoff`, `purge`, `eval`.
+
+use std::fs;
+
+use crate::common::Machine;
+use serde_json::{Value, json};
+
+const TRANSCRIPT: &str =
+    "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
+const SESSION: &str = "11111111-1111-4111-8111-111111111111";
+
+fn with_transcript() -> Machine {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine
+}
+
+fn titles(machine: &Machine) -> Vec<String> {
+    let listed = machine.json(&["list", "--json"]);
+    let title = |memory: &Value| memory["title"].as_str().unwrap().to_owned();
+    listed.as_array().unwrap().iter().map(title).collect()
+}
+
+#[test]
+fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
+    let machine = with_transcript();
+    let said = machine.ok(&["init", "--yes"]);
+    assert!(said.contains("transcripts 1 of this project"), "{said}");
+    let all = machine.ok(&["list", "--json"]);
+    assert!(all.to_lowercase().contains("floats for money"), "{all}");
+    assert!(all.contains(SESSION), "{all}");
+    let again = machine.json(&["sync", "--json"]);
+    assert_eq!(again[0]["nothing_new"], true, "{again:#}");
+    assert_eq!(machine.ok(&["list", "--json"]), all);
+
+    let handoff = machine.ok(&["handoff"]);
+    assert!(handoff.contains("**Goal:**") && handoff.contains("price.rs"), "{handoff}");
+    let found = machine.ok(&["search", "floats money"]);
+    assert!(found.to_lowercase().contains("floats"), "{found}");
+    let turns = machine.ok(&["search", "--turns", "rounding"]);
+    assert!(turns.contains("11111111"), "{turns}");
+    let status = machine.json(&["status", "--json"]);
+    assert_eq!(status["archived_sessions"], 1, "{status:#}");
+    assert!(machine.ok(&["sync"]).starts_with("Nothing new in 1 sessions."));
+}
+
+#[test]
+fn without_a_yes_and_without_anybody_to_ask_transcripts_wait() {
+    let machine = with_transcript();
+    let said = machine.ok(&["init"]);
+    assert!(said.contains("`throughline sync` learns from them"), "{said}");
+    assert!(titles(&machine).is_empty());
+}
+
+#[test]
+fn a_folder_of_transcripts_may_be_given() {
+    let machine = Machine::new();
+    machine.transcript("tmp/given/any.jsonl", SESSION, "2026-10-01");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    assert!(titles(&machine).is_empty());
+    machine.ok(&["sync", "--from", machine.path("tmp/given").to_str().unwrap()]);
+    assert!(!titles(&machine).is_empty());
+    let said = machine.run(&["sync", "--from", "/nowhere"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("/nowhere"), "{}", said.stderr);
+}
+
+#[test]
+fn all_projects_are_served() {
+    let machine = with_transcript();
+    machine.ok(&["init", "--no-register"]);
+    let elsewhere = machine.path("tmp");
+    let said = machine.ok(&["sync", "--all", "-C", elsewhere.to_str().unwrap()]);
+    assert!(said.starts_with("/home/work: "), "{said}");
+    assert!(!titles(&machine).is_empty());
+}
+
+#[test]
+fn what_waits_for_review_is_taken_in_or_turned_down() {
+    let machine = with_transcript();
+    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let waiting = machine.json(&["review", "--json"]);
+    let waiting = waiting.as_array().unwrap();
+    assert!(waiting.len() >= 2, "{waiting:#?}");
+    assert_eq!(machine.json(&["status", "--json"])["waiting_for_review"], waiting.len());
+    let folder = machine.path("home/work/.throughline/memories");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+
+    let short = |at: usize| waiting[at]["short"].as_str().unwrap();
+    machine.ok(&["review", "--accept", short(0), "--reject", short(1)]);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    assert!(machine.ok(&["tombstones"]).contains(short(1)));
+    machine.ok(&["sync", "--rebuild"]);
+    let left = machine.json(&["review", "--json"]);
+    assert_eq!(left.as_array().unwrap().len(), waiting.len() - 2, "{left:#}");
+    machine.ok(&["review", "--accept-all"]);
+    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), waiting.len() - 1);
+}
+
+#[test]
+fn what_was_deleted_is_not_learned_again_until_it_is_restored() {
+    let machine = with_transcript();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let before = titles(&machine);
+    let listed = machine.json(&["list", "--json"]);
+    let id = listed[0]["short"].as_str().unwrap();
+    machine.ok(&["forget", "--delete", id]);
+    machine.ok(&["sync", "--rebuild"]);
+    assert_eq!(titles(&machine).len(), before.len() - 1);
+    machine.ok(&["restore", id]);
+    machine.ok(&["sync", "--rebuild"]);
+    assert_eq!(titles(&machine), before);
+}
+
+#[test]
+fn purging_a_session_removes_it_and_proves_it() {
+    let machine = with_transcript();
+    machine.ok(&["init", "--yes", "--no-register", "--private"]);
+    assert_eq!(machine.run(&["purge", "--session", SESSION]).code, 1);
+    assert_eq!(machine.run(&["purge"]).code, 2);
+    let said = machine.ok(&["purge", "--session", SESSION, "--yes"]);
+    assert!(said.contains("Removed 1 sessions"), "{said}");
+    assert!(titles(&machine).is_empty(), "{:?}", titles(&machine));
+    assert!(machine.ok(&["search", "--turns", "rounding"]).contains("Nothing found"));
+}
+
+#[test]
+fn a_project_is_measured_in_a_home_of_its_own() {
+    let machine = Machine::new();
+    machine.transcript(&format!("tmp/gold/transcripts/-p/{SESSION}.jsonl"), SESSION, "2026-10-01");
+    machine.write(
+        "tmp/gold/gold.json",
+        &json!({
+            "transcripts": "transcripts",
+            "sessions": [{ "id": SESSION, "first": "2026-10-01T10:00:00Z", "last": "2026-10-01T10:07:00Z" }],
+            "queries": [
+                { "id": "q1", "type": "file", "text": "src/price.rs", "after_session": SESSION, "relevant": [] },
+                { "id": "q2", "type": "error", "text": "mismatched types", "after_session": SESSION, "relevant": [] },
+            ],
+            "negatives": [{ "id": "n1", "text": "thanks" }],
+        })
+        .to_string(),
+    );
+    // Stand-ins for the hooks: silent at the start and for prompts; the tool's answers with what
+    // it was asked, and leaves a receipt as the real one does.
+    machine.program("throughline-post-tool-use", TOOL_HOOK);
+    let (gold, run) = (machine.path("tmp/gold/gold.json"), machine.path("tmp/run.jsonl"));
+    let (gold, run) = (gold.to_str().unwrap(), run.to_str().unwrap());
+    machine.ok(&["eval", "project", gold, "--run", run]);
+
+    let lines: Vec<Value> = machine
+        .read("tmp/run.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let asked: Vec<&Value> = lines.iter().filter(|line| line["query"].is_string()).collect();
+    assert_eq!(
+        asked[0],
+        &json!({ "query": "q1", "injected": ["piece"], "text": "a piece of PostToolUse" })
+    );
+    assert_eq!(
+        asked[1],
+        &json!({ "query": "q2", "injected": ["piece"], "text": "a piece of PostToolUseFailure" })
+    );
+    assert_eq!(asked[2], &json!({ "query": "n1", "injected": [], "text": "" }));
+    let stored: Vec<&Value> = lines.iter().filter(|line| line["memory"].is_string()).collect();
+    assert!(
+        stored.iter().any(|line| line["text"]
+            .as_str()
+            .unwrap()
+            .to_lowercase()
+            .contains("floats for money")),
+        "{stored:#?}"
+    );
+    assert!(stored.iter().all(|line| line["session"] == SESSION), "{stored:#?}");
+    // Nothing of the user's was touched, nothing is left.
+    assert!(!machine.path("home/.local").exists() && !machine.path("home/.config").exists());
+    assert_eq!(fs::read_dir(machine.path("tmp")).unwrap().count(), 2);
+
+    let said = machine.run(&["eval", "project", run, "--run", run]);
+    assert_eq!(said.code, 5, "{}", said.stderr);
+}
+
+/// A stand-in for the hook, in the words of a shell.
+const TOOL_HOOK: &str = r#"#!/bin/sh
+payload=$(cat)
+session=$(printf %s "$payload" | sed 's/.*"session_id":"\([^"]*\)".*/\1/')
+event=$(printf %s "$payload" | sed 's/.*"hook_event_name":"\([^"]*\)".*/\1/')
+for tree in "$HOME"/.local/state/throughline/trees/*; do
+    mkdir -p "$tree/receipts"
+    printf '{"at":"2026-10-01T10:07:00Z","event":"%s","session":"%s","memories":[{"id":"01jzzzzzzzzzzzzzzzzzzzzzzz","start":2,"end":7}]}\n' "$event" "$session" >> "$tree/receipts/2026-10-01.jsonl"
+done
+printf '{"hookSpecificOutput":{"hookEventName":"%s","additionalContext":"a piece of %s"}}\n' "$event" "$event"
+"#;
+
+#[test]
+fn what_background_work_warned_of_is_shown_for_a_while() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    machine.ok(&["sync"]);
+    let trees = machine.path("home/.local/state/throughline/trees");
+    let tree = fs::read_dir(trees).unwrap().next().unwrap().unwrap().path();
+    let warn = |day: &str| {
+        let line = format!("2026-{day}T09:00:00Z warning: one session was put aside\n");
+        fs::write(tree.join("processor.log"), line).unwrap();
+    };
+    let shown = |command: &str| machine.run(&[command]).stdout.contains("was put aside");
+    warn("10-01");
+    assert!(shown("status") && shown("doctor"));
+    warn("09-01");
+    assert!(!shown("status") && !shown("doctor"));
+}

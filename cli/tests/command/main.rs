@@ -1,0 +1,6 @@
+//! The command as people and scripts use it, in a sealed environment.
+
+mod common;
+mod learning;
+mod memories;
+mod setup;

@@ -1,0 +1,313 @@
+//! Working with memories: `add`, `list`, `show`, `edit`, `forget`, `restore`, `search`, `pack`,
+//! `why`, `handoff`, `status`, `off`.
+
+use crate::common::Machine;
+use serde_json::Value;
+
+fn ready() -> Machine {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine
+}
+
+fn add(machine: &Machine, args: &[&str]) -> String {
+    let all = [&["add", "--json"], args].concat();
+    machine.json(&all)["short"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn without_init_every_command_says_what_to_do() {
+    let machine = Machine::new();
+    for args in [
+        &["list"][..],
+        &["show", "abc123"],
+        &["add", "x"],
+        &["edit", "abc123", "--pin"],
+        &["forget", "abc123"],
+        &["restore", "abc123"],
+        &["tombstones"],
+        &["search", "x"],
+        &["sync"],
+        &["status"],
+        &["pack"],
+        &["handoff"],
+        &["why"],
+    ] {
+        let said = machine.run(args);
+        assert_eq!(said.code, 4, "{args:?}: {}", said.stderr);
+        assert!(said.stderr.contains("hint: Run `throughline init`"), "{args:?}: {}", said.stderr);
+    }
+}
+
+#[test]
+fn wrong_usage_has_its_own_code() {
+    let machine = ready();
+    for args in [
+        &["nonsense"][..],
+        &[],
+        &["add", "x", "--kind", "poem"],
+        &["off", "--for", "soon"],
+        &["search", "x", "--since", "yesterday"],
+        &["add", "   "],
+    ] {
+        assert_eq!(machine.run(args).code, 2, "{args:?}");
+    }
+    let said = machine.run_with(&["list"], &[("THROUGHLINE_NOW", "noon")]);
+    assert_eq!(said.code, 2, "{}", said.stderr);
+}
+
+#[test]
+fn a_memory_is_added_shown_changed_put_aside_and_restored() {
+    let machine = ready();
+    let id = add(
+        &machine,
+        &[
+            "Money is kept in integers",
+            "-k",
+            "convention",
+            "-b",
+            "Cents, never floats.",
+            "-t",
+            "money",
+            "-p",
+            "src/price.rs",
+        ],
+    );
+    let shown = machine.json(&["show", &id, "--json"]);
+    assert_eq!(shown[0]["kind"], "convention");
+    assert_eq!(shown[0]["body"].as_str().unwrap().trim(), "Cents, never floats.");
+    assert_eq!(shown[0]["paths"][0]["path"], "src/price.rs");
+    let text = machine.ok(&["show", &id]);
+    assert!(text.starts_with("Money is kept in integers\n\nCents, never floats.\n"), "{text}");
+
+    machine.ok(&[
+        "edit",
+        &id,
+        "--title",
+        "Money is kept in cents",
+        "--tag",
+        "price",
+        "--untag",
+        "money",
+        "--pin",
+    ]);
+    let shown = machine.json(&["show", &id, "--json"]);
+    assert_eq!(shown[0]["title"], "Money is kept in cents");
+    assert_eq!(
+        (&shown[0]["tags"], &shown[0]["pinned"]),
+        (&serde_json::json!(["price"]), &Value::Bool(true))
+    );
+
+    let line = machine.ok(&["list"]);
+    insta::assert_snapshot!(line.replace(&id, "[id]"), @"[id]  2026-10-02  convention      Money is kept in cents [pinned]");
+
+    machine.ok(&["forget", &id]);
+    assert_eq!(machine.ok(&["list"]), "No memories.\n");
+    assert!(machine.ok(&["list", "--archived"]).contains("Money is kept in cents"));
+    assert!(machine.ok(&["show", &id]).contains("Money is kept in cents"));
+    assert!(machine.ok(&["tombstones"]).contains("Money is kept in cents"));
+    machine.ok(&["restore", &id]);
+    assert!(machine.ok(&["list"]).contains("Money is kept in cents"));
+    assert_eq!(machine.ok(&["tombstones"]), "Nothing was removed.\n");
+
+    machine.ok(&["forget", "--delete", &id]);
+    assert_eq!(machine.run(&["show", &id]).code, 3);
+    assert_eq!(machine.ok(&["list", "--archived"]), "No memories.\n");
+}
+
+#[test]
+fn the_same_kind_and_title_updates() {
+    let machine = ready();
+    let first = add(&machine, &["Tests run with make check", "-k", "command", "-t", "tests"]);
+    let second = add(
+        &machine,
+        &["Tests run with make check", "-k", "command", "-t", "make", "-b", "From the root."],
+    );
+    assert_eq!(first, second);
+    let shown = machine.json(&["show", &first, "--json"]);
+    assert_eq!(shown[0]["tags"], serde_json::json!(["tests", "make"]));
+}
+
+#[test]
+fn an_unknown_id_changes_nothing() {
+    let machine = ready();
+    let id = add(&machine, &["Stays"]);
+    let said = machine.run(&["forget", &id, "zzzzzz"]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 3
+    ---
+    throughline: no single memory is called zzzzzz: 0 found
+    hint: `throughline list` shows the ids of all memories.
+    "#);
+    assert!(machine.ok(&["list"]).contains("Stays"));
+}
+
+#[test]
+fn an_editor_may_be_used() {
+    let machine = ready();
+    let id = add(&machine, &["Before"]);
+    assert_eq!(machine.run(&["edit", &id]).code, 2);
+    machine.program("editor", "#!/bin/sh\nsed -i 's/Before/After/' \"$2\"\n");
+    let editor = format!("{} --wait", machine.path("bin/editor").display());
+    let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(machine.ok(&["list"]).contains("After"));
+    // What is no memory any more is said with its place.
+    machine.program("editor", "#!/bin/sh\nprintf -- '---\\nkind: [\\n---\\n# x\\n' > \"$2\"\n");
+    let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
+    assert_eq!(said.code, 5, "{}", said.stderr);
+}
+
+#[test]
+fn what_was_added_is_found_at_once() {
+    let machine = ready();
+    machine.ok(&["sync"]);
+    let id = add(&machine, &["The nightly export writes parquet files", "-k", "fact"]);
+    add(&machine, &["Buttons are rounded", "-k", "preference", "--user"]);
+    let found = machine.json(&["search", "parquet", "export", "--json"]);
+    assert_eq!(found["hits"][0]["short"], id.as_str(), "{found:#}");
+    assert!(machine.ok(&["search", "rounded buttons"]).contains("Buttons are rounded"));
+    machine.ok(&["forget", &id]);
+    assert_eq!(machine.ok(&["search", "parquet"]), "Nothing found.\n");
+    machine.ok(&["restore", &id]);
+    machine.ok(&["edit", &id, "--title", "The nightly export writes arrow files"]);
+    assert!(machine.ok(&["search", "arrow export"]).contains("arrow files"));
+}
+
+#[test]
+fn why_explains_a_prompt_that_was_not_answered() {
+    let machine = ready();
+    add(
+        &machine,
+        &["The nightly export writes parquet files", "-b", "Written by the job exporter at two."],
+    );
+    machine.ok(&["sync"]);
+    assert_eq!(machine.ok(&["why"]), "Nothing was injected here yet.\n");
+    let tried = machine
+        .json(&["why", "where", "does", "the", "nightly", "export", "write", "parquet", "--json"]);
+    assert!(tried["candidates"].as_array().is_some_and(|all| !all.is_empty()), "{tried:#}");
+    assert!(machine.ok(&["why", "continue"]).starts_with("Silent: "));
+}
+
+#[test]
+fn receipts_are_read_newest_first() {
+    let machine = ready();
+    let id = add(&machine, &["The nightly export writes parquet files"]);
+    let full = machine.json(&["show", &id, "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let state = machine.path("home/.local/state/throughline/trees");
+    machine.ok(&["sync"]);
+    let tree = std::fs::read_dir(state).unwrap().next().unwrap().unwrap().path();
+    std::fs::create_dir_all(tree.join("receipts")).unwrap();
+    let line = |at: &str, session: &str| {
+        format!(
+            "{{\"at\":\"{at}\",\"event\":\"UserPromptSubmit\",\"session\":\"{session}\",\"memories\":[{{\"id\":\"{full}\",\"why\":\"parquet\",\"score\":2.5,\"start\":0,\"end\":9}}],\"tokens\":40,\"micros\":900,\"text_bytes\":160}}\n"
+        )
+    };
+    let lines = [
+        line("2026-10-01T08:00:00Z", "first"),
+        line("2026-10-01T09:00:00Z", "second"),
+        "{half".to_owned(),
+    ]
+    .concat();
+    std::fs::write(tree.join("receipts/2026-10-01.jsonl"), lines).unwrap();
+    let all = machine.json(&["why", "--json"]);
+    let sessions: Vec<&str> =
+        all.as_array().unwrap().iter().map(|one| one["session"].as_str().unwrap()).collect();
+    assert_eq!(sessions, ["second", "first"]);
+    let text = machine.ok(&["why", "--session", "fir"]);
+    insta::assert_snapshot!(text.replace(&id, "[id]"), @r#"
+    2026-10-01T08:00:00Z  UserPromptSubmit session first, 40 tokens, 0.9 ms
+      [id]  The nightly export writes parquet files
+              parquet (score 2.50)
+    "#);
+}
+
+#[test]
+fn the_brief_puts_pinned_things_first_and_keeps_its_budget() {
+    let machine = ready();
+    for number in 0..30 {
+        add(
+            &machine,
+            &[&format!("Decision number {number} about the layout of pages"), "-k", "decision"],
+        );
+    }
+    add(&machine, &["Never use floats for money", "-k", "preference", "--pin"]);
+    let text = machine.ok(&["pack", "--tokens", "100"]);
+    assert!(text.contains("## What is wanted\n\n- **Never use floats for money**"), "{text}");
+    assert!(text.len() < 600, "{text}");
+    let all = machine.json(&["pack", "--json"]);
+    assert_eq!(all.as_array().unwrap().len(), 31);
+    assert_eq!(all[0]["title"], "Never use floats for money");
+}
+
+#[test]
+fn off_and_on() {
+    let machine = ready();
+    insta::assert_snapshot!(machine.ok(&["off", "--for", "2h"]), @"Off until 2026-10-02T11:30:00Z. `throughline on` ends it earlier.");
+    assert!(machine.ok(&["status"]).contains("Everything is off"));
+    insta::assert_snapshot!(machine.ok(&["on"]), @"On again.");
+    assert_eq!(machine.ok(&["on"]), "It was on.\n");
+    assert!(!machine.ok(&["status"]).contains("Everything is off"));
+}
+
+#[test]
+fn status_counts() {
+    let machine = ready();
+    add(&machine, &["One", "-k", "fact"]);
+    machine.write("home/work/.throughline/memories/bad.md", "---\nkind: [\n---\n# Bad\n");
+    let status = machine.json(&["status", "--json"]);
+    assert_eq!(
+        (&status["memories"], &status["broken_files"]),
+        (&1.into(), &1.into()),
+        "{status:#}"
+    );
+    assert_eq!(status["by_kind"]["fact"], 1);
+    assert_eq!(
+        machine.ok(&["handoff"]),
+        "No session is known here yet. `throughline sync` reads the transcripts.\n"
+    );
+    // A broken file is said on stderr and keeps nothing else from being listed.
+    let said = machine.run(&["list"]);
+    assert!(said.stdout.contains("One") && said.stderr.contains("bad.md:"), "{}", said.stderr);
+}
+
+#[test]
+fn nothing_is_learned_where_only_recall_is_allowed() {
+    let machine = ready();
+    let said = machine.run_with(&["sync"], &[("THROUGHLINE", "read")]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 1
+    ---
+    throughline: nothing is learned here: THROUGHLINE, CI or a cloud session
+    hint: Set THROUGHLINE=full to learn anyway.
+    "#);
+}
+
+#[test]
+fn completions_are_printed() {
+    let machine = Machine::new();
+    assert!(machine.ok(&["completions", "bash"]).contains("_throughline"));
+    assert!(machine.ok(&["--help"]).contains("Exit codes"));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let machine = ready();
+    for number in 0..200 {
+        machine.write(
+            &format!("home/work/.throughline/memories/m{number}.md"),
+            &format!(
+                "---\nid: {number:026}\nkind: fact\n---\n# Memory {number}\n\n{}\n",
+                "text ".repeat(200)
+            ),
+        );
+    }
+    let script = format!(
+        "cd '{}' && HOME='{}' THROUGHLINE=full '{}' list --json | head -1; echo ${{PIPESTATUS[0]}}",
+        machine.work().display(),
+        machine.path("home").display(),
+        machine.path("bin/throughline").display()
+    );
+    let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "[\n0\n");
+}

@@ -1,0 +1,352 @@
+//! Setting up and taking out again: `init`, `uninstall`, `trust`, `link`, `doctor`, `config`.
+
+use crate::common::{Machine, files};
+
+const SETTINGS: &str = "home/.claude/settings.json";
+
+#[test]
+fn init_registers_everything_and_uninstall_restores_every_byte() {
+    let machine = Machine::new();
+    machine.write(SETTINGS, "{\n    \"model\": \"opus\",   \n  \"hooks\": {}\n}\n");
+    machine.write("home/.claude.json", "{\n  \"numStartups\": 3\n}");
+    let before = files(&machine.path("home"));
+
+    let said = machine.run(&["init", "--yes"]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 0
+    Throughline is set up for /home/work
+      memories    /home/work/.throughline (commit it when you like; nothing is committed for you)
+      hooks       /home/.claude/settings.json
+      backup      /home/.claude/settings.json.backup.1790933400000
+      MCP server  /home/.claude.json
+      transcripts none of this project yet
+
+    Next: work as usual. `throughline status` shows what is known, `throughline why`
+    what was put in front of Claude, `throughline uninstall` takes the hooks out again.
+    ---
+    "#);
+    let settings: serde_json::Value = serde_json::from_str(&machine.read(SETTINGS)).unwrap();
+    let stop = &settings["hooks"]["Stop"][0]["hooks"][0];
+    assert_eq!(stop["command"], machine.path("bin/throughline-stop").to_str().unwrap());
+    assert_eq!(stop["args"], serde_json::json!([]));
+    let state: serde_json::Value =
+        serde_json::from_str(&machine.read("home/.claude.json")).unwrap();
+    assert_eq!(
+        state["mcpServers"]["throughline"]["command"],
+        machine.path("bin/throughline-mcp").to_str().unwrap()
+    );
+    assert!(machine.read("home/work/.throughline/README.md").contains("Throughline"));
+
+    let again = machine.ok(&["init", "--yes"]);
+    assert!(again.contains("settings.json (as it was)"), "{again}");
+    assert_eq!(machine.read(SETTINGS), serde_json_text(&machine, SETTINGS));
+
+    let said = machine.run(&["uninstall", "--yes"]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 0
+    Taken out of /home/.claude/settings.json
+    Taken out of /home/.claude.json
+    Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories.
+    ---
+    "#);
+    assert_eq!(files(&machine.path("home")), before);
+    assert!(machine.path("home/work/.throughline/README.md").exists());
+}
+
+#[test]
+fn init_names_the_project_that_a_tree_might_belong_to() {
+    let machine = Machine::new();
+    let remote = "[remote \"origin\"]\n\turl = https://git.example/billing.git\n";
+    for folder in ["home/work", "home/copy"] {
+        std::fs::create_dir_all(machine.path(folder)).unwrap();
+        let made = std::process::Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(machine.path(folder))
+            .status();
+        assert!(made.unwrap().success());
+        let config = format!("{}{remote}", machine.read(&format!("{folder}/.git/config")));
+        machine.write(&format!("{folder}/.git/config"), &config);
+    }
+    let first = machine.ok(&["init", "--yes", "--no-register"]);
+    assert!(!first.contains("throughline link"), "{first}");
+    let copy = machine.path("home/copy");
+    let in_copy = ["-C", copy.to_str().unwrap(), "init", "--yes", "--no-register"];
+    let link = "`throughline link /home/work`";
+    let second = machine.ok(&in_copy);
+    assert!(second.contains(link), "{second}");
+    assert!(!machine.ok(&in_copy).contains(link), "said once");
+}
+
+#[test]
+fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
+    let machine = Machine::new();
+    std::fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();
+    std::os::unix::fs::symlink(machine.path("elsewhere"), machine.path("home/work/.throughline"))
+        .unwrap();
+    for command in [&["init", "--yes"][..], &["trust"]] {
+        let said = machine.run(command).whole();
+        assert!(said.contains("symbolic link") && !said.contains("code: 0"), "{said}");
+    }
+    assert!(!machine.path("home/.local/share/throughline/by-path").exists());
+    // What is private needs no such folder.
+    machine.ok(&["init", "--yes", "--private"]);
+}
+
+/// The text of a file, read twice: a second `init` must not have touched it.
+fn serde_json_text(machine: &Machine, below: &str) -> String {
+    machine.ok(&["init", "--yes", "--no-sync"]);
+    machine.read(below)
+}
+
+#[test]
+fn a_project_without_settings_gets_them_and_loses_them_again() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--settings", "local"]);
+    let text = machine.read("home/work/.claude/settings.local.json");
+    assert!(text.contains("throughline-session-start"), "{text}");
+    let state: serde_json::Value =
+        serde_json::from_str(&machine.read("home/.claude.json")).unwrap();
+    let work = machine.work();
+    assert!(state["projects"][work.to_str().unwrap()]["mcpServers"]["throughline"].is_object());
+    machine.ok(&["uninstall"]);
+    assert!(!work.join(".claude").exists());
+    assert!(!machine.path("home/.claude.json").exists());
+}
+
+#[test]
+fn what_the_client_wrote_since_stays_when_we_leave() {
+    let machine = Machine::new();
+    machine.write("home/.claude.json", "{\n  \"numStartups\": 3,\n  \"projects\": {}\n}");
+    machine.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
+    machine.ok(&["init", "--yes"]);
+    for (file, before, after) in [
+        ("home/.claude.json", "\"numStartups\": 3", "\"numStartups\": 4"),
+        (SETTINGS, "\"model\": \"opus\"", "\"model\": \"sonnet\",\n  \"cleanupPeriodDays\": 90"),
+    ] {
+        let text = machine.read(file);
+        assert!(text.contains("throughline"), "{text}");
+        machine.write(file, &text.replace(before, after));
+    }
+    machine.ok(&["uninstall"]);
+    assert_eq!(
+        machine.read("home/.claude.json"),
+        "{\n  \"numStartups\": 4,\n  \"projects\": {}\n}"
+    );
+    assert_eq!(
+        machine.read(SETTINGS),
+        "{\n  \"model\": \"sonnet\",\n  \"cleanupPeriodDays\": 90\n}\n"
+    );
+}
+
+#[test]
+fn hooks_that_would_run_twice_are_noticed() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    assert!(!machine.run(&["doctor"]).stdout.contains("runs twice"));
+    machine.ok(&["init", "--yes", "--settings", "project"]);
+    assert!(machine.run(&["doctor"]).stdout.contains("each hook runs twice"));
+}
+
+#[test]
+fn a_private_project_stays_private_when_it_is_set_up_again() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private", "--no-register"]);
+    assert!(machine.ok(&["init", "--yes", "--no-register"]).contains("(private)"));
+    assert!(!machine.path("home/work/.throughline").exists());
+    assert!(!machine.ok(&["init", "--yes", "--no-register", "--committed"]).contains("(private)"));
+}
+
+#[test]
+fn committed_settings_name_no_path_of_this_machine() {
+    let machine = Machine::new();
+    let said = machine.ok(&["init", "--yes", "--settings", "project"]);
+    assert!(said.contains("has to be in everybody's PATH"), "{said}");
+    for file in ["home/work/.claude/settings.json", "home/work/.mcp.json"] {
+        let text = machine.read(file);
+        assert!(text.contains("throughline"), "{text}");
+        assert!(!text.contains(machine.path("").to_str().unwrap()), "{text}");
+    }
+    assert!(!machine.path(SETTINGS).exists());
+}
+
+#[test]
+fn another_place_for_claude_codes_files_is_honoured() {
+    let machine = Machine::new();
+    let moved = machine.path("home/elsewhere");
+    let variables = [("CLAUDE_CONFIG_DIR", moved.to_str().unwrap())];
+    assert_eq!(machine.run_with(&["init", "--yes"], &variables).code, 0);
+    assert!(moved.join("settings.json").exists() && moved.join(".claude.json").exists());
+    assert!(!machine.path("home/.claude").exists() && !machine.path("home/.claude.json").exists());
+    assert_eq!(machine.run_with(&["uninstall"], &variables).code, 0);
+    assert!(!moved.exists());
+}
+
+#[test]
+fn registering_alone_needs_no_project() {
+    let machine = Machine::new();
+    let said =
+        machine.ok(&["init", "--register-only", "-C", machine.path("tmp").to_str().unwrap()]);
+    assert!(said.contains("Registered with Claude Code"), "{said}");
+    assert!(machine.read(SETTINGS).contains("throughline-stop"));
+    assert!(!machine.path("tmp/.throughline").exists());
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("is yours alone"), "{doctor}");
+    machine.ok(&["uninstall"]);
+    assert!(!machine.path(SETTINGS).exists());
+}
+
+#[test]
+fn settings_that_do_not_parse_are_refused_and_left() {
+    let machine = Machine::new();
+    machine.write(SETTINGS, "{\n  \"model\": opus\n}\n");
+    insta::assert_snapshot!(machine.run(&["init", "--yes"]).stderr, @r#"
+    throughline: /home/.claude/settings.json:2:12: Unexpected word
+    hint: Correct the file and run the command again; it was left as it is.
+    "#);
+    assert_eq!(machine.run(&["init", "--yes"]).code, 5);
+    assert_eq!(machine.read(SETTINGS), "{\n  \"model\": opus\n}\n");
+    assert!(!machine.path("home/.claude.json").exists());
+}
+
+#[test]
+fn the_home_folder_is_no_project() {
+    let machine = Machine::new();
+    let home = machine.path("home");
+    let said = machine.run(&["init", "--yes", "-C", home.to_str().unwrap()]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 2
+    ---
+    throughline: /home is no project
+    hint: Change to the project's folder, or name it with --project.
+    "#);
+}
+
+#[test]
+fn private_memories_leave_no_trace_in_the_repository() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private", "--no-register"]);
+    machine.ok(&["add", "Rates are fetched at noon"]);
+    assert!(!machine.path("home/work/.throughline").exists());
+    assert!(!machine.path(SETTINGS).exists());
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_folder_that_came_with_the_repository_is_not_read_before_somebody_vouches_for_it() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The cache lives in memory"]);
+    machine.ok(&["trust", "--revoke"]);
+    let said = machine.run(&["list"]);
+    insta::assert_snapshot!(said.whole(), @r#"
+    code: 4
+    ---
+    throughline: /home/work is not set up
+    hint: There is a memory folder that nobody on this machine vouched for: look at it, then run `throughline trust`.
+    "#);
+    machine.ok(&["trust"]);
+    assert!(machine.ok(&["list"]).contains("The cache lives in memory"));
+    assert!(machine.ok(&["trust", "--list"]).contains("/home/work"));
+    let known = machine.json(&["trust", "--list", "--json"]);
+    let read = known.as_array().unwrap().iter().filter(|known| known["paths"][0].is_string());
+    assert_eq!(read.count(), 1, "{known:#}");
+}
+
+#[test]
+fn a_copy_joins_a_project_when_the_user_says_so() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private", "--no-register"]);
+    machine.ok(&["add", "Learned in the first tree"]);
+    let copy = machine.path("home/copy");
+    std::fs::create_dir_all(copy.join(".git")).unwrap();
+    let copy = copy.to_str().unwrap();
+    assert_eq!(machine.run(&["list", "-C", copy]).code, 4);
+    machine.ok(&["link", machine.work().to_str().unwrap(), "-C", copy]);
+    assert!(machine.ok(&["list", "-C", copy]).contains("Learned in the first tree"));
+    assert_eq!(machine.run(&["link", "nosuchproject", "-C", copy]).code, 3);
+}
+
+#[test]
+fn doctor_names_what_is_broken_and_what_helps() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    machine.ok(&["add", "A good one"]);
+    machine.ok(&["sync"]);
+    let healthy = machine.run(&["doctor", "--json"]);
+    assert_eq!(healthy.code, 0, "{}\n{}", healthy.stdout, healthy.stderr);
+
+    machine.write("home/work/.throughline/memories/bad.md", "---\nkind: [\n---\n# Bad\n");
+    machine.program("throughline-stop", "#!/bin/sh\nexit 3\n");
+    std::fs::remove_file(machine.path("bin/throughline-mcp")).unwrap();
+    let said = machine.run(&["doctor", "--json"]);
+    assert_eq!(said.code, 6);
+    let checks: Vec<serde_json::Value> = serde_json::from_str(&said.stdout).unwrap();
+    let bad = |name: &str, seen: &str| {
+        checks.iter().any(|check| {
+            check["name"] == name
+                && check["state"] == "bad"
+                && check["seen"].as_str().unwrap().contains(seen)
+                && check["remedy"].is_string()
+        })
+    };
+    assert!(bad("memories", "bad.md:"), "{checks:#?}");
+    assert!(bad("dry run", "throughline-stop: ends with"), "{checks:#?}");
+    assert!(bad("programs", "throughline-mcp is missing"), "{checks:#?}");
+    assert!(bad("MCP server", "is not there"), "{checks:#?}");
+}
+
+#[test]
+fn doctor_finds_a_program_of_another_build_and_a_mode_that_means_nothing() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    machine.program("throughline-processor", "#!/bin/sh\nexit 1\n");
+    let said = machine.run_with(&["doctor"], &[("THROUGHLINE", "fulll")]);
+    assert_eq!(said.code, 6);
+    let old = "throughline-processor is too old to say its version";
+    assert!(said.stdout.contains(old), "{}", said.stdout);
+    assert!(said.stdout.contains("THROUGHLINE is `fulll`"), "{}", said.stdout);
+    machine.program("throughline-processor", "#!/bin/sh\necho throughline-processor 0.0.1\n");
+    let said = machine.run(&["doctor"]);
+    assert!(said.stdout.contains("throughline-processor is version 0.0.1"), "{}", said.stdout);
+}
+
+#[test]
+fn doctor_without_init_says_what_to_do() {
+    let machine = Machine::new();
+    let said = machine.run(&["doctor"]);
+    assert_eq!(said.code, 6);
+    assert!(said.stdout.contains("Run `throughline init`"), "{}", said.stdout);
+}
+
+#[test]
+fn config_chooses_a_model_and_says_where_settings_come_from() {
+    let machine = Machine::new();
+    machine.write("home/.config/throughline/config.toml", "# mine\nnotice = \"off\"\ntypo = 1\n");
+    machine.ok(&["config", "--llm", "small-model"]);
+    let said = machine.run(&["config"]);
+    assert!(said.stderr.contains("typo"), "{}", said.stderr);
+    let line = said.stdout.lines().find(|line| line.starts_with("notice")).unwrap();
+    assert!(line.contains("\"off\"") && line.contains("config.toml"), "{line}");
+    assert!(said.stdout.contains("small-model"), "{}", said.stdout);
+    assert!(machine.read("home/.config/throughline/config.toml").starts_with("# mine\n"));
+    machine.ok(&["config", "--no-llm"]);
+    assert!(!machine.ok(&["config"]).contains("small-model"));
+}
+
+#[test]
+fn purging_leaves_nothing_but_what_is_in_the_repository() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    machine.ok(&["add", "Stays in the repository"]);
+    machine.ok(&["add", "--user", "Goes with the rest"]);
+    // Nobody can be asked, so it is not done.
+    assert_eq!(machine.run(&["uninstall", "--purge"]).code, 1);
+    assert!(machine.path("home/.local/share/throughline").exists());
+    machine.ok(&["uninstall", "--purge", "--yes"]);
+    let left: Vec<_> = files(&machine.path("home/.local"));
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(
+        std::fs::read_dir(machine.path("home/work/.throughline/memories")).unwrap().count(),
+        1
+    );
+}

@@ -1,0 +1,91 @@
+//! Appending to files that several hooks append to at once.
+//!
+//! One `write` with `O_APPEND` is not torn apart by others on a local file system, so a line or
+//! record is written whole, without a lock. Nothing here is synced: it is disposable.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Opens a file for appending; it and its folders come into being with it, for this user only.
+pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    options.append(true).create(true).mode(0o600);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create_parent(path)?;
+            options.open(path)
+        }
+        opened => opened,
+    }
+}
+
+/// Appends bytes in one call, unless the file already has `len_max` bytes; returns its length.
+pub fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<u64> {
+    let mut file = open(path, &mut OpenOptions::new())?;
+    let len = file.metadata()?.len();
+    if len >= len_max {
+        return Ok(len);
+    }
+    let written = file.write(bytes)?;
+    Ok(len + written as u64)
+}
+
+/// Creates a file that is not there yet; `false` when it is: only one of many gets `true`.
+pub fn create_new(path: &Path, bytes: &[u8]) -> io::Result<bool> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let opened = match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            create_parent(path)?;
+            options.open(path)
+        }
+        opened => opened,
+    };
+    match opened {
+        Ok(mut file) => file.write_all(bytes).map(|()| true),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Replaces a file whole, so that nobody reads half of it.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    create_new(&temporary, bytes)
+        .and_then(|_| std::fs::rename(&temporary, path))
+        .inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}
+
+fn create_parent(path: &Path) -> io::Result<()> {
+    let parent = path.parent().ok_or(ErrorKind::NotFound)?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_appended_up_to_the_bound() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b/file");
+        assert_eq!(append(&path, b"one\n", 8).unwrap(), 4);
+        assert_eq!(append(&path, b"three\n", 8).unwrap(), 10);
+        assert_eq!(append(&path, b"four\n", 8).unwrap(), 10);
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\nthree\n");
+    }
+
+    #[test]
+    fn only_the_first_creates() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/file");
+        assert!(create_new(&path, b"first").unwrap());
+        assert!(!create_new(&path, b"second").unwrap());
+        replace(&path, b"third").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"third");
+        assert_eq!(std::fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,107 @@
+//! Starting the processor: a process of its own, which shares nothing with the session.
+
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use memory_store::ProjectId;
+use memory_store::background::{PROGRAM, is_passed_on};
+
+/// Starts the processor for a project and does not wait for it.
+pub fn start(project: ProjectId) -> io::Result<()> {
+    let program = beside_this_program()?;
+    let arguments = ["sync", "--project", &project.to_string(), "--background"];
+    close_on_exec_all();
+    spawn_detached(&program, &arguments)
+}
+
+fn beside_this_program() -> io::Result<CString> {
+    let this: PathBuf = std::fs::read_link("/proc/self/exe")?;
+    let program = this.with_file_name(PROGRAM);
+    c_string(program.as_os_str())
+}
+
+fn c_string(text: &OsStr) -> io::Result<CString> {
+    CString::new(text.as_bytes()).map_err(io::Error::other)
+}
+
+/// Marks every handle beyond the standard ones as not to be inherited: Claude Code would wait for
+/// its pipes to be closed.
+fn close_on_exec_all() {
+    // SAFETY: the call only sets a flag on handles.
+    let marked =
+        unsafe { libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC) };
+    if marked == 0 {
+        return;
+    }
+    // Linux before 5.11: one by one, as far as handles usually go.
+    for file in 3..1024 {
+        // SAFETY: as above; unused numbers are refused.
+        unsafe { libc::fcntl(file, libc::F_SETFD, libc::FD_CLOEXEC) };
+    }
+}
+
+/// Starts a program in a session of its own, with null for its standard streams.
+fn spawn_detached(program: &CString, arguments: &[&str]) -> io::Result<()> {
+    let arguments = std::iter::once(Ok(program.clone()))
+        .chain(arguments.iter().map(|argument| c_string(OsStr::new(argument))))
+        .collect::<io::Result<Vec<_>>>()?;
+    let environment = environment()?;
+    let (mut pid, null) = (0, c"/dev/null");
+    let mut actions = std::mem::MaybeUninit::uninit();
+    let mut attributes = std::mem::MaybeUninit::uninit();
+    // SAFETY: the structures are initialised before use and destroyed after it, and all strings
+    // outlive the call. Neither destroys anything that the new process uses.
+    unsafe {
+        check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
+        check(libc::posix_spawnattr_init(attributes.as_mut_ptr()))?;
+        for (file, mode) in [(0, libc::O_RDONLY), (1, libc::O_WRONLY), (2, libc::O_WRONLY)] {
+            check(libc::posix_spawn_file_actions_addopen(
+                actions.as_mut_ptr(),
+                file,
+                null.as_ptr(),
+                mode,
+                0,
+            ))?;
+        }
+        let flags = libc::POSIX_SPAWN_SETSID as libc::c_short;
+        check(libc::posix_spawnattr_setflags(attributes.as_mut_ptr(), flags))?;
+        let spawned = libc::posix_spawn(
+            &raw mut pid,
+            program.as_ptr(),
+            actions.as_ptr(),
+            attributes.as_ptr(),
+            pointers(&arguments).as_ptr(),
+            pointers(&environment).as_ptr(),
+        );
+        libc::posix_spawn_file_actions_destroy(actions.as_mut_ptr());
+        libc::posix_spawnattr_destroy(attributes.as_mut_ptr());
+        check(spawned)
+    }
+}
+
+fn check(error: libc::c_int) -> io::Result<()> {
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+/// The variables that the processor gets, as `NAME=value`.
+fn environment() -> io::Result<Vec<CString>> {
+    std::env::vars_os()
+        .filter(|(name, _)| is_passed_on(name))
+        .map(|(mut name, value)| {
+            name.push("=");
+            name.push(value);
+            c_string(&name)
+        })
+        .collect()
+}
+
+/// A C array of strings, ended by null. It borrows them.
+fn pointers(strings: &[CString]) -> Vec<*mut libc::c_char> {
+    strings
+        .iter()
+        .map(|string| string.as_ptr().cast_mut())
+        .chain(std::iter::once(std::ptr::null_mut()))
+        .collect()
+}

@@ -1,0 +1,13 @@
+//! `throughline-stop`: Stop, SubagentStop, PreCompact and SessionEnd.
+#![no_main]
+
+use hooks::arena::Arena;
+
+#[global_allocator]
+static ARENA: Arena = Arena::new();
+
+/// See [`hooks::hook::run`].
+#[unsafe(no_mangle)]
+pub extern "C" fn main() -> libc::c_int {
+    hooks::hook::run(hooks::stop::take_note)
+}

@@ -1,0 +1,104 @@
+//! Time limits: a hook gives up its own work after 50 ms and its life after 200 ms.
+//!
+//! The soft limit is asked between steps. The hard one is a timer of the operating system, whose
+//! handler ends the process, whatever it waits for: a slow pipe, a stuck network file system. It
+//! ends before the first claim: what a hook has claimed it prints, for nobody else will.
+
+use std::time::{Duration, Instant};
+
+/// After this a hook starts nothing more and prints what it has.
+pub const SOFT: Duration = Duration::from_millis(50);
+
+/// After this it is over.
+const HARD: libc::suseconds_t = 200_000;
+
+/// After this nothing is claimed any more.
+const LAST_CLAIM: Duration = Duration::from_millis(150);
+
+/// The time limits of this process.
+#[derive(Debug)]
+pub struct Deadline {
+    start: Instant,
+}
+
+impl Deadline {
+    /// Starts both limits. To be called first: reading stdin counts.
+    pub fn arm() -> Self {
+        // A crash must not be louder than a time-out: Claude Code shows both as a hook error.
+        for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGSEGV] {
+            on_signal(signal, end_quietly as *const () as libc::sighandler_t);
+        }
+        // A reader that is gone and a file that may not grow are errors, and no reason to die.
+        for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+            on_signal(signal, libc::SIG_IGN);
+        }
+        set_timer(HARD);
+        Self { start: Instant::now() }
+    }
+
+    /// Stops the hard limit, so that it cannot cut off a write to stdout.
+    pub fn disarm(&self) {
+        set_timer(0);
+    }
+
+    /// Asks for the time to claim something and to print it. `false` when it is too late, so that
+    /// nothing may be claimed; otherwise the hard limit no longer applies, for a process that ended
+    /// between the two would take what it claimed with it.
+    pub fn may_claim(&self) -> bool {
+        let in_time = self.start.elapsed() < LAST_CLAIM;
+        if in_time {
+            self.disarm();
+        }
+        in_time
+    }
+
+    /// Whether the soft limit has passed.
+    pub fn has_passed(&self) -> bool {
+        self.start.elapsed() >= SOFT
+    }
+
+    /// What is left of the soft limit.
+    pub fn remaining(&self) -> Duration {
+        SOFT.saturating_sub(self.start.elapsed())
+    }
+
+    /// Microseconds since the start.
+    pub fn micros(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+/// Ends the process as if there had been nothing to say.
+extern "C" fn end_quietly(_signal: libc::c_int) {
+    // SAFETY: `_exit` may be called in a signal handler.
+    unsafe { libc::_exit(0) }
+}
+
+/// Sets what a signal does.
+pub(crate) fn on_signal(signal: libc::c_int, handler: libc::sighandler_t) {
+    // SAFETY: both are valid, and the handlers used here only call `_exit`.
+    unsafe { libc::signal(signal, handler) };
+}
+
+fn set_timer(micros: libc::suseconds_t) {
+    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval {
+        it_interval: never,
+        it_value: libc::timeval { tv_sec: 0, tv_usec: micros },
+    };
+    // SAFETY: the timer is valid for reads, and a null old value is allowed.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_claimed_late() {
+        let after = |millis| Deadline { start: Instant::now() - Duration::from_millis(millis) };
+        assert!(after(0).may_claim());
+        assert!(!after(150).may_claim());
+        assert!(!after(10_000).may_claim());
+    }
+}

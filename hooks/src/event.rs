@@ -1,0 +1,228 @@
+//! Events: what a payload means to us.
+//!
+//! An event is made from whatever members a payload has. What is well-formed but none of our
+//! business (another event, no session, a subagent of Claude Code itself) is no event.
+
+use std::path::PathBuf;
+
+use crate::payload::Payload;
+use crate::wire::Member;
+
+/// Something that happened in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The session.
+    pub session: String,
+    /// The subagent it happened in, if any.
+    pub agent: Option<String>,
+    /// The session's transcript.
+    pub transcript: String,
+    /// The working directory.
+    pub cwd: PathBuf,
+    /// The prompt in process.
+    pub prompt_id: Option<String>,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A session started, in one of several ways.
+    SessionStart(Source),
+    /// A prompt was submitted.
+    UserPromptSubmit(Prompt),
+    /// A tool call succeeded.
+    PostToolUse(ToolCall),
+    /// A tool call failed.
+    PostToolUseFailure(ToolCall),
+    /// The assistant stopped.
+    Stop,
+    /// A subagent stopped.
+    SubagentStop,
+    /// The conversation is about to be compacted.
+    PreCompact,
+    /// The session ended.
+    SessionEnd,
+}
+
+/// How a session started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Anew; also what an unknown way is taken for.
+    Startup,
+    /// An old session was taken up again.
+    Resume,
+    /// `/clear`.
+    Clear,
+    /// The conversation was compacted.
+    Compact,
+    /// A session was copied.
+    Fork,
+}
+
+/// A prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prompt {
+    /// Its text.
+    pub text: String,
+    /// Who made it, where the client says so.
+    pub source: Option<String>,
+}
+
+/// A tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolCall {
+    /// The tool.
+    pub tool: String,
+    /// The call's id.
+    pub id: Option<String>,
+    /// The file it read or changed.
+    pub file: Option<PathBuf>,
+    /// The command it ran.
+    pub command: Option<String>,
+    /// What it said when it failed.
+    pub error: Option<String>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+impl Event {
+    /// Reads an event; `None` when the payload holds none of ours. `project_dir` is used as the
+    /// working directory where the payload names none.
+    pub fn from_payload(mut payload: Payload, project_dir: Option<PathBuf>) -> Option<Self> {
+        let what = What::from_payload(&mut payload)?;
+        Some(Self {
+            session: filled(&mut payload, Member::SessionId)?,
+            agent: filled(&mut payload, Member::AgentId),
+            transcript: payload.take(Member::TranscriptPath).unwrap_or_default(),
+            cwd: filled(&mut payload, Member::Cwd).map(PathBuf::from).or(project_dir)?,
+            prompt_id: filled(&mut payload, Member::PromptId),
+            what,
+        })
+    }
+}
+
+impl What {
+    fn from_payload(payload: &mut Payload) -> Option<Self> {
+        Some(match payload.get(Member::HookEventName)? {
+            "SessionStart" => Self::SessionStart(Source::from_payload(payload)),
+            "UserPromptSubmit" => Self::UserPromptSubmit(Prompt {
+                text: filled(payload, Member::Prompt)?,
+                source: payload.take(Member::Source),
+            }),
+            "PostToolUse" => Self::PostToolUse(ToolCall::from_payload(payload)?),
+            "PostToolUseFailure" => Self::PostToolUseFailure(ToolCall::from_payload(payload)?),
+            "Stop" if !payload.is_true(Member::StopHookActive) => Self::Stop,
+            "SubagentStop" if !payload.is_true(Member::StopHookActive) => {
+                // Claude Code's own helper agents have an empty type.
+                filled(payload, Member::AgentType)?;
+                Self::SubagentStop
+            }
+            "PreCompact" => Self::PreCompact,
+            "SessionEnd" => Self::SessionEnd,
+            _ => return None,
+        })
+    }
+
+    /// The event's name, as the output envelope and the notes have it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::SessionStart(_) => "SessionStart",
+            Self::UserPromptSubmit(_) => "UserPromptSubmit",
+            Self::PostToolUse(_) => "PostToolUse",
+            Self::PostToolUseFailure(_) => "PostToolUseFailure",
+            Self::Stop => "Stop",
+            Self::SubagentStop => "SubagentStop",
+            Self::PreCompact => "PreCompact",
+            Self::SessionEnd => "SessionEnd",
+        }
+    }
+}
+
+impl Source {
+    fn from_payload(payload: &Payload) -> Self {
+        match payload.get(Member::Source) {
+            Some("resume") => Self::Resume,
+            Some("clear") => Self::Clear,
+            Some("compact") => Self::Compact,
+            Some("fork") => Self::Fork,
+            _ => Self::Startup,
+        }
+    }
+}
+
+impl ToolCall {
+    fn from_payload(payload: &mut Payload) -> Option<Self> {
+        let notebook = filled(payload, Member::NotebookPath);
+        Some(Self {
+            tool: filled(payload, Member::ToolName)?,
+            id: filled(payload, Member::ToolUseId),
+            file: filled(payload, Member::FilePath).or(notebook).map(PathBuf::from),
+            command: filled(payload, Member::Command),
+            error: filled(payload, Member::Error),
+            interrupted: payload.is_true(Member::IsInterrupt),
+        })
+    }
+}
+
+/// Takes a member that is neither missing nor empty.
+fn filled(payload: &mut Payload, member: Member) -> Option<String> {
+    payload.take(member).filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(json: &str) -> Option<Event> {
+        Event::from_payload(Payload::from_chunks([json.as_bytes()]), None)
+    }
+
+    #[test]
+    fn each_event_is_known_and_others_are_not() {
+        let base = r#""session_id":"s","cwd":"/w","transcript_path":"/t""#;
+        let what = |rest: &str| event(&format!("{{{base},{rest}}}")).map(|event| event.what);
+        assert_eq!(
+            what(r#""hook_event_name":"SessionStart","source":"fork""#),
+            Some(What::SessionStart(Source::Fork))
+        );
+        assert_eq!(
+            what(r#""hook_event_name":"SessionStart","source":"of the future""#),
+            Some(What::SessionStart(Source::Startup))
+        );
+        assert_eq!(what(r#""hook_event_name":"Stop""#), Some(What::Stop));
+        assert_eq!(what(r#""hook_event_name":"Stop","stop_hook_active":true"#), None);
+        assert_eq!(what(r#""hook_event_name":"SubagentStop","agent_type":"""#), None);
+        assert_eq!(
+            what(r#""hook_event_name":"SubagentStop","agent_type":"Explore""#),
+            Some(What::SubagentStop)
+        );
+        assert_eq!(what(r#""hook_event_name":"UserPromptSubmit","prompt":"""#), None);
+        assert_eq!(what(r#""hook_event_name":"OfTheFuture""#), None);
+        assert_eq!(what(r#""other":1"#), None);
+        assert_eq!(event(r#"{"hook_event_name":"Stop","cwd":"/w"}"#), None);
+    }
+
+    #[test]
+    fn a_tool_call_is_read() {
+        let event = event(
+            r#"{"hook_event_name":"PostToolUseFailure","session_id":"s","cwd":"/w","agent_id":"a",
+               "tool_name":"Bash","tool_input":{"command":"make"},"tool_use_id":"u",
+               "error":"Exit code 2","is_interrupt":false,"duration_ms":12.5}"#,
+        )
+        .unwrap();
+        assert_eq!(event.agent.as_deref(), Some("a"));
+        assert_eq!(
+            event.what,
+            What::PostToolUseFailure(ToolCall {
+                tool: "Bash".into(),
+                id: Some("u".into()),
+                file: None,
+                command: Some("make".into()),
+                error: Some("Exit code 2".into()),
+                interrupted: false,
+            })
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! Giving memories to a session: each once, with a receipt.
+
+use std::ops::Range;
+
+use memory_store::MemoryId;
+use memory_store::recall::{Hit, Recalled, render};
+use memory_store::settings::Settings;
+
+use crate::hook::Hook;
+use crate::notice;
+use crate::output::{Output, UNITS_MAX, units};
+use crate::receipt::{self, Query, Receipt};
+use crate::session::{Given, Session};
+
+/// What stands between two texts.
+const BETWEEN: &str = "\n\n";
+
+/// A text for the model and the memories in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Injection {
+    /// The text.
+    pub text: String,
+    /// The memories it tells of, in its order.
+    pub memories: Vec<Placed>,
+}
+
+/// A memory in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// Its id.
+    pub id: MemoryId,
+    /// Why it was found.
+    pub why: String,
+    /// How well it answered.
+    pub score: f32,
+    /// Its place in the text, in bytes.
+    pub place: Range<usize>,
+}
+
+/// What happens to a memory when there is no telling whether it was given before: where nothing
+/// may be or can be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unclaimed {
+    /// It is given, perhaps again.
+    Give,
+    /// It is not: it would come back with each touch of a file.
+    Withhold,
+}
+
+/// How memories are given.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// What they go with, as the renderer calls it.
+    pub with: &'a str,
+    /// Tokens that their text may have.
+    pub budget_tokens: u32,
+    /// The text that it will stand below.
+    pub below: &'a str,
+    /// What happens where they cannot be claimed.
+    pub unclaimed: Unclaimed,
+}
+
+impl Injection {
+    /// Puts together what the renderer made of hits.
+    pub fn new(rendered: render::Rendered, hits: &[Hit]) -> Self {
+        let memories = rendered.pieces.into_iter().filter_map(|piece| {
+            let hit = hits.iter().find(|hit| hit.id == piece.id)?;
+            Some(Placed { id: hit.id, why: hit.why.clone(), score: hit.score, place: piece.range })
+        });
+        Self { memories: memories.collect(), text: rendered.text }
+    }
+
+    /// What `render` makes of a budget of tokens, or of as much of it as reaches the model below
+    /// another text: what does not arrive whole does not arrive at all.
+    pub fn that_fits(below: &str, mut budget_tokens: u32, render: impl Fn(u32) -> Self) -> Self {
+        loop {
+            let injection = render(budget_tokens);
+            if budget_tokens == 0 || injection.fits_below(below) {
+                return injection;
+            }
+            budget_tokens /= 2;
+        }
+    }
+
+    /// Whether the model gets it whole below another text.
+    pub fn fits_below(&self, above: &str) -> bool {
+        let bytes = above.len() + BETWEEN.len() + self.text.len();
+        bytes <= UNITS_MAX || units(above) + BETWEEN.len() + units(&self.text) <= UNITS_MAX
+    }
+
+    /// This text and, below it, another.
+    pub fn then(mut self, other: Self) -> Self {
+        if self.text.is_empty() {
+            return other;
+        }
+        if other.text.is_empty() {
+            return self;
+        }
+        self.text.push_str(BETWEEN);
+        let other = other.shifted(self.text.len());
+        self.text.push_str(&other.text);
+        self.memories.extend(other.memories);
+        self
+    }
+
+    /// This text in our delimiters.
+    pub fn wrapped(mut self) -> Self {
+        let wrapped = render::wrap(&self.text);
+        let offset = wrapped.find(&self.text).unwrap_or_default();
+        self.text = wrapped;
+        self.shifted(offset)
+    }
+
+    /// The same memories, further on in a text.
+    fn shifted(mut self, offset: usize) -> Self {
+        for placed in &mut self.memories {
+            placed.place = placed.place.start + offset..placed.place.end + offset;
+        }
+        self
+    }
+
+    /// The ids of its memories.
+    pub fn ids(&self) -> Vec<MemoryId> {
+        self.memories.iter().map(|placed| placed.id).collect()
+    }
+
+    /// Its memories, each with its text.
+    fn given(&self) -> Vec<Given> {
+        let texts = self.memories.iter().filter_map(|placed| {
+            let text = self.text.get(placed.place.clone())?.to_owned();
+            Some(Given { id: placed.id, text })
+        });
+        texts.collect()
+    }
+
+    /// Makes it the hook's output, with a receipt and perhaps a word to the person.
+    pub fn into_output(
+        self,
+        hook: &Hook,
+        session: &mut Session,
+        query: Option<&str>,
+        settings: &Settings,
+    ) -> Output {
+        if self.text.is_empty() {
+            return Output::default();
+        }
+        let tokens = render::tokens(&self.text);
+        let message =
+            notice::of_injection(hook, session, settings.notice, self.memories.len(), tokens);
+        if hook.may_write() {
+            hook.attempt("receipt", self.receipt(hook, query, tokens).leave(&hook.state));
+        }
+        Output { context: Some(self.text), message }
+    }
+
+    fn receipt<'a>(&'a self, hook: &'a Hook, query: Option<&str>, tokens: u32) -> Receipt<'a> {
+        Receipt {
+            at: hook.now,
+            event: hook.event.what.name(),
+            session: &hook.event.session,
+            agent: hook.event.agent.as_deref(),
+            query: query.map(Query::of),
+            memories: self
+                .memories
+                .iter()
+                .map(|placed| {
+                    receipt::Given::at(placed.id, &placed.why, placed.score, &placed.place)
+                })
+                .collect(),
+            tokens,
+            micros: hook.deadline.micros(),
+            text_bytes: self.text.len(),
+        }
+    }
+}
+
+/// The hits of an answer. What recall could not read for it is noted.
+pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
+    hook.note_index(&recalled);
+    recalled.hits
+}
+
+/// Renders hits and claims those that fit; what another hook of the session claimed first is left
+/// out.
+pub fn memories(
+    hook: &Hook,
+    session: &mut Session,
+    mut hits: Vec<Hit>,
+    asked: &Asked<'_>,
+) -> Injection {
+    let render = |hits: &[Hit]| {
+        Injection::that_fits(asked.below, asked.budget_tokens, |budget_tokens| {
+            Injection::new(render::injection(asked.with, hits, budget_tokens), hits)
+        })
+    };
+    let injection = render(&hits);
+    if injection.memories.is_empty() {
+        return Injection::default();
+    }
+    let won = if !hook.may_write() {
+        None
+    } else if hook.may_claim() {
+        hook.attempt("claim", session.give(&injection.given()))
+    } else {
+        return Injection::default();
+    };
+    match (won, asked.unclaimed) {
+        (Some(won), _) if won.iter().all(|&won| won) => injection,
+        (Some(won), _) => {
+            // Only these: what did not fit before is not claimed.
+            let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
+            let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
+            hits.retain(|hit| ours.contains(&hit.id));
+            render(&hits)
+        }
+        (None, Unclaimed::Give) => injection,
+        (None, Unclaimed::Withhold) => Injection::default(),
+    }
+}

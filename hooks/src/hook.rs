@@ -1,0 +1,189 @@
+//! What every hook starts from, and the one way in and out of it.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use memory_store::Timestamp;
+use memory_store::layout::{Tree, TreeDir, UserDirs};
+
+use memory_store::recall::Recalled;
+
+use crate::append;
+use crate::deadline::Deadline;
+use crate::event::Event;
+use crate::output::Output;
+use crate::payload::Payload;
+use crate::session::Session;
+use memory_store::mode::Mode;
+
+/// Bytes of the log of hooks. Full, it is put aside once and begun anew.
+const LOG_BYTES_MAX: u64 = 64 << 10;
+
+/// A hook at work: the event, and everything that answering it may look at.
+#[derive(Debug)]
+pub struct Hook {
+    /// The time limits.
+    pub deadline: Deadline,
+    /// Where things lie for this user.
+    pub dirs: UserDirs,
+    /// Whether anything may be written. Never [`Mode::Off`].
+    pub mode: Mode,
+    /// The time.
+    pub now: Timestamp,
+    /// The working tree, which this machine vouches for.
+    pub tree: Tree,
+    /// The state of the working tree.
+    pub state: TreeDir,
+    /// What happened.
+    pub event: Event,
+    /// What of the index could not be read, in one line.
+    degraded: RefCell<Option<String>>,
+    /// Whether the index is not what it should be, so that a new one is due.
+    index_is_due: Cell<bool>,
+}
+
+/// Runs a hook as a whole process and returns its exit status, which is always 0.
+///
+/// The programs have C's `main`, not Rust's: what Rust does before `main` (a guard page, an
+/// alternate stack, some thirty system calls on musl) is worth nothing to a process that lives for a
+/// millisecond and handles its signals itself.
+pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
+    let deadline = Deadline::arm();
+    std::panic::set_hook(Box::new(|panic| {
+        if is_debugging() {
+            drop(writeln!(std::io::stderr(), "throughline: {panic}"));
+        }
+        // SAFETY: `_exit` may always be called.
+        unsafe { libc::_exit(0) }
+    }));
+    if standard_streams_are_open()
+        && let Some(hook) = Hook::from_process(deadline)
+    {
+        answer(&hook).print(hook.event.what.name(), &hook.deadline);
+    }
+    // SAFETY: as above. Nothing is left to be flushed or freed.
+    unsafe { libc::_exit(0) }
+}
+
+impl Hook {
+    /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
+    fn from_process(deadline: Deadline) -> Option<Self> {
+        let get = |name: &str| std::env::var_os(name);
+        let mode = Mode::from_environment(get);
+        if mode == Mode::Off {
+            return None;
+        }
+        let project_dir =
+            get("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let payload = Payload::read(libc::STDIN_FILENO, &deadline);
+        let event = Event::from_payload(payload, project_dir.clone())?;
+        let dirs = UserDirs::resolve(get)?;
+        let now = now(get("THROUGHLINE_NOW"));
+        let mode = mode.unless_off(&dirs.off_file(), now);
+        if mode == Mode::Off {
+            return None;
+        }
+        // A session may leave its project with `cd`; it is still a session of that project.
+        let tree =
+            Tree::find(&dirs, &event.cwd).or_else(|| Tree::find(&dirs, project_dir.as_deref()?))?;
+        let state = dirs.tree(&tree.root);
+        let (degraded, index_is_due) = Default::default();
+        Some(Self { deadline, dirs, mode, now, tree, state, event, degraded, index_is_due })
+    }
+
+    /// Whether anything may be written or started.
+    pub fn may_write(&self) -> bool {
+        self.mode == Mode::Full
+    }
+
+    /// Whether something may be claimed now; see [`Deadline::may_claim`].
+    pub fn may_claim(&self) -> bool {
+        self.may_write() && self.deadline.may_claim()
+    }
+
+    /// Takes note of what recall could not read; its answer is what it could.
+    pub fn note_index(&self, recalled: &Recalled) {
+        if let Some(degraded) = &recalled.degraded {
+            self.log(degraded);
+            self.degraded.replace(Some(degraded.clone()));
+        }
+        if recalled.stale || recalled.degraded.is_some() {
+            self.index_is_due.set(true);
+        }
+    }
+
+    /// What of the index could not be read.
+    pub fn degraded(&self) -> Option<String> {
+        self.degraded.borrow().clone()
+    }
+
+    /// Whether a new index is due: the present one cannot be read, or files have changed since.
+    pub fn index_is_due(&self) -> bool {
+        self.index_is_due.get()
+    }
+
+    /// What the session, or the subagent in it, was given; `None` when that cannot be read.
+    pub fn session(&self) -> Option<Session> {
+        let path = self.state.session(&self.event.session, self.event.agent.as_deref());
+        self.attempt("session", Session::read(path, self.claimant()))
+    }
+
+    /// What another session was given.
+    pub fn other_session(&self, session: &str) -> Option<Session> {
+        self.attempt("session", Session::read(self.state.session(session, None), self.claimant()))
+    }
+
+    /// A number that no other hook running now has, for its claims.
+    fn claimant(&self) -> u64 {
+        let nanos =
+            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+        u64::from(std::process::id()) << 32 | u64::from(nanos)
+    }
+
+    /// Does something that may fail without the session being any the worse for it. A failure
+    /// leaves one line in the log.
+    pub fn attempt<T>(&self, what: &str, result: std::io::Result<T>) -> Option<T> {
+        result.inspect_err(|error| self.log(&format!("{what}: {error}"))).ok()
+    }
+
+    /// Leaves one line in the log.
+    pub fn log(&self, message: &str) {
+        let line = format!("{} {} {message}\n", self.now, self.event.what.name());
+        if is_debugging() {
+            drop(write!(std::io::stderr(), "throughline: {line}"));
+        }
+        if !self.may_write() {
+            return;
+        }
+        let log = self.state.hook_log();
+        if append::append(&log, line.as_bytes(), LOG_BYTES_MAX)
+            .is_ok_and(|len| len >= LOG_BYTES_MAX)
+        {
+            drop(std::fs::rename(&log, log.with_extension("log.old")));
+        }
+    }
+}
+
+fn is_debugging() -> bool {
+    std::env::var_os("THROUGHLINE_DEBUG").is_some_and(|value| !value.is_empty())
+}
+
+/// The time: the clock's, or the fixed one that tests give, as RFC 3339 or milliseconds.
+fn now(fixed: Option<OsString>) -> Timestamp {
+    fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    })
+}
+
+/// Whether stdin, stdout and stderr are open. If one is not, the next file opened would take its
+/// place, and what is meant for Claude Code would be written into it.
+fn standard_streams_are_open() -> bool {
+    let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
+    // SAFETY: the array is valid for its length, and the call returns at once.
+    unsafe { libc::poll(streams.as_mut_ptr(), 3, 0) };
+    streams.iter().all(|stream| stream.revents & libc::POLLNVAL == 0)
+}

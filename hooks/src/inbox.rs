@@ -1,0 +1,86 @@
+//! Notes in the inbox: what hooks leave for the processor.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+
+use memory_store::Timestamp;
+use memory_store::layout::TreeDir;
+use memory_store::note::Note;
+use memory_store::progress::Progress;
+
+use crate::append;
+use crate::event::{Event, ToolCall, What};
+
+/// Bytes of the inbox. Beyond this no notes are left: the processor, when it runs again, finds
+/// transcripts that nobody told it about, too.
+const INBOX_BYTES_MAX: u64 = 8 << 20;
+
+/// Bytes of the inbox that are looked through at once.
+const PART_BYTES: u64 = 64 << 10;
+
+/// Leaves a note about an event; returns the length of the inbox.
+pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u64> {
+    let mut line = serde_json::to_vec(&note(event, now)).map_err(io::Error::other)?;
+    line.push(b'\n');
+    append::append(&tree.inbox(), &line, INBOX_BYTES_MAX)
+}
+
+/// The session that left the last note, other than this one.
+pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
+    let (mut file, len) = open(tree)?;
+    let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES));
+    notes.retain(|note| note.session != session && note.agent.is_none());
+    notes.pop().map(|note| note.session)
+}
+
+/// When the oldest and the newest note were left that the processor has not taken up.
+pub fn unprocessed(tree: &TreeDir, progress: &Progress) -> Option<(Timestamp, Timestamp)> {
+    let (mut file, len) = open(tree)?;
+    // A shorter inbox than was taken up is another one.
+    let taken = if progress.inbox_bytes > len { 0 } else { progress.inbox_bytes };
+    let oldest = notes_from(&mut file, taken).first()?.at;
+    let newest = notes_from(&mut file, len.saturating_sub(PART_BYTES).max(taken)).last()?.at;
+    Some((oldest, newest))
+}
+
+fn open(tree: &TreeDir) -> Option<(File, u64)> {
+    let file = File::open(tree.inbox()).ok()?;
+    let len = file.metadata().ok()?.len();
+    Some((file, len))
+}
+
+/// The whole notes in one part of the inbox.
+fn notes_from(file: &mut File, place: u64) -> Vec<Note> {
+    let mut part = Vec::new();
+    if file.seek(SeekFrom::Start(place)).is_ok() {
+        // Of a part that cannot be read whole, what was read is used.
+        drop(file.take(PART_BYTES).read_to_end(&mut part));
+    }
+    let lines = part.split(|&byte| byte == b'\n');
+    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+fn note(event: &Event, now: Timestamp) -> Note {
+    let call = tool_call(&event.what);
+    Note {
+        at: now,
+        event: event.what.name().to_owned(),
+        session: event.session.clone(),
+        agent: event.agent.clone(),
+        transcript: event.transcript.clone(),
+        cwd: event.cwd.to_string_lossy().into_owned(),
+        tool_use: call.and_then(|call| call.id.clone()),
+    }
+}
+
+const fn tool_call(what: &What) -> Option<&ToolCall> {
+    match what {
+        What::PostToolUse(call) | What::PostToolUseFailure(call) => Some(call),
+        What::SessionStart(_)
+        | What::UserPromptSubmit(_)
+        | What::Stop
+        | What::SubagentStop
+        | What::PreCompact
+        | What::SessionEnd => None,
+    }
+}

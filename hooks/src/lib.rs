@@ -1,0 +1,26 @@
+//! The four hooks of Throughline: what Claude Code runs at a session's start, with each prompt,
+//! after each tool call and at each stop.
+//!
+//! A hook reads a [payload](payload), makes an [event] of it, recalls, and [prints](output) at
+//! most one JSON object. It starts, answers and exits within one or two milliseconds, so each
+//! page that it touches and each call it makes counts; `scripts/bench hooks` measures them.
+
+pub mod again;
+pub mod append;
+pub mod arena;
+pub mod background;
+pub mod deadline;
+pub mod event;
+pub mod give;
+pub mod hook;
+pub mod inbox;
+pub mod notice;
+pub mod output;
+pub mod payload;
+pub mod prompt;
+pub mod receipt;
+pub mod session;
+pub mod start;
+pub mod stop;
+pub mod tool;
+pub mod wire;

@@ -1,0 +1,88 @@
+//! What a person is told: that something was injected, and that background work fails.
+
+use memory_store::Timestamp;
+use memory_store::background::{inbox_bytes, is_running};
+use memory_store::progress::Progress;
+use memory_store::settings::Notice;
+
+use crate::hook::Hook;
+use crate::session::Session;
+use crate::{append, inbox};
+
+/// Characters of a failure that are shown.
+const TROUBLE_CHARS_MAX: usize = 200;
+
+/// Milliseconds after which notes that nobody takes up mean that nobody will: 12 times what the
+/// processor waits by default.
+const STUCK_MS: i64 = 3_600_000;
+
+/// The notice of an injection, if the settings ask for one.
+pub fn of_injection(
+    hook: &Hook,
+    session: &mut Session,
+    notice: Notice,
+    memories: usize,
+    tokens: u32,
+) -> Option<String> {
+    let wanted = match notice {
+        Notice::Off => false,
+        Notice::Each => true,
+        // Where nothing may be written there is no telling what was first.
+        Notice::First if !hook.may_write() => false,
+        Notice::First => hook.attempt("notice", session.claim_notice()) == Some(true),
+    };
+    wanted.then(|| {
+        let what = match memories {
+            0 => "where the work was left".to_owned(),
+            1 => "1 memory".to_owned(),
+            _ => format!("{memories} memories"),
+        };
+        format!("{what}, {tokens} tokens: throughline why")
+    })
+}
+
+/// The announcement that background work fails, or that the index cannot be read: once for each
+/// time it begins, which is marked in the progress file until a run has gone well.
+pub fn of_trouble(hook: &Hook) -> Option<String> {
+    let mut progress = Progress::read(&hook.state.progress());
+    if progress.announced || !hook.may_write() {
+        return None;
+    }
+    let trouble = trouble(hook, &progress)?;
+    progress.announced = true;
+    let marked = serde_json::to_vec(&progress)
+        .map_err(std::io::Error::other)
+        .and_then(|bytes| append::replace(&hook.state.progress(), &bytes));
+    // What cannot be marked would be announced at every start.
+    hook.attempt("announcement", marked)?;
+    Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
+}
+
+fn trouble(hook: &Hook, progress: &Progress) -> Option<String> {
+    if progress.failures > 0 {
+        let failure = progress.failure.as_deref().unwrap_or("for an unknown reason");
+        let times = if progress.failures == 1 { "once" } else { "repeatedly" };
+        return Some(format!("background work failed {times}: {}", shortened(failure)));
+    }
+    if let Some(since) = stuck_since(hook, progress) {
+        let since = since.date();
+        return Some(format!("background work was started and has done nothing since {since}"));
+    }
+    hook.degraded().map(|degraded| format!("{}; it is being rebuilt", shortened(&degraded)))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(TROUBLE_CHARS_MAX).collect()
+}
+
+/// When the oldest note was left that nobody took up, although hooks have noted more, and so
+/// started the processor, for much longer than it may take to be due. `None` while one works.
+fn stuck_since(hook: &Hook, progress: &Progress) -> Option<Timestamp> {
+    if !progress.leaves(inbox_bytes(&hook.state)) {
+        return None;
+    }
+    let (oldest, newest) = inbox::unprocessed(&hook.state, progress)?;
+    let is_stuck =
+        newest.0 - oldest.0 > STUCK_MS && !is_running(&hook.dirs.project(hook.tree.project));
+    is_stuck.then_some(oldest)
+}

@@ -1,0 +1,129 @@
+//! What a hook says: at most one JSON object, in one write, or nothing at all.
+//!
+//! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only when
+//! `hookEventName` there is exactly the event's name. An empty output leaves no trace.
+
+use serde::Serialize;
+
+use crate::deadline::Deadline;
+
+/// UTF-16 units that one text may have: beyond 10,000 Claude Code shows the model a preview only.
+pub const UNITS_MAX: usize = 9_900;
+
+/// What a hook has to say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// For the model.
+    pub context: Option<String>,
+    /// For the person.
+    pub message: Option<String>,
+}
+
+/// The output as Claude Code reads it.
+#[derive(Serialize)]
+struct OutputWire<'a> {
+    #[serde(rename = "systemMessage", skip_serializing_if = "Option::is_none")]
+    system_message: Option<&'a str>,
+    #[serde(rename = "hookSpecificOutput", skip_serializing_if = "Option::is_none")]
+    hook_specific_output: Option<SpecificWire<'a>>,
+}
+
+#[derive(Serialize)]
+struct SpecificWire<'a> {
+    #[serde(rename = "hookEventName")]
+    hook_event_name: &'a str,
+    #[serde(rename = "additionalContext")]
+    additional_context: &'a str,
+}
+
+impl Output {
+    /// The JSON object for `event`; `None` when there is nothing to say.
+    pub fn to_json(&self, event: &str) -> Option<Vec<u8>> {
+        let context = self.context.as_deref().filter(|text| fits(text));
+        let message = self.message.as_deref().filter(|text| fits(text));
+        if context.is_none() && message.is_none() {
+            return None;
+        }
+        serde_json::to_vec(&OutputWire {
+            system_message: message,
+            hook_specific_output: context.map(|additional_context| SpecificWire {
+                hook_event_name: event,
+                additional_context,
+            }),
+        })
+        .ok()
+    }
+
+    /// Prints it on stdout. The last thing a hook does: the hard limit no longer applies, so that
+    /// the object arrives whole.
+    pub fn print(&self, event: &str, deadline: &Deadline) {
+        let Some(json) = self.to_json(event) else { return };
+        deadline.disarm();
+        write_whole(libc::STDOUT_FILENO, &json);
+    }
+}
+
+/// Whether a text is neither empty nor too long to reach the model whole.
+pub fn fits(text: &str) -> bool {
+    // A byte is at least one unit, so most texts need no counting.
+    !text.is_empty() && (text.len() <= UNITS_MAX || units(text) <= UNITS_MAX)
+}
+
+/// UTF-16 units of a text.
+pub fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+/// Writes all bytes: in one call, unless the operating system takes fewer at once.
+fn write_whole(file: libc::c_int, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        // SAFETY: the bytes are valid for reads of their length.
+        let written = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
+        match usize::try_from(written) {
+            Ok(0) => return,
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(_) if interrupted() => {}
+            Err(_) => return,
+        }
+    }
+}
+
+fn interrupted() -> bool {
+    std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(context: &str, message: &str) -> Option<String> {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let output = Output { context: some(context), message: some(message) };
+        output.to_json("SessionStart").map(|json| String::from_utf8(json).unwrap())
+    }
+
+    #[test]
+    fn the_envelope_is_exact() {
+        assert_eq!(json("", ""), None);
+        assert_eq!(
+            json("a \"b\"\n", "").as_deref(),
+            Some(
+                r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"a \"b\"\n"}}"#
+            )
+        );
+        assert_eq!(json("", "m").as_deref(), Some(r#"{"systemMessage":"m"}"#));
+        assert_eq!(
+            json("c", "m").as_deref(),
+            Some(
+                r#"{"systemMessage":"m","hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"c"}}"#
+            )
+        );
+    }
+
+    #[test]
+    fn a_text_that_would_not_arrive_whole_is_not_sent() {
+        assert!(json(&"é".repeat(UNITS_MAX), "").is_some());
+        assert_eq!(json(&"x".repeat(UNITS_MAX + 1), ""), None);
+        assert_eq!(json(&"😀".repeat(UNITS_MAX / 2 + 1), ""), None);
+    }
+}

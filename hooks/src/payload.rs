@@ -1,0 +1,509 @@
+//! Reading the payload: one JSON object on stdin, of which a hook wants a few short members.
+//!
+//! A payload may be 50 MB long (a tool's output) and cut off anywhere, so it is scanned in chunks
+//! as it arrives: wanted strings are decoded into small buffers, everything else is passed over
+//! without being kept. What was complete before an error or the end of input is used.
+
+use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::deadline::Deadline;
+use crate::wire::{Member, Overlong, WANTED};
+
+/// Bytes asked for in one read; a pipe holds as many.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Bytes of a member's name that are compared; no wanted name is longer.
+const NAME_BYTES_MAX: usize = 64;
+
+/// The wanted members of a payload.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Payload {
+    values: [Option<String>; WANTED.len()],
+}
+
+impl Payload {
+    /// Reads the payload from `file`, until its object ends, the input ends or time is up.
+    pub fn read(file: RawFd, deadline: &Deadline) -> Self {
+        let mut scanner = Scanner::default();
+        let Some(mut chunk) = Chunk::take() else { return Self::default() };
+        while !scanner.is_done() && !deadline.has_passed() {
+            match chunk.fill(file) {
+                Some(bytes) if !bytes.is_empty() => scanner.feed(bytes),
+                _ => break,
+            }
+        }
+        scanner.finish()
+    }
+
+    /// Scans a payload that is already in memory.
+    pub fn from_chunks<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> Self {
+        let mut scanner = Scanner::default();
+        chunks.into_iter().for_each(|bytes| scanner.feed(bytes));
+        scanner.finish()
+    }
+
+    /// The value of a member: a string's text, or the JSON of a number or boolean.
+    pub fn get(&self, member: Member) -> Option<&str> {
+        self.values.get(member as usize)?.as_deref()
+    }
+
+    /// Takes the value out.
+    pub fn take(&mut self, member: Member) -> Option<String> {
+        self.values.get_mut(member as usize)?.take()
+    }
+
+    /// Whether a member is `true`.
+    pub fn is_true(&self, member: Member) -> bool {
+        self.get(member) == Some("true")
+    }
+}
+
+/// The buffer for one read. Not on the stack: the compiler touches each page of a large frame, and
+/// here only those that are written to are ever provided.
+struct Chunk {
+    bytes: &'static mut [u8; CHUNK_BYTES],
+}
+
+impl Chunk {
+    /// The one buffer of the process; `None` when it was taken before.
+    fn take() -> Option<Self> {
+        static mut BYTES: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
+        static TAKEN: AtomicBool = AtomicBool::new(false);
+        if TAKEN.swap(true, Ordering::AcqRel) {
+            return None;
+        }
+        let bytes = &raw mut BYTES;
+        // SAFETY: only the first caller gets here.
+        Some(Self { bytes: unsafe { &mut *bytes } })
+    }
+
+    /// Reads once; `None` on an error, empty at the end.
+    fn fill(&mut self, file: RawFd) -> Option<&[u8]> {
+        loop {
+            // SAFETY: the buffer is valid for writes of its length.
+            let got = unsafe { libc::read(file, self.bytes.as_mut_ptr().cast(), CHUNK_BYTES) };
+            if let Ok(len) = usize::try_from(got) {
+                return self.bytes.get(..len);
+            }
+            if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+                return None;
+            }
+        }
+    }
+}
+
+/// Where the scanner stands between two bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Before the object.
+    #[default]
+    Start,
+    /// In a container, where a name, a value, a separator or its end may come.
+    Between,
+    /// In the string of a member's name.
+    Name(Escape),
+    /// After a name, before its colon.
+    AfterName,
+    /// Before a member's value.
+    BeforeValue,
+    /// In a string value.
+    Text(Escape),
+    /// In a number or a word such as `true`.
+    Word,
+    /// After the object, or where no object can be.
+    Done,
+}
+
+/// Where a string stands between two bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Escape {
+    /// Outside an escape sequence.
+    #[default]
+    None,
+    /// After a backslash.
+    Backslash,
+    /// In the digits of `\uXXXX`.
+    Unicode { digits: u8, value: u16 },
+}
+
+/// A push parser that keeps the wanted members of one JSON object.
+///
+/// Names matter in the outermost object and in those of its objects that hold wanted members;
+/// below and beside these only brackets and strings are told apart.
+#[derive(Debug, Default)]
+struct Scanner {
+    state: State,
+    /// How many containers are open.
+    depth: u32,
+    /// Whether names are read at the current depth.
+    names: bool,
+    /// The outermost member being read, if wanted members lie inside it.
+    inside: Option<&'static str>,
+    /// The wanted member whose value comes or is being read.
+    member: Option<usize>,
+    /// The decoded bytes of the current name or value.
+    text: Vec<u8>,
+    /// Whether the current name or value went beyond its bound.
+    overlong: bool,
+    /// A high surrogate that waits for its low one.
+    surrogate: Option<u16>,
+    values: [Option<String>; WANTED.len()],
+}
+
+impl Scanner {
+    const fn is_done(&self) -> bool {
+        matches!(self.state, State::Done)
+    }
+
+    /// What was captured. A value that was cut off is not.
+    fn finish(self) -> Payload {
+        Payload { values: self.values }
+    }
+
+    /// Scans the next bytes.
+    fn feed(&mut self, mut bytes: &[u8]) {
+        while !self.is_done() {
+            let rest = match self.state {
+                State::Name(escape) | State::Text(escape) => self.string(escape, bytes),
+                _ => self.step(bytes),
+            };
+            match rest {
+                Some(rest) => bytes = rest,
+                None => return,
+            }
+        }
+    }
+
+    /// Takes one byte outside strings and returns the others; `None` when there was none.
+    fn step<'a>(&mut self, bytes: &'a [u8]) -> Option<&'a [u8]> {
+        let (&byte, rest) = bytes.split_first()?;
+        match self.state {
+            State::Start => match byte {
+                b'{' => self.open(byte),
+                // A byte order mark is passed over as white space is.
+                b' ' | b'\t' | b'\r' | b'\n' | 0xef | 0xbb | 0xbf => {}
+                _ => self.state = State::Done,
+            },
+            State::Between => self.between(byte),
+            State::AfterName => match byte {
+                b':' => self.state = State::BeforeValue,
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                _ => self.state = State::Done,
+            },
+            State::BeforeValue => match byte {
+                b' ' | b'\t' | b'\r' | b'\n' => {}
+                _ => self.value(byte),
+            },
+            State::Word => match byte {
+                b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n' => {
+                    self.end_word();
+                    self.between(byte);
+                }
+                _ => self.keep(&[byte]),
+            },
+            State::Name(_) | State::Text(_) | State::Done => {}
+        }
+        Some(rest)
+    }
+
+    /// Takes a byte that is not part of a string or word.
+    fn between(&mut self, byte: u8) {
+        match byte {
+            b'{' | b'[' => self.open(byte),
+            b'}' | b']' => self.close(),
+            b'"' if self.names => self.begin(State::Name(Escape::None)),
+            b'"' => self.state = State::Text(Escape::None),
+            _ => {}
+        }
+    }
+
+    /// Takes the first byte of a member's value.
+    fn value(&mut self, byte: u8) {
+        self.state = State::Between;
+        match byte {
+            b'"' => self.begin(State::Text(Escape::None)),
+            b'{' | b'[' | b'}' | b']' | b',' => {
+                self.member = None;
+                self.between(byte);
+            }
+            _ => {
+                self.begin(State::Word);
+                self.keep(&[byte]);
+            }
+        }
+    }
+
+    fn begin(&mut self, state: State) {
+        self.text.clear();
+        self.overlong = false;
+        self.surrogate = None;
+        if matches!(state, State::Name(_)) {
+            self.member = None;
+        }
+        self.state = state;
+    }
+
+    fn open(&mut self, bracket: u8) {
+        self.depth = self.depth.saturating_add(1);
+        if self.depth == 2 && bracket == b'[' {
+            self.inside = None;
+        }
+        self.names = self.depth == 1 || self.depth == 2 && self.inside.is_some();
+        self.state = State::Between;
+    }
+
+    fn close(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+        match self.depth {
+            0 => self.state = State::Done,
+            1 => {
+                self.names = true;
+                self.inside = None;
+            }
+            // `inside` says that the second level is an object with wanted members.
+            2 => self.names = self.inside.is_some(),
+            _ => {}
+        }
+    }
+
+    /// Whether the current string or word is kept.
+    const fn keeps(&self) -> bool {
+        matches!(self.state, State::Name(_)) || self.member.is_some()
+    }
+
+    fn bytes_max(&self) -> usize {
+        match self.member.and_then(|member| WANTED.get(member)) {
+            Some(wanted) if !matches!(self.state, State::Name(_)) => wanted.bytes_max,
+            _ => NAME_BYTES_MAX,
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if !self.keeps() || self.overlong {
+            return;
+        }
+        let room = self.bytes_max().saturating_sub(self.text.len());
+        self.overlong = bytes.len() > room;
+        self.text.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+    }
+
+    /// Takes bytes of a string and returns what follows it; `None` when the bytes end before it.
+    fn string<'a>(&mut self, mut escape: Escape, mut bytes: &'a [u8]) -> Option<&'a [u8]> {
+        loop {
+            let Some((&byte, rest)) = bytes.split_first() else {
+                self.state = match self.state {
+                    State::Name(_) => State::Name(escape),
+                    _ => State::Text(escape),
+                };
+                return None;
+            };
+            match escape {
+                Escape::None => {
+                    let plain = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
+                    if let Some(run) = bytes.get(..plain).filter(|run| !run.is_empty()) {
+                        self.flush_surrogate();
+                        self.keep(run);
+                    }
+                    bytes = bytes.get(plain..).unwrap_or_default();
+                    match bytes.split_first() {
+                        Some((b'"', rest)) => {
+                            self.flush_surrogate();
+                            self.end_string();
+                            return Some(rest);
+                        }
+                        Some((_, rest)) => {
+                            escape = Escape::Backslash;
+                            bytes = rest;
+                        }
+                        None => {}
+                    }
+                }
+                Escape::Backslash => {
+                    escape = self.escaped(byte);
+                    bytes = rest;
+                }
+                Escape::Unicode { digits, value } => {
+                    escape = self.unicode(digits, value, byte);
+                    bytes = rest;
+                }
+            }
+        }
+    }
+
+    /// Takes the byte after a backslash.
+    fn escaped(&mut self, byte: u8) -> Escape {
+        let meant = match byte {
+            b'u' => return Escape::Unicode { digits: 0, value: 0 },
+            b'n' => b'\n',
+            b't' => b'\t',
+            b'r' => b'\r',
+            b'b' => 8,
+            b'f' => 12,
+            other => other,
+        };
+        self.flush_surrogate();
+        self.keep(&[meant]);
+        Escape::None
+    }
+
+    /// Takes a digit of `\uXXXX`.
+    fn unicode(&mut self, digits: u8, value: u16, byte: u8) -> Escape {
+        let digit = char::from(byte).to_digit(16).and_then(|digit| u16::try_from(digit).ok());
+        let value = value << 4 | digit.unwrap_or(0);
+        if digits < 3 {
+            return Escape::Unicode { digits: digits + 1, value };
+        }
+        self.unit(value);
+        Escape::None
+    }
+
+    /// Takes a UTF-16 unit; a surrogate without its other half becomes U+FFFD.
+    fn unit(&mut self, unit: u16) {
+        match (self.surrogate.take(), unit) {
+            (Some(high), 0xdc00..=0xdfff) => {
+                let code = 0x1_0000 + (u32::from(high - 0xd800) << 10) + u32::from(unit - 0xdc00);
+                self.keep_char(char::from_u32(code));
+            }
+            (None, 0xd800..=0xdbff) => self.surrogate = Some(unit),
+            (Some(_), 0xd800..=0xdbff) => {
+                self.keep_char(None);
+                self.surrogate = Some(unit);
+            }
+            (lone, _) => {
+                if lone.is_some() {
+                    self.keep_char(None);
+                }
+                self.keep_char(char::from_u32(u32::from(unit)));
+            }
+        }
+    }
+
+    fn keep_char(&mut self, char: Option<char>) {
+        let mut utf8 = [0; 4];
+        self.keep(char.unwrap_or(char::REPLACEMENT_CHARACTER).encode_utf8(&mut utf8).as_bytes());
+    }
+
+    fn flush_surrogate(&mut self) {
+        if self.surrogate.take().is_some() {
+            self.keep_char(None);
+        }
+    }
+
+    fn end_string(&mut self) {
+        if matches!(self.state, State::Name(_)) {
+            self.end_name();
+            self.state = State::AfterName;
+        } else {
+            self.store();
+            self.state = State::Between;
+        }
+    }
+
+    /// Decides what the value after the current name is good for.
+    fn end_name(&mut self) {
+        let name = str::from_utf8(&self.text).ok().filter(|_| !self.overlong);
+        if self.depth == 1 {
+            self.inside =
+                WANTED.iter().find_map(|wanted| wanted.inside.filter(|&outer| Some(outer) == name));
+        }
+        let inside = if self.depth == 1 { None } else { self.inside };
+        self.member =
+            WANTED.iter().position(|wanted| wanted.inside == inside && Some(wanted.name) == name);
+    }
+
+    fn end_word(&mut self) {
+        if self.text == b"null" {
+            self.member = None;
+        }
+        self.store();
+        self.state = State::Between;
+    }
+
+    /// Keeps the finished value, if it is wanted.
+    fn store(&mut self) {
+        let Some(member) = self.member.take() else { return };
+        let (Some(wanted), Some(value)) = (WANTED.get(member), self.values.get_mut(member)) else {
+            return;
+        };
+        let text = std::mem::take(&mut self.text);
+        *value = match (self.overlong, wanted.overlong) {
+            (true, Overlong::Drop) => None,
+            (true, Overlong::Cut) => Some(cut(&text)),
+            (false, _) => Some(decode(text)),
+        };
+    }
+}
+
+/// Decodes bytes; what is no UTF-8 becomes U+FFFD.
+fn decode(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// Decodes the beginning of a longer text, without the part of a character at its end.
+fn cut(bytes: &[u8]) -> String {
+    let whole = match str::from_utf8(bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    };
+    String::from_utf8_lossy(bytes.get(..whole).unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scan(text: &str) -> Payload {
+        Payload::from_chunks([text.as_bytes()])
+    }
+
+    #[test]
+    fn wanted_members_are_kept_and_others_passed_over() {
+        let payload = scan(
+            r#" {"x":{"prompt":"no","tool_input":{"command":"no"}},"prompt":"a\n\u00e9\ud83d\ude00\"b",
+               "a":[{"prompt":"no"},"prompt",[1,2]],"stop_hook_active":true,"agent_id":null,
+               "tool_input":{"deep":{"command":"no"},"list":[{"command":"no"}],"command":"ls -l"},
+               "command":"no","session_id":"s"} {"session_id":"other"}"#,
+        );
+        assert_eq!(payload.get(Member::Prompt), Some("a\né😀\"b"));
+        assert_eq!(payload.get(Member::Command), Some("ls -l"));
+        assert_eq!(payload.get(Member::SessionId), Some("s"));
+        assert_eq!(payload.get(Member::AgentId), None);
+        assert!(payload.is_true(Member::StopHookActive));
+    }
+
+    #[test]
+    fn what_came_before_the_cut_is_used() {
+        let payload = scan(r#"{"session_id":"s","prompt":"half a prom"#);
+        assert_eq!(payload.get(Member::SessionId), Some("s"));
+        assert_eq!(payload.get(Member::Prompt), None);
+    }
+
+    #[test]
+    fn lone_surrogates_are_replaced() {
+        let payload = scan(r#"{"prompt":"a\ud83d b\udc00\ud83d\ud83d\ude00\ud83d"}"#);
+        assert_eq!(payload.get(Member::Prompt), Some("a\u{fffd} b\u{fffd}\u{fffd}😀\u{fffd}"));
+    }
+
+    #[test]
+    fn overlong_values_are_cut_or_dropped() {
+        let wanted = WANTED[Member::Prompt as usize].bytes_max;
+        let long = "é".repeat(wanted);
+        let payload = scan(&format!(r#"{{"prompt":"x{long}","session_id":"{long}","cwd":"/"}}"#));
+        let prompt = payload.get(Member::Prompt).unwrap();
+        assert_eq!(prompt.len(), wanted - 1);
+        assert!(prompt.ends_with('é'));
+        assert_eq!(payload.get(Member::SessionId), None);
+        assert_eq!(payload.get(Member::Cwd), Some("/"));
+    }
+
+    #[test]
+    fn foreign_input_holds_nothing() {
+        for text in
+            ["", "   ", "[]", "[{\"prompt\":\"x\"}]", "\"prompt\"", "null", "{", "{}", "nonsense"]
+        {
+            assert_eq!(scan(text), Payload::default(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The prompt hook: the memories that help with a prompt, when there are any.
+//!
+//! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
+
+use memory_store::prompt::{is_machine_made, said};
+use memory_store::recall::Recall;
+
+use crate::event::{Prompt, What};
+use crate::give::{self, Asked, Unclaimed};
+use crate::hook::Hook;
+use crate::inbox;
+use crate::output::Output;
+use crate::start;
+
+/// Sources of prompts that people made: at the terminal, or through an editor.
+const PEOPLE: [&str; 2] = ["user", "sdk"];
+
+/// The most that settings may ask for: with the start block it stays below Claude Code's bound.
+const BUDGET_TOKENS_MAX: u32 = 800;
+
+/// Answers a prompt.
+pub fn answer(hook: &Hook) -> Output {
+    let What::UserPromptSubmit(prompt) = &hook.event.what else { return Output::default() };
+    if hook.event.agent.is_some() || !is_from_a_person(prompt) {
+        return Output::default();
+    }
+    if hook.may_write() {
+        hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
+    }
+    let Some(mut session) = hook.session() else { return Output::default() };
+    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let settings = recall.settings();
+    let asked = said(&prompt.text);
+    // Looked up before anything is claimed, while the hard limit still holds.
+    let mut hits = Vec::new();
+    if !hook.deadline.has_passed() {
+        hits = give::hits(hook, recall.prompt(&asked, hook.now, &|id| session.has(id)));
+    }
+    let begun = start::with_prompt(hook, &recall, &mut session);
+    hits.retain(|hit| !session.has(hit.id));
+    let how = Asked {
+        with: "prompt",
+        budget_tokens: settings.prompt_tokens.min(BUDGET_TOKENS_MAX),
+        below: &begun.text,
+        unclaimed: Unclaimed::Give,
+    };
+    let helpful = give::memories(hook, &mut session, hits, &how);
+    begun.then(helpful).into_output(hook, &mut session, Some(&asked), settings)
+}
+
+fn is_from_a_person(prompt: &Prompt) -> bool {
+    let machine_source = prompt.source.as_deref().is_some_and(|source| !PEOPLE.contains(&source));
+    !machine_source && !is_machine_made(&prompt.text)
+}

@@ -1,0 +1,86 @@
+//! Receipts: what was injected, why, and what it cost. `throughline why` reads them.
+
+use std::io;
+use std::ops::Range;
+
+use memory_store::layout::TreeDir;
+use memory_store::{MemoryId, Timestamp};
+use serde::Serialize;
+
+use crate::append;
+
+/// Bytes of one day's receipts.
+const DAY_BYTES_MAX: u64 = 8 << 20;
+
+/// One injection. The text itself is not kept here, nor what was asked.
+#[derive(Debug, Serialize)]
+pub struct Receipt<'a> {
+    /// When.
+    pub at: Timestamp,
+    /// The event it answered.
+    pub event: &'a str,
+    /// The session.
+    pub session: &'a str,
+    /// The subagent, if any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<&'a str>,
+    /// What was asked; the session-start block answers nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query: Option<Query>,
+    /// The memories.
+    pub memories: Vec<Given<'a>>,
+    /// Tokens of the text.
+    pub tokens: u32,
+    /// Microseconds from the start of the hook until now.
+    pub micros: u64,
+    /// Bytes of the text.
+    pub text_bytes: usize,
+}
+
+/// What was asked, without saying it.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Query {
+    /// blake3 of the text, its first 16 hexadecimal digits.
+    pub hash: String,
+    /// Bytes of the text.
+    pub len: usize,
+}
+
+/// A memory that was injected.
+#[derive(Debug, Serialize)]
+pub struct Given<'a> {
+    /// Its id.
+    pub id: MemoryId,
+    /// Why it was found.
+    pub why: &'a str,
+    /// How well it answered.
+    pub score: f32,
+    /// Where it begins in the text, in bytes.
+    pub start: usize,
+    /// Where it ends.
+    pub end: usize,
+}
+
+impl Query {
+    /// Describes a query.
+    pub fn of(text: &str) -> Self {
+        let hash = memory_store::layout::path_hash(std::path::Path::new(text));
+        Self { hash: hash.get(..16).unwrap_or_default().to_owned(), len: text.len() }
+    }
+}
+
+impl<'a> Given<'a> {
+    /// A memory at a place in the text.
+    pub const fn at(id: MemoryId, why: &'a str, score: f32, place: &Range<usize>) -> Self {
+        Self { id, why, score, start: place.start, end: place.end }
+    }
+}
+
+impl Receipt<'_> {
+    /// Leaves it with the others of the day.
+    pub fn leave(&self, tree: &TreeDir) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self).map_err(io::Error::other)?;
+        line.push(b'\n');
+        append::append(&tree.receipts(&self.at.date()), &line, DAY_BYTES_MAX).map(drop)
+    }
+}

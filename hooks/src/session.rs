@@ -1,0 +1,441 @@
+//! What a session (or a subagent) was given: one file, only ever appended to.
+//!
+//! It is one file because to create one costs a file system more than everything else that a hook
+//! does. Hooks of one session run at once, one for each parallel tool call, and take no lock: each
+//! appends its records in one write, reads the file back, and the first *claim* of a thing in the
+//! file wins, so that every reader agrees on who may give it.
+//!
+//! A record is a line. The first letter says what it is; the claimant is a number in hexadecimal
+//! digits that no other hook running at the time has.
+//!
+//! ```text
+//! b <claimant> <JSON>     the session-start block; marks the session as started
+//! c <claimant> <id>       a claim of a memory, its id in hexadecimal digits
+//! g <JSON>                a memory that was given, to be given again after a compaction
+//! n <claimant>            a claim of the notice to the person
+//! p <bytes> | resumed     the next prompt is to bring what changed
+//! t <claimant>            a claim of bringing that
+//! a <JSON>                what was given after a compaction
+//! x                       /clear: nothing above counts any more
+//! ```
+//!
+//! Lines that are none of these, such as the half one that a full disk leaves, are passed over.
+
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write as _};
+use std::ops::Range;
+use std::path::PathBuf;
+
+use memory_store::MemoryId;
+use serde::{Deserialize, Serialize};
+
+use crate::append;
+
+/// Bytes of one session's file. Who was given that much needs no more.
+const BYTES_MAX: usize = 512 << 10;
+
+/// What a session was given.
+#[derive(Debug)]
+pub struct Session {
+    path: PathBuf,
+    /// The number of this hook.
+    claimant: String,
+    file: Option<File>,
+    text: String,
+    /// The lines of the text that count.
+    lines: Vec<Range<usize>>,
+}
+
+/// The session-start block that a session was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Block {
+    /// The text.
+    pub text: String,
+    /// The memories in it.
+    pub ids: Vec<MemoryId>,
+    /// Which session it says the work was left in, and when that was last active.
+    pub left: String,
+    /// Whether SessionStart printed it. What came with a prompt is not printed again: it stands
+    /// among other text there.
+    pub printed: bool,
+}
+
+/// A memory that a session was given.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    /// Its id.
+    pub id: MemoryId,
+    /// The text.
+    pub text: String,
+}
+
+/// Why the next prompt is to bring what changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pending {
+    /// Where the work was left was not known in time for the block: not before the processor has
+    /// taken up this many bytes of the inbox.
+    Late(u64),
+    /// An old session was taken up again.
+    Resumed,
+}
+
+impl Session {
+    /// Reads what a session was given; nothing, when there is no file.
+    pub fn read(path: PathBuf, claimant: u64) -> io::Result<Self> {
+        let claimant = format!("{claimant:016x}");
+        let mut session =
+            Self { path, claimant, file: None, text: String::new(), lines: Vec::new() };
+        match OpenOptions::new().read(true).append(true).open(&session.path) {
+            Ok(file) => session.file = Some(file),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(session),
+            // Without the right to write it can still be read.
+            Err(_) => session.file = Some(File::open(&session.path)?),
+        }
+        session.load()?;
+        Ok(session)
+    }
+
+    /// Whether a memory was given.
+    pub fn has(&self, id: MemoryId) -> bool {
+        let id = hex(id);
+        self.claims("c").any(|(_, claimed)| claimed == id)
+    }
+
+    /// Claims memories; says for each whether this claim is the first.
+    pub fn claim(&mut self, ids: &[MemoryId]) -> io::Result<Vec<bool>> {
+        let mut records = String::new();
+        self.put_claims(&mut records, ids);
+        self.append(records)?;
+        Ok(ids.iter().map(|&id| self.is_first("c", &hex(id))).collect())
+    }
+
+    /// Claims memories, as [`Session::claim`] does, and keeps their texts to be given again after
+    /// a compaction.
+    pub fn give(&mut self, given: &[Given]) -> io::Result<Vec<bool>> {
+        let mut records = String::new();
+        for memory in given {
+            self.put_claims(&mut records, &[memory.id]);
+            put_json(&mut records, "g", memory)?;
+        }
+        self.append(records)?;
+        Ok(given.iter().map(|memory| self.is_first("c", &hex(memory.id))).collect())
+    }
+
+    /// Claims the notice to the person.
+    pub fn claim_notice(&mut self) -> io::Result<bool> {
+        if self.claims("n").next().is_some() {
+            return Ok(false);
+        }
+        self.append(format!("n {}\n", self.claimant))?;
+        Ok(self.is_first("n", ""))
+    }
+
+    /// Whether the session has its start block.
+    pub fn is_started(&self) -> bool {
+        self.claims("b").next().is_some()
+    }
+
+    /// Marks the session as started, with a block that may be empty; `false` when another hook did
+    /// so first.
+    pub fn begin(&mut self, block: &Block) -> io::Result<bool> {
+        if self.is_started() {
+            return Ok(false);
+        }
+        self.append_block(block)?;
+        Ok(self.claims("b").next().is_some_and(|(first, _)| first == self.claimant))
+    }
+
+    /// Keeps a further block, of what changed.
+    pub fn append_block(&mut self, block: &Block) -> io::Result<()> {
+        let mut records = String::new();
+        put_json(&mut records, &format!("b {}", self.claimant), block)?;
+        self.put_claims(&mut records, &block.ids);
+        self.append(records)
+    }
+
+    /// The blocks given, oldest first.
+    pub fn blocks(&self) -> Vec<Block> {
+        self.claims("b").filter_map(|(_, json)| serde_json::from_str(json).ok()).collect()
+    }
+
+    /// What SessionStart printed last.
+    pub fn printed(&self) -> Option<String> {
+        let again = self.records("a").last().and_then(|json| serde_json::from_str(json).ok());
+        again.or_else(|| {
+            let first = self.blocks().into_iter().next()?;
+            first.printed.then_some(first.text)
+        })
+    }
+
+    /// Keeps what was given after a compaction.
+    pub fn append_again(&mut self, text: &str) -> io::Result<()> {
+        let mut records = String::new();
+        put_json(&mut records, "a", text)?;
+        self.append(records)
+    }
+
+    /// The memories given, oldest first.
+    pub fn given(&self) -> Vec<Given> {
+        self.records("g").filter_map(|json| serde_json::from_str(json).ok()).collect()
+    }
+
+    /// Lets the next prompt bring what changed.
+    pub fn expect_changes(&mut self, pending: Pending) -> io::Result<()> {
+        self.append(match pending {
+            Pending::Late(awaited) => format!("p {awaited}\n"),
+            Pending::Resumed => "p resumed\n".to_owned(),
+        })
+    }
+
+    /// What the next prompt is to bring, unless somebody claimed it.
+    pub fn pending(&self) -> Option<Pending> {
+        let mut lines = self.since_pending();
+        let reason = record(lines.next()?, "p")?;
+        let pending = reason.parse().map_or(Pending::Resumed, Pending::Late);
+        lines.all(|line| record(line, "t").is_none()).then_some(pending)
+    }
+
+    /// Claims bringing it; `false` when somebody else does.
+    pub fn take_pending(&mut self) -> io::Result<bool> {
+        if self.pending().is_none() {
+            return Ok(false);
+        }
+        self.append(format!("t {}\n", self.claimant))?;
+        let first = self.since_pending().find_map(|line| record(line, "t"));
+        Ok(first == Some(self.claimant.as_str()))
+    }
+
+    /// The lines from the last `p` on.
+    fn since_pending(&self) -> impl Iterator<Item = &str> {
+        let last = self.lines().enumerate().filter(|(_, line)| record(line, "p").is_some()).last();
+        let from = last.map_or(usize::MAX, |(number, _)| number);
+        self.lines().skip(from)
+    }
+
+    /// Forgets everything, as `/clear` does.
+    pub fn clear(&mut self) -> io::Result<()> {
+        if self.text.is_empty() { Ok(()) } else { self.append("x\n".to_owned()) }
+    }
+
+    /// Takes over what another session was given, as a copy of it does.
+    pub fn inherit(&mut self, parent: &Self) -> io::Result<()> {
+        let records: String = parent.lines().flat_map(|line| [line, "\n"]).collect();
+        self.append(records)
+    }
+
+    fn put_claims(&self, records: &mut String, ids: &[MemoryId]) {
+        for &id in ids {
+            // Writing to a string does not fail.
+            let _ = writeln!(records, "c {} {}", self.claimant, hex(id));
+        }
+    }
+
+    /// Whether this hook's claim of a thing is the first in the file.
+    fn is_first(&self, tag: &str, thing: &str) -> bool {
+        self.claims(tag)
+            .find(|(_, claimed)| *claimed == thing)
+            .is_some_and(|(claimant, _)| claimant == self.claimant)
+    }
+
+    /// The records of a kind that begin with a claimant: it, and the rest.
+    fn claims(&self, tag: &str) -> impl Iterator<Item = (&str, &str)> {
+        self.records(tag).map(|rest| rest.split_once(' ').unwrap_or((rest, "")))
+    }
+
+    fn records(&self, tag: &str) -> impl Iterator<Item = &str> {
+        self.lines().filter_map(move |line| record(line, tag))
+    }
+
+    /// The lines that count.
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|line| self.text.get(line.clone()))
+    }
+
+    /// Appends records in one write and reads back what other hooks have written.
+    fn append(&mut self, mut records: String) -> io::Result<()> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        if self.text.len() + records.len() > BYTES_MAX {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        // What a full disk left of a record must not become part of this one.
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            records.insert(0, '\n');
+        }
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(append::open(&self.path, OpenOptions::new().read(true))?),
+        };
+        if file.write(records.as_bytes())? < records.len() {
+            return Err(ErrorKind::StorageFull.into());
+        }
+        // Mostly nobody else has written since, and what is in the file is known.
+        if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
+            let known = self.text.len();
+            if known == 0 {
+                self.text = records;
+            } else {
+                self.text.push_str(&records);
+            }
+            self.find_lines(known);
+            return Ok(());
+        }
+        self.load()
+    }
+
+    fn load(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let bytes_len = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+        file.seek(SeekFrom::Start(0))?;
+        let mut bytes = std::mem::take(&mut self.text).into_bytes();
+        bytes.clear();
+        bytes.reserve(bytes_len.min(2 * BYTES_MAX) + 1);
+        file.take(2 * BYTES_MAX as u64).read_to_end(&mut bytes)?;
+        self.text = String::from_utf8(bytes)
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        self.lines.clear();
+        self.find_lines(0);
+        Ok(())
+    }
+
+    /// Finds the lines from a place on.
+    fn find_lines(&mut self, from: usize) {
+        let mut start = from;
+        while let Some(rest) = self.text.as_bytes().get(start..).filter(|rest| !rest.is_empty()) {
+            let end = start + memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+            if self.text.get(start..end) == Some("x") {
+                self.lines.clear();
+            } else {
+                self.lines.push(start..end);
+            }
+            start = end + 1;
+        }
+    }
+}
+
+/// Adds a record that holds JSON.
+fn put_json(records: &mut String, tag: &str, value: &(impl Serialize + ?Sized)) -> io::Result<()> {
+    let json = serde_json::to_string(value).map_err(io::Error::other)?;
+    records.extend([tag, " ", json.as_str(), "\n"]);
+    Ok(())
+}
+
+/// What follows the tag of a record, if it is one of this kind.
+fn record<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
+    let rest = line.strip_prefix(tag)?;
+    if rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }
+}
+
+fn hex(id: MemoryId) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    id.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: MemoryId = MemoryId([1; 16]);
+    const B: MemoryId = MemoryId([0xb2; 16]);
+
+    fn session(folder: &tempfile::TempDir, name: &str, claimant: u64) -> Session {
+        Session::read(folder.path().join("sessions").join(name), claimant).unwrap()
+    }
+
+    #[test]
+    fn the_first_claim_wins() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut one, mut two) = (session(&folder, "s", 1), session(&folder, "s", 2));
+        assert_eq!(one.claim(&[A]).unwrap(), [true]);
+        assert_eq!(two.claim(&[B, A]).unwrap(), [true, false]);
+        assert_eq!((one.claim_notice().unwrap(), two.claim_notice().unwrap()), (true, false));
+        let later = session(&folder, "s", 3);
+        assert!(later.has(A) && later.has(B) && !later.has(MemoryId([3; 16])));
+        assert!(!later.is_started());
+    }
+
+    #[test]
+    fn a_session_begins_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let block =
+            Block { text: "a\nblock".into(), ids: vec![A], left: "l".into(), printed: true };
+        let (mut one, mut two) = (session(&folder, "s", 1), session(&folder, "s", 2));
+        assert!(one.begin(&block).unwrap());
+        assert!(!two.begin(&Block::default()).unwrap(), "although it read the file before");
+        assert!(one.has(A) && one.is_started());
+        assert_eq!(one.printed().unwrap(), "a\nblock");
+        one.append_again("again").unwrap();
+        assert_eq!(one.printed().unwrap(), "again");
+        assert_eq!(session(&folder, "s", 3).blocks()[0], block);
+    }
+
+    #[test]
+    fn what_changed_is_brought_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = session(&folder, "s", 1);
+        assert_eq!((one.pending(), one.take_pending().unwrap()), (None, false));
+        one.expect_changes(Pending::Late(70)).unwrap();
+        let (mut two, mut three) = (session(&folder, "s", 2), session(&folder, "s", 3));
+        assert_eq!(two.pending(), Some(Pending::Late(70)));
+        assert!(two.take_pending().unwrap());
+        assert!(!three.take_pending().unwrap(), "although it read the file before");
+        assert_eq!(session(&folder, "s", 4).pending(), None);
+        two.expect_changes(Pending::Resumed).unwrap();
+        assert_eq!(session(&folder, "s", 5).pending(), Some(Pending::Resumed));
+    }
+
+    #[test]
+    fn a_half_written_record_does_not_spoil_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut one = session(&folder, "s", 1);
+        one.claim(&[A]).unwrap();
+        let file = OpenOptions::new().append(true).open(folder.path().join("sessions/s"));
+        file.unwrap().write_all(b"c 00000000000").unwrap();
+        let before = std::fs::read(folder.path().join("sessions/s")).unwrap();
+        let mut two = session(&folder, "s", 2);
+        assert!(two.has(A));
+        let after = std::fs::read(folder.path().join("sessions/s")).unwrap();
+        assert_eq!(after, before, "who only reads repairs nothing: somebody may be writing");
+        assert_eq!(two.claim(&[A, B]).unwrap(), [false, true]);
+    }
+
+    #[test]
+    fn a_copy_has_what_its_parent_had_and_a_clear_leaves_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut parent = session(&folder, "parent", 1);
+        parent.begin(&Block { printed: true, text: "t".into(), ..Block::default() }).unwrap();
+        let given = [Given { id: A, text: "a memory".into() }];
+        assert_eq!(parent.give(&given).unwrap(), [true]);
+        let mut child = session(&folder, "child", 2);
+        child.inherit(&parent).unwrap();
+        assert_eq!((child.printed().as_deref(), child.given()), (Some("t"), given.to_vec()));
+        child.clear().unwrap();
+        assert_eq!((child.is_started(), child.has(A), child.given()), (false, false, vec![]));
+        assert!(parent.has(A));
+    }
+
+    #[test]
+    fn of_many_at_once_exactly_one_wins_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let wins = std::thread::scope(|scope| {
+            let claims: Vec<_> = (0..12)
+                .map(|claimant| {
+                    let folder = &folder;
+                    scope.spawn(move || {
+                        let mut session = session(folder, "s", claimant);
+                        let one = |id: u8| session.claim(&[MemoryId([id; 16])]).unwrap()[0];
+                        (0..40).map(one).collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            claims.into_iter().map(|claim| claim.join().unwrap()).collect::<Vec<_>>()
+        });
+        for id in 0..40 {
+            assert_eq!(wins.iter().filter(|won| won[id]).count(), 1, "{id}");
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The session-start hook: where the work was left, wishes and conventions, the worst gotchas, and
+//! how to recall more.
+//!
+//! Claude Code keeps what a session was given and replays it on resume; a text identical to one
+//! already there is dropped, a different one is added. So the block is a function of the store's
+//! state, what a session was given is stored, and on resume exactly that is printed.
+
+use std::thread;
+use std::time::Duration;
+
+use memory_store::MemoryId;
+use memory_store::background::{inbox_bytes, is_running};
+use memory_store::layout::ProjectDir;
+use memory_store::left::Left;
+use memory_store::progress::Progress;
+use memory_store::recall::{Hit, Recall, render};
+
+use crate::event::{Source, What};
+use crate::give::{self, Injection};
+use crate::hook::Hook;
+use crate::output::Output;
+use crate::session::{Block, Given, Pending, Session};
+use crate::{again, inbox, notice, stop};
+
+/// The end of the block.
+const MORE: &str = "More is found with the `recall` tool of the MCP server throughline, or `throughline search WORDS`.";
+
+/// Tokens of what changed since the block was given.
+const CHANGED_TOKENS: u32 = 100;
+
+/// Tokens of what is given again after a compaction; far below Claude Code's bound for one text.
+const AGAIN_TOKENS: u32 = 2000;
+
+/// Tokens of where the work was left, when it was not known in time for the block.
+const LATE_TOKENS: u32 = 250;
+
+/// Tokens that a line costs besides its text.
+const LINE_TOKENS: u32 = 1;
+
+/// Tokens of the delimiters and the first line.
+const FRAME_TOKENS: u32 = 30;
+
+/// The most that settings may ask for: with a prompt's memories it stays below Claude Code's bound.
+const BUDGET_TOKENS_MAX: u32 = 1600;
+
+/// Between two looks at whether the processor has told where the work was left.
+const POLL: Duration = Duration::from_millis(1);
+
+/// What is kept of the soft limit for everything after that wait.
+const AFTER_WAIT: Duration = Duration::from_millis(15);
+
+/// Answers the start of a session.
+pub fn answer(hook: &Hook) -> Output {
+    let What::SessionStart(source) = hook.event.what else { return Output::default() };
+    // A subagent has a task, not a history.
+    if hook.event.agent.is_some() {
+        return Output::default();
+    }
+    let Some(mut session) = hook.session() else { return Output::default() };
+    let awaited = start_processor(hook);
+    let mut output = match source {
+        Source::Startup => fresh(hook, &mut session, awaited),
+        Source::Clear => {
+            if hook.may_write() {
+                hook.attempt("clear", session.clear());
+            }
+            fresh(hook, &mut session, awaited)
+        }
+        Source::Resume | Source::Fork => resumed(hook, &mut session, awaited),
+        Source::Compact => compacted(hook, &mut session),
+    };
+    if awaited.is_none() && hook.index_is_due() && hook.may_write() {
+        hook.attempt("processor", stop::start_processor(hook));
+    }
+    let trouble = notice::of_trouble(hook);
+    output.message = match (trouble, output.message) {
+        (Some(trouble), Some(message)) => Some(format!("{trouble}\n{message}")),
+        (trouble, message) => trouble.or(message),
+    };
+    output
+}
+
+/// What a prompt brings besides its own memories: the block, if SessionStart never came, or what
+/// changed since it did.
+pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injection {
+    // Where no mark can be left, the block would come with every prompt.
+    if !hook.may_write() {
+        return Injection::default();
+    }
+    if !session.is_started() {
+        return begin(hook, recall, session, By::Prompt).unwrap_or_default();
+    }
+    let budget_tokens = match session.pending() {
+        None => return Injection::default(),
+        // Not yet, or there is nobody to wait for: the prompt after this one asks again.
+        Some(Pending::Late(awaited)) if !is_told(hook, awaited, is_running) => {
+            return Injection::default();
+        }
+        Some(Pending::Late(_)) => LATE_TOKENS,
+        Some(Pending::Resumed) => CHANGED_TOKENS,
+    };
+    let now = compose(hook, recall);
+    if hook.may_claim() && hook.attempt("changes", session.take_pending()) == Some(true) {
+        return changed(hook, now, session, budget_tokens);
+    }
+    Injection::default()
+}
+
+/// Starts the processor if there is something for it; returns the length of the inbox that it is
+/// to work through.
+fn start_processor(hook: &Hook) -> Option<u64> {
+    if !hook.may_write() {
+        return None;
+    }
+    let noted_bytes = inbox_bytes(&hook.state);
+    if !Progress::read(&hook.state.progress()).leaves(noted_bytes) {
+        return None;
+    }
+    hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
+}
+
+/// Gives the processor a moment to tell where the work was left, as long as waiting is of use;
+/// says whether it has.
+fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -> bool {
+    let project = hook.dirs.project(hook.tree.project);
+    loop {
+        // A shorter inbox is a new one: the old one was worked through.
+        if Left::read(&hook.state.left()).inbox_bytes >= awaited
+            || inbox_bytes(&hook.state) < awaited
+        {
+            return true;
+        }
+        if hook.deadline.remaining() < AFTER_WAIT + POLL || !is_of_use(&project) {
+            return false;
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Who brings a block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    SessionStart,
+    Prompt,
+}
+
+/// The block of a new session.
+fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
+    // It was started a moment ago and may not have come to its lock yet.
+    let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
+    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let Some(block) = begin(hook, &recall, session, By::SessionStart) else {
+        // It was given already: some versions start a session twice.
+        return stored(session);
+    };
+    if let Some(awaited) = late {
+        hook.attempt("changes", session.expect_changes(Pending::Late(awaited)));
+    }
+    block.into_output(hook, session, None, recall.settings())
+}
+
+/// Marks the session as started and makes its block. `None` when another hook did so first, or
+/// when no mark can be left and the block would come with every prompt.
+fn begin(hook: &Hook, recall: &Recall, session: &mut Session, by: By) -> Option<Injection> {
+    let now = compose(hook, recall);
+    if !hook.may_write() {
+        return Some(now.block);
+    }
+    if !hook.may_claim() {
+        return None;
+    }
+    let marked = hook.attempt("start mark", session.begin(&now.kept(by == By::SessionStart)));
+    match marked {
+        Some(true) => Some(now.block),
+        None if by == By::SessionStart => Some(now.block),
+        Some(false) | None => None,
+    }
+}
+
+/// What a session is told at its start.
+struct Now {
+    /// The block.
+    block: Injection,
+    /// Which session it says the work was left in, and when that was last active: with the same
+    /// one, the text differs by what this session itself did.
+    left: String,
+    /// Where the work was left.
+    text: String,
+    /// The memories that it was made of.
+    hits: Vec<Hit>,
+}
+
+impl Now {
+    /// What the session keeps of it.
+    fn kept(&self, printed: bool) -> Block {
+        let text = self.block.text.clone();
+        Block { text, ids: self.block.ids(), left: self.left.clone(), printed }
+    }
+}
+
+/// What a session that starts now is told.
+fn compose(hook: &Hook, recall: &Recall) -> Now {
+    let left = Left::read(&hook.state.left());
+    let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
+    let text = left.text(own, &branch, hook.now);
+    let shown = left.shown(own, &branch, hook.now);
+    let budget_tokens = recall.settings().start_tokens.min(BUDGET_TOKENS_MAX);
+    let hits = give::hits(hook, recall.start(hook.now, budget_tokens));
+    let block = Injection::that_fits("", budget_tokens, |budget_tokens| {
+        Injection::new(render::start(text.as_deref(), &hits, MORE, budget_tokens), &hits)
+    });
+    Now {
+        block,
+        left: shown.map(|left| format!("{} {}", left.session, left.last)).unwrap_or_default(),
+        text: text.unwrap_or_default(),
+        hits,
+    }
+}
+
+/// An old session, or a copy of one: what it was given is in its context already.
+fn resumed(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
+    if !hook.may_write() {
+        return if session.is_started() { stored(session) } else { fresh(hook, session, awaited) };
+    }
+    if !session.is_started() && !inherit(hook, session) {
+        return fresh(hook, session, awaited);
+    }
+    hook.attempt("changes", session.expect_changes(Pending::Resumed));
+    stored(session)
+}
+
+/// Takes over what the session was given that this one is a copy of.
+fn inherit(hook: &Hook, session: &mut Session) -> bool {
+    let Some(parent) = parent(hook).filter(Session::is_started) else { return false };
+    hook.attempt("inheritance", session.inherit(&parent)).is_some()
+}
+
+/// The session that this one is a copy of. No payload names it, so it is taken to be the one that
+/// was active last: a person copies what is in front of them.
+fn parent(hook: &Hook) -> Option<Session> {
+    let last = inbox::last_session_but(&hook.state, &hook.event.session)?;
+    hook.other_session(&last)
+}
+
+/// What SessionStart printed last, byte for byte.
+fn stored(session: &Session) -> Output {
+    Output { context: session.printed(), message: None }
+}
+
+/// What the block would say now and did not say then.
+fn changed(hook: &Hook, now: Now, session: &mut Session, budget_tokens: u32) -> Injection {
+    let Now { block, left, text, mut hits } = now;
+    let visible = block.ids();
+    hits.retain(|hit| visible.contains(&hit.id) && !session.has(hit.id));
+    let told = session.blocks().iter().any(|block| block.left == left);
+    let news = Some(text.as_str()).filter(|_| !told);
+    let block = Injection::new(render::start(news, &hits, "", budget_tokens), &hits);
+    if block.text.is_empty() {
+        return block;
+    }
+    let changed = Now { block, left, text, hits };
+    hook.attempt("changes", session.append_block(&changed.kept(false)));
+    changed.block
+}
+
+/// After a compaction all earlier injections are gone: what the session was given is given again.
+fn compacted(hook: &Hook, session: &mut Session) -> Output {
+    if !session.is_started() {
+        return fresh(hook, session, None);
+    }
+    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let exists = |id| recall.by_id(id, hook.now).is_some();
+    let injection = compose_again(&session.blocks(), &session.given(), exists);
+    if hook.may_write() {
+        if !hook.may_claim() {
+            return Output::default();
+        }
+        hook.attempt("again", session.append_again(&injection.text));
+    }
+    injection.into_output(hook, session, None, recall.settings())
+}
+
+/// Puts together what was given, as far as there is room: the block of the session's start, what
+/// changed since, and the single memories, of both the latest first.
+fn compose_again(
+    blocks: &[Block],
+    given: &[Given],
+    exists: impl Fn(MemoryId) -> bool,
+) -> Injection {
+    let blocks = join_blocks(blocks);
+    let mut room = AGAIN_TOKENS.saturating_sub(render::tokens(&blocks.text) + FRAME_TOKENS);
+    let mut kept: Vec<&Given> = Vec::new();
+    for memory in given.iter().rev() {
+        let tokens = render::tokens(&memory.text) + LINE_TOKENS;
+        let is_new = kept.iter().all(|kept| kept.id != memory.id);
+        if tokens <= room && is_new && exists(memory.id) {
+            room -= tokens;
+            kept.push(memory);
+        }
+    }
+    let mut memories = again::memories(&kept);
+    // Tokens are counted in characters, and some of these take two units.
+    while !memories.fits_below(&blocks.text) && kept.pop().is_some() {
+        memories = again::memories(&kept);
+    }
+    blocks.then(memories)
+}
+
+/// The first block and, in their order, the latest of the others that fit below it.
+fn join_blocks(blocks: &[Block]) -> Injection {
+    let Some((first, others)) = blocks.split_first() else { return Injection::default() };
+    let mut kept: Vec<Injection> = Vec::new();
+    let joined =
+        |kept: &[Injection]| kept.iter().rev().cloned().fold(again::block(first), Injection::then);
+    for block in others.iter().rev() {
+        kept.push(again::block(block));
+        if !joined(&kept).fits_below("") {
+            kept.pop();
+            break;
+        }
+    }
+    joined(&kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::fits;
+
+    fn block(name: &str, characters: usize) -> Block {
+        let text = format!("{name} {}", "x".repeat(characters));
+        Block { text, ..Block::default() }
+    }
+
+    #[test]
+    fn what_is_given_again_reaches_the_model_whole() {
+        let mut blocks = vec![block("first", 5000)];
+        blocks.extend((0..20).map(|number| block(&format!("change{number}."), 900)));
+        let memory = |number: u8| Given { id: MemoryId([number; 16]), text: "😀".repeat(300) };
+        let given: Vec<Given> = (0..30).map(memory).collect();
+        let again = compose_again(&blocks, &given, |_| true);
+        assert!(fits(&again.text), "{}", again.text.len());
+        assert!(again.text.starts_with("first "));
+        for (name, is_there) in
+            [("change19.", true), ("change16.", true), ("change2.", false), ("change0.", false)]
+        {
+            assert_eq!(again.text.contains(name), is_there, "{name}");
+        }
+        assert!(again.text.find("change18.") < again.text.find("change19."));
+
+        let again = compose_again(&blocks[..1], &given, |_| true);
+        assert!(fits(&again.text) && again.text.contains('😀'));
+        let latest = MemoryId([29; 16]);
+        assert!(again.ids().contains(&latest) && !again.ids().contains(&MemoryId([0; 16])));
+        let alone = compose_again(&[], &given, |_| true);
+        assert!(fits(&alone.text) && alone.ids().contains(&latest));
+    }
+}

@@ -1,0 +1,55 @@
+//! The stop hook: leaves a note and starts the processor when that is due. It never speaks.
+//!
+//! Hot path: while it is not due, this opens the inbox and the progress file, and nothing else.
+
+use std::io;
+
+use memory_store::Timestamp;
+use memory_store::background::{inbox_bytes, is_running};
+use memory_store::progress::Progress;
+use memory_store::settings::Settings;
+
+use crate::event::What;
+use crate::hook::Hook;
+use crate::output::Output;
+use crate::{background, inbox};
+
+const MINUTE_MS: i64 = 60_000;
+
+/// Takes note of a stop, a compaction or the end of a session.
+pub fn take_note(hook: &Hook) -> Output {
+    let ends = match hook.event.what {
+        What::SessionEnd => true,
+        What::Stop | What::SubagentStop | What::PreCompact => false,
+        What::SessionStart(_)
+        | What::UserPromptSubmit(_)
+        | What::PostToolUse(_)
+        | What::PostToolUseFailure(_) => return Output::default(),
+    };
+    if hook.may_write() {
+        let noted_bytes = inbox::leave_note(&hook.state, &hook.event, hook.now);
+        // Without room for a note the inbox is as it was, and may still need the processor.
+        let noted_bytes =
+            hook.attempt("note", noted_bytes).unwrap_or_else(|| inbox_bytes(&hook.state));
+        let progress = Progress::read(&hook.state.progress());
+        if progress.leaves(noted_bytes) && (ends || is_due(&progress, hook.now)) {
+            hook.attempt("processor", start_processor(hook));
+        }
+    }
+    Output::default()
+}
+
+/// Starts the processor unless one works on this project already.
+pub fn start_processor(hook: &Hook) -> io::Result<()> {
+    if is_running(&hook.dirs.project(hook.tree.project)) {
+        return Ok(());
+    }
+    background::start(hook.tree.project)
+}
+
+/// Whether the last run was long enough ago.
+fn is_due(progress: &Progress, now: Timestamp) -> bool {
+    let due_minutes = i64::from(progress.due_minutes.unwrap_or(Settings::default().due_minutes));
+    // A clock that was set back makes it due, too.
+    !(0..due_minutes * MINUTE_MS).contains(&(now.0 - progress.last_run.0))
+}

@@ -1,0 +1,99 @@
+//! The tool hook: what is known about a file that was read or changed, and about an error that
+//! came back.
+//!
+//! Hot path: it runs after every tool call. Most calls touch no file that a memory is about; then
+//! it opens the index and the session's file, and writes nothing. A command that passed leaves a note and
+//! opens no index.
+
+use std::path::Path;
+
+use memory_store::recall::{Recall, Recalled};
+
+use crate::event::{ToolCall, What};
+use crate::give::{self, Asked, Unclaimed};
+use crate::hook::Hook;
+use crate::inbox;
+use crate::output::Output;
+use crate::session::Session;
+
+/// The tool that runs commands.
+const SHELL: &str = "Bash";
+
+/// The most that settings may ask for: far below Claude Code's bound for one text.
+const BUDGET_TOKENS_MAX: u32 = 1600;
+
+/// Answers a tool call.
+pub fn answer(hook: &Hook) -> Output {
+    match &hook.event.what {
+        What::PostToolUse(call) if call.tool == SHELL => {
+            leave_note(hook);
+            Output::default()
+        }
+        What::PostToolUse(call) => of_file(hook, call),
+        What::PostToolUseFailure(call) if call.tool == SHELL && !call.interrupted => {
+            leave_note(hook);
+            of_error(hook, call)
+        }
+        What::PostToolUseFailure(_)
+        | What::SessionStart(_)
+        | What::UserPromptSubmit(_)
+        | What::Stop
+        | What::SubagentStop
+        | What::PreCompact
+        | What::SessionEnd => Output::default(),
+    }
+}
+
+/// A command is worth a note: whether it passed is a fact that the processor keeps.
+fn leave_note(hook: &Hook) {
+    if hook.may_write() {
+        hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
+    }
+}
+
+/// The memories about the file that a tool read or changed.
+fn of_file(hook: &Hook, call: &ToolCall) -> Output {
+    let Some(path) = call.file.as_deref().and_then(|file| relative(file, hook)) else {
+        return Output::default();
+    };
+    recall(hook, path, "file", Unclaimed::Withhold, |recall, session| {
+        recall.file(path, hook.now, &|id| session.has(id))
+    })
+}
+
+/// The fix that is known for the error of a command.
+fn of_error(hook: &Hook, call: &ToolCall) -> Output {
+    let (Some(command), Some(error)) = (call.command.as_deref(), call.error.as_deref()) else {
+        return Output::default();
+    };
+    recall(hook, error, "error", Unclaimed::Give, |recall, session| {
+        recall.error(command, error, hook.now, &|id| session.has(id))
+    })
+}
+
+fn recall(
+    hook: &Hook,
+    query: &str,
+    with: &str,
+    unclaimed: Unclaimed,
+    find: impl Fn(&Recall, &Session) -> Recalled,
+) -> Output {
+    let Some(mut session) = hook.session() else { return Output::default() };
+    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let settings = recall.settings();
+    let recalled = find(&recall, &session);
+    let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
+    let how = Asked { with, budget_tokens, below: "", unclaimed };
+    let injection = give::memories(hook, &mut session, give::hits(hook, recalled), &how);
+    injection.into_output(hook, &mut session, Some(query), settings)
+}
+
+/// The path below the root of the tree; `None` for files elsewhere, and for our own memories.
+fn relative<'a>(file: &'a Path, hook: &Hook) -> Option<&'a str> {
+    let below = file
+        .strip_prefix(&hook.tree.root)
+        .or_else(|_| file.strip_prefix(&hook.tree.main_root))
+        .ok()?;
+    let path = below.to_str()?;
+    (!path.starts_with(memory_store::layout::STORE_DIR)).then_some(path)
+}

@@ -1,0 +1,305 @@
+//! A sealed world for hooks: its own home, a trusted project, no variables from outside.
+
+#![expect(dead_code, reason = "each test file uses its own part of this")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use memory_store::file::{MemoryFile, file_name};
+use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
+use memory_store::left::{Left, LeftSession};
+use memory_store::memory::PathRef;
+use memory_store::settings::Settings;
+use memory_store::store::Store;
+use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
+use serde_json::{Value, json};
+
+/// The four hooks.
+pub const HOOKS: [&str; 4] = [SESSION_START, PROMPT, TOOL, STOP];
+pub const SESSION_START: &str = env!("CARGO_BIN_EXE_throughline-session-start");
+pub const PROMPT: &str = env!("CARGO_BIN_EXE_throughline-user-prompt-submit");
+pub const TOOL: &str = env!("CARGO_BIN_EXE_throughline-post-tool-use");
+pub const STOP: &str = env!("CARGO_BIN_EXE_throughline-stop");
+
+/// The hard limit, and what a busy machine may need to start and reap a process.
+pub const LIMIT: Duration = Duration::from_millis(200 + 1300);
+
+pub const NOW: &str = "2026-10-02T12:00:00Z";
+pub const PROJECT: ProjectId = ProjectId([7; 16]);
+
+pub struct World {
+    home: tempfile::TempDir,
+    pub root: PathBuf,
+    pub dirs: UserDirs,
+    variables: Vec<(String, String)>,
+}
+
+/// What a hook did.
+#[derive(Debug)]
+pub struct Ran {
+    pub output: Output,
+    pub took: Duration,
+}
+
+impl World {
+    /// A home and a project that nobody vouched for.
+    pub fn untrusted() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().canonicalize().unwrap().join("work");
+        fs::create_dir_all(root.join("src")).unwrap();
+        let at = home.path().to_owned();
+        let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| at.clone().into()));
+        Self { home, root, dirs: dirs.unwrap(), variables: Vec::new() }
+    }
+
+    /// A home and a project that this machine vouches for; nothing is in its store.
+    pub fn trusted() -> Self {
+        let world = Self::untrusted();
+        world.trust();
+        world
+    }
+
+    pub fn trust(&self) {
+        let record = self.dirs.by_path(&self.root);
+        fs::create_dir_all(record.parent().unwrap()).unwrap();
+        fs::write(record, by_path_record(PROJECT, &self.root)).unwrap();
+    }
+
+    /// A trusted project with some memories, of which wishes stand in the start block.
+    pub fn with_memories() -> Self {
+        let world = Self::trusted();
+        world.publish(&memories(), &Settings::default());
+        world
+    }
+
+    /// Writes these memories and an index of what lies in the store then.
+    pub fn publish(&self, memories: &[Memory], settings: &Settings) {
+        let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
+        let store = Store::open(&self.dirs, &tree).unwrap();
+        fs::create_dir_all(store.folder()).unwrap();
+        for memory in memories {
+            let file = MemoryFile::new(memory.clone()).unwrap();
+            fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
+        }
+        let publisher = Publisher::begin(&self.state().index()).unwrap();
+        let listing = store.list().unwrap();
+        let wishes =
+            listing.memories.iter().filter(|stored| stored.memory.kind == Kind::Preference);
+        let start = StartPlan { memories: wishes.map(|stored| stored.memory.id).collect() };
+        let content = Content {
+            root: &self.root,
+            memories: &listing.memories,
+            turns: Turns::Keep,
+            start: &start,
+            settings,
+            now: Timestamp::parse(NOW).unwrap(),
+        };
+        publisher.publish(content).unwrap();
+    }
+
+    /// Says where the work was left.
+    pub fn leave(&self, goal: &str, inbox_bytes: u64) {
+        let session = LeftSession {
+            session: format!("session to {goal}"),
+            branch: String::new(),
+            last: Timestamp::parse("2026-10-01T18:00:00Z").unwrap(),
+            goal: goal.into(),
+            ..LeftSession::default()
+        };
+        let left = Left { sessions: vec![session], inbox_bytes };
+        fs::create_dir_all(&self.state().0).unwrap();
+        fs::write(self.state().left(), serde_json::to_vec(&left).unwrap()).unwrap();
+    }
+
+    pub fn start(&self, session: &str, source: &str) -> Ran {
+        self.run(SESSION_START, &self.payload("SessionStart", session, json!({"source": source})))
+    }
+
+    pub fn prompt(&self, session: &str, prompt: &str) -> Ran {
+        self.run(PROMPT, &self.payload("UserPromptSubmit", session, json!({"prompt": prompt})))
+    }
+
+    pub fn read(&self, session: &str, file: &str) -> Ran {
+        let more = json!({
+            "tool_name": "Read",
+            "tool_use_id": "toolu_1",
+            "tool_input": {"file_path": self.root.join(file)},
+            "tool_response": {"type": "text", "file": {"content": "x"}},
+        });
+        self.run(TOOL, &self.payload("PostToolUse", session, more))
+    }
+
+    pub fn fail(&self, session: &str, command: &str, error: &str) -> Ran {
+        let more = json!({
+            "tool_name": "Bash",
+            "tool_use_id": "toolu_2",
+            "tool_input": {"command": command},
+            "error": error,
+            "is_interrupt": false,
+            "duration_ms": 12,
+        });
+        self.run(TOOL, &self.payload("PostToolUseFailure", session, more))
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.into(), value.into()));
+        self
+    }
+
+    pub fn home(&self) -> &Path {
+        self.home.path()
+    }
+
+    pub fn state(&self) -> TreeDir {
+        self.dirs.tree(&self.root)
+    }
+
+    /// The lines of a JSONL file; none when it is not there.
+    pub fn lines(&self, file: &Path) -> Vec<Value> {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub fn notes(&self) -> Vec<Value> {
+        self.lines(&self.state().inbox())
+    }
+
+    pub fn receipts(&self) -> Vec<Value> {
+        self.lines(&self.state().receipts("2026-10-02"))
+    }
+
+    /// A payload of an event in this project, with more members.
+    pub fn payload(&self, event: &str, session: &str, more: Value) -> Vec<u8> {
+        let mut payload = json!({
+            "session_id": session,
+            "transcript_path": self.home().join("t.jsonl"),
+            "cwd": self.root,
+            "hook_event_name": event,
+        });
+        let members = payload.as_object_mut().unwrap();
+        members.extend(more.as_object().unwrap().clone());
+        payload.to_string().into_bytes()
+    }
+
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", "/usr/bin:/bin")
+            .env("THROUGHLINE_NOW", NOW)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .current_dir(&self.root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn run(&self, hook: impl AsRef<std::ffi::OsStr>, payload: &[u8]) -> Ran {
+        run(self.command(hook).spawn().unwrap(), payload)
+    }
+
+    /// Runs a hook that must be silent and quick, and returns nothing.
+    #[track_caller]
+    pub fn run_silently(&self, hook: &str, payload: &[u8]) {
+        let ran = self.run(hook, payload);
+        assert_eq!(ran.said(), "", "{hook}");
+    }
+}
+
+/// The error that one of the memories cures.
+pub const ERROR: &str =
+    "Exit code 101\nerror[E0277]: cannot multiply `i64` by `u32`\n  --> src/lib.rs:13:46\n";
+
+/// What the project knows: a wish, a decision, something about a file, a fix; and enough else for
+/// words to be rare.
+pub fn memories() -> Vec<Memory> {
+    let memory = |number: u8, kind, title: &str, body: &str, path: Option<&str>| {
+        let created = Timestamp::parse("2026-09-20T10:00:00Z").unwrap();
+        let mut memory =
+            Memory::new(MemoryId::new(created, [number; 10]), kind, title, body, created);
+        memory.occurred = Some(created);
+        memory.paths.extend(path.map(|path| PathRef { path: path.into(), seen: None }));
+        memory
+    };
+    let mut memories = vec![
+        memory(1, Kind::Preference, "Money is integer cents", "Never use f64 for money.", None),
+        memory(
+            2,
+            Kind::Decision,
+            "Invoices are archived in Postgres",
+            "Invoices are archived in Postgres, because the auditors query them with SQL.",
+            None,
+        ),
+        memory(
+            3,
+            Kind::Gotcha,
+            "The rounding table is generated",
+            "src/rounding.rs is generated by build.rs; edits there are lost.",
+            Some("src/rounding.rs"),
+        ),
+        memory(
+            4,
+            Kind::Fix,
+            "cannot multiply i64 by u32",
+            "Widen the quantity with i64::from before multiplying.",
+            Some("src/lib.rs"),
+        ),
+    ];
+    memories[3].signatures.extend(memory_store::signature::error_signature(ERROR));
+    memories.extend((10..40).map(|number| {
+        let title = format!("Module {number} owns its own migration {number}");
+        memory(number, Kind::Fact, &title, "It was split off when the crate grew.", None)
+    }));
+    memories
+}
+
+/// Feeds a hook and waits for it.
+pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
+    let start = Instant::now();
+    let mut stdin = hook.stdin.take().unwrap();
+    let payload = payload.to_vec();
+    // A hook may end before it has read everything.
+    let feeder = std::thread::spawn(move || drop(stdin.write_all(&payload)));
+    let output = hook.wait_with_output().unwrap();
+    let took = start.elapsed();
+    feeder.join().unwrap();
+    Ran { output, took }
+}
+
+impl Ran {
+    /// What it printed. That it ended well and in time, without a word on stderr, is checked.
+    #[track_caller]
+    pub fn said(&self) -> String {
+        assert_eq!(self.output.status.code(), Some(0), "{self:?}");
+        assert_eq!(String::from_utf8_lossy(&self.output.stderr), "");
+        assert!(self.took < LIMIT, "took {:?}", self.took);
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    /// The text for the model, out of an envelope that is checked to be exact.
+    #[track_caller]
+    pub fn context(&self, event: &str) -> String {
+        let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();
+        let specific = &said["hookSpecificOutput"];
+        if specific.is_null() {
+            return String::new();
+        }
+        assert_eq!(specific["hookEventName"], event);
+        assert_eq!(specific.as_object().unwrap().len(), 2);
+        specific["additionalContext"].as_str().unwrap().to_owned()
+    }
+
+    /// The text for the person.
+    #[track_caller]
+    pub fn message(&self) -> Option<String> {
+        let said: Value = serde_json::from_str(&self.said()).unwrap_or_default();
+        said["systemMessage"].as_str().map(str::to_owned)
+    }
+}

@@ -1,0 +1,318 @@
+//! What hooks give: the exact envelope, each memory once, a receipt for everything.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
+use memory_store::layout::TreeDir;
+use memory_store::settings::{Notice, Settings};
+use serde_json::{Value, json};
+
+const QUESTION: &str = "Where are invoices archived, in Postgres?";
+
+fn short(number: usize) -> String {
+    memories()[number - 1].id.short()
+}
+
+/// Checks that a receipt's ranges cut the memories out of the text that reached the model.
+#[track_caller]
+fn check_receipt(receipt: &Value, event: &str, text: &str) {
+    assert_eq!(receipt["event"], event);
+    assert_eq!(receipt["at"], NOW);
+    assert_eq!(receipt["text_bytes"], text.len());
+    assert_eq!(receipt["tokens"], text.chars().count().div_ceil(4));
+    assert!(receipt["micros"].as_u64().unwrap() > 0);
+    let given = receipt["memories"].as_array().unwrap();
+    assert!(!given.is_empty());
+    for memory in given {
+        let place = |end: &str| usize::try_from(memory[end].as_u64().unwrap()).unwrap();
+        let piece = &text[place("start")..place("end")];
+        let id = memory["id"].as_str().unwrap();
+        assert!(piece.contains(&id[20..]), "{piece} is not about {id}");
+        assert!(memory["why"].is_string() && memory["score"].is_number());
+    }
+}
+
+#[test]
+fn a_session_start_gives_where_the_work_was_left_and_wishes() {
+    let world = World::with_memories();
+    world.leave("Add refunds to the ledger", 0);
+    let ran = world.start("s", "startup");
+    let text = ran.context("SessionStart");
+    assert!(text.starts_with("<throughline-memory>\n") && text.ends_with("</throughline-memory>"));
+    assert!(text.contains("asked: \"Add refunds to the ledger\""), "{text}");
+    assert!(text.contains(&format!("- [preference {}] asked on 2026-09-20: ", short(1))), "{text}");
+    assert!(text.contains("`recall` tool"));
+    assert_eq!(
+        ran.message().unwrap(),
+        format!("1 memory, {} tokens: throughline why", text.chars().count().div_ceil(4))
+    );
+    let receipts = world.receipts();
+    assert_eq!(receipts.len(), 1);
+    assert_eq!(receipts[0]["session"], "s");
+    assert_eq!(receipts[0].get("query"), None);
+    check_receipt(&receipts[0], "SessionStart", &text);
+    // What the start block gave does not come with a prompt.
+    assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").said(), "");
+}
+
+#[test]
+fn a_prompt_gives_what_helps_once_and_without_its_text_in_the_receipt() {
+    let world = World::with_memories();
+    world.start("s", "startup");
+    let ran = world.prompt("s", QUESTION);
+    let text = ran.context("UserPromptSubmit");
+    assert!(text.contains("because the auditors query them with SQL"), "{text}");
+    assert_eq!(ran.message(), None, "the person was told at the start");
+    let receipts = world.receipts();
+    check_receipt(&receipts[1], "UserPromptSubmit", &text);
+    assert_eq!(receipts[1]["query"]["len"], QUESTION.len());
+    assert_eq!(receipts[1]["query"]["hash"].as_str().unwrap().len(), 16);
+    assert!(!receipts[1].to_string().contains("archived"));
+    assert_eq!(world.prompt("s", QUESTION).said(), "", "it was given");
+    assert!(world.prompt("other", QUESTION).said().contains("auditors"));
+    let notes = world.notes();
+    assert_eq!(notes.len(), 3);
+    assert_eq!(notes[0]["event"], "UserPromptSubmit");
+    assert!(!notes[0].to_string().contains("Postgres"), "notes hold no text");
+}
+
+#[test]
+fn nothing_is_said_where_nothing_helps() {
+    let world = World::with_memories();
+    world.start("s", "startup");
+    for prompt in ["thanks!", "What is the capital of France?", "ok", "continue"] {
+        assert_eq!(world.prompt("s", prompt).said(), "", "{prompt}");
+    }
+    assert_eq!(world.read("s", "src/unknown.rs").said(), "");
+    assert_eq!(world.read("s", "../elsewhere.rs").said(), "");
+    assert_eq!(world.fail("s", "ls nowhere", "Exit code 2\nls: nowhere: not here").said(), "");
+}
+
+#[test]
+fn prompts_that_nobody_typed_bring_nothing() {
+    let world = World::with_memories();
+    let machine = format!("<task-notification>{QUESTION}</task-notification>");
+    assert_eq!(world.prompt("s", &machine).said(), "");
+    for more in [
+        json!({"prompt": QUESTION, "source": "system"}),
+        json!({"prompt": QUESTION, "source": "loop_wakeup"}),
+        json!({"prompt": QUESTION, "agent_id": "a"}),
+        json!({"prompt": format!("<private>{QUESTION}</private>"), "session_id": "private"}),
+    ] {
+        let said = world.run(PROMPT, &world.payload("UserPromptSubmit", "s", more)).said();
+        assert!(!said.contains("auditors"), "{said}");
+    }
+    let sdk = world.payload("UserPromptSubmit", "s2", json!({"prompt": QUESTION, "source": "sdk"}));
+    assert!(world.run(PROMPT, &sdk).said().contains("auditors"));
+}
+
+#[test]
+fn the_first_prompt_brings_the_block_if_session_start_never_came() {
+    let world = World::with_memories();
+    let text = world.prompt("s", QUESTION).context("UserPromptSubmit");
+    assert!(text.contains("Never use f64") && text.contains("auditors"), "{text}");
+    let receipts = world.receipts();
+    assert_eq!(receipts.len(), 1);
+    assert_eq!(receipts[0]["memories"].as_array().unwrap().len(), 2);
+    check_receipt(&receipts[0], "UserPromptSubmit", &text);
+    assert_eq!(world.start("s", "startup").said(), "", "not twice");
+}
+
+#[test]
+fn a_resume_prints_the_same_bytes_and_the_next_prompt_what_changed() {
+    let world = World::with_memories();
+    world.leave("Add refunds", 0);
+    let first = world.start("s", "startup").context("SessionStart");
+    assert_eq!(world.start("s", "resume").context("SessionStart"), first);
+    assert_eq!(world.prompt("s", "thanks!").said(), "", "nothing changed");
+    // Another session has worked since, and there is a new wish.
+    world.leave("Rename the ledger", 0);
+    let mut wish = memories().remove(0);
+    wish.id.0[15] = 99;
+    wish.title = "Use tabs".into();
+    wish.body = "Use tabs for indentation.".into();
+    world.publish(&[wish], &Settings::default());
+    assert_eq!(world.start("s", "resume").context("SessionStart"), first);
+    let changed = world.prompt("s", "thanks!").context("UserPromptSubmit");
+    assert!(changed.contains("Rename the ledger") && changed.contains("Use tabs"), "{changed}");
+    assert!(!changed.contains("Never use f64"), "{changed}");
+    assert!(changed.chars().count() <= 400, "at most 100 tokens: {changed}");
+    assert_eq!(world.prompt("s", "thanks!").said(), "", "once");
+}
+
+#[test]
+fn the_same_state_gives_the_same_block() {
+    let world = World::with_memories();
+    world.leave("Add refunds", 0);
+    let first = world.start("one", "startup").context("SessionStart");
+    assert_eq!(world.start("two", "startup").context("SessionStart"), first);
+}
+
+#[test]
+fn a_compaction_gives_again_what_was_given() {
+    let world = World::with_memories();
+    let block = world.start("s", "startup").context("SessionStart");
+    world.prompt("s", QUESTION);
+    world.read("s", "src/rounding.rs");
+    let again = world.start("s", "compact").context("SessionStart");
+    assert!(again.starts_with(&block));
+    assert!(again.contains("auditors") && again.contains("edits there are lost"), "{again}");
+    check_receipt(world.receipts().last().unwrap(), "SessionStart", &again);
+    assert_eq!(world.start("s", "resume").context("SessionStart"), again);
+    // What was forgotten meanwhile is not given again.
+    let memory = &memories()[2];
+    let file = memory_store::file::file_name(memory);
+    fs::remove_file(world.root.join(".throughline/memories").join(file)).unwrap();
+    let again = world.start("s", "compact").context("SessionStart");
+    assert!(again.contains("auditors") && !again.contains("edits there are lost"), "{again}");
+}
+
+#[test]
+fn a_fork_has_seen_what_its_parent_saw_and_a_clear_has_seen_nothing() {
+    let world = World::with_memories();
+    let block = world.start("parent", "startup").context("SessionStart");
+    world.prompt("parent", QUESTION);
+    assert_eq!(world.start("child", "fork").context("SessionStart"), block);
+    assert_eq!(world.prompt("child", QUESTION).said(), "");
+    assert_eq!(world.start("old-client", "resume").context("SessionStart"), block);
+    assert_eq!(world.start("child", "clear").context("SessionStart"), block);
+    assert!(world.prompt("child", QUESTION).said().contains("auditors"));
+}
+
+#[test]
+fn a_touched_file_brings_what_is_known_about_it_once_per_session_and_subagent() {
+    let world = World::with_memories();
+    let text = world.read("s", "src/rounding.rs").context("PostToolUse");
+    assert!(text.contains("edits there are lost"), "{text}");
+    check_receipt(&world.receipts()[0], "PostToolUse", &text);
+    assert_eq!(world.read("s", "src/rounding.rs").said(), "");
+    let edit = json!({
+        "agent_id": "a1",
+        "agent_type": "Explore",
+        "tool_name": "Edit",
+        "tool_input": {"file_path": world.root.join("src/rounding.rs"), "old_string": "a", "new_string": "b"},
+    });
+    let edit = world.payload("PostToolUse", "s", edit);
+    assert!(world.run(TOOL, &edit).said().contains("edits there are lost"));
+    assert_eq!(world.run(TOOL, &edit).said(), "");
+    assert_eq!(world.receipts()[1]["agent"], "a1");
+    assert_eq!(world.notes().len(), 0, "reading leaves no note");
+}
+
+#[test]
+fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
+    let world = World::with_memories();
+    let text = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
+    assert!(text.contains("i64::from"), "{text}");
+    check_receipt(&world.receipts()[0], "PostToolUseFailure", &text);
+    assert_eq!(world.fail("s", "cargo test", ERROR).said(), "");
+    let interrupted = json!({
+        "tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": ERROR, "is_interrupt": true,
+    });
+    let payload = world.payload("PostToolUseFailure", "s2", interrupted);
+    assert_eq!(world.run(TOOL, &payload).said(), "");
+    let passed = json!({
+        "tool_name": "Bash", "tool_use_id": "toolu_9", "duration_ms": 270,
+        "tool_input": {"command": "cargo test"}, "tool_response": {"stdout": "ok"},
+    });
+    assert_eq!(world.run(TOOL, &world.payload("PostToolUse", "s", passed)).said(), "");
+    let notes = world.notes();
+    assert_eq!(notes.len(), 3);
+    assert_eq!(notes[2]["tool_use"], "toolu_9");
+    assert_eq!(notes[2]["event"], "PostToolUse");
+    assert_eq!(notes[0]["event"], "PostToolUseFailure");
+}
+
+#[test]
+fn a_subagent_has_no_start_block() {
+    let world = World::with_memories();
+    let payload = world.payload("SessionStart", "s", json!({"source": "startup", "agent_id": "a"}));
+    assert_eq!(world.run(SESSION_START, &payload).said(), "");
+}
+
+#[test]
+fn reading_mode_recalls_and_writes_nothing() {
+    let world = World::with_memories().with("CLAUDE_CODE_REMOTE", "true");
+    let before = files(&world.state());
+    assert!(world.start("s", "startup").said().contains("Never use f64"));
+    assert!(world.prompt("s", QUESTION).said().contains("auditors"));
+    assert!(world.fail("s", "cargo test", ERROR).said().contains("i64::from"));
+    assert_eq!(world.read("s", "src/rounding.rs").said(), "", "it would come with each touch");
+    assert_eq!(files(&world.state()), before);
+}
+
+fn files(state: &TreeDir) -> BTreeSet<std::path::PathBuf> {
+    let mut folders = vec![state.0.clone()];
+    let mut files = BTreeSet::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn notices_come_as_the_settings_say() {
+    for (notice, expected) in
+        [(Notice::Off, [false; 2]), (Notice::First, [true, false]), (Notice::Each, [true; 2])]
+    {
+        let world = World::trusted();
+        world.publish(&memories(), &Settings { notice, ..Settings::default() });
+        let start = world.start("s", "startup").message().is_some();
+        let prompt = world.prompt("s", QUESTION).message().is_some();
+        assert_eq!([start, prompt], expected, "{notice:?}");
+    }
+}
+
+#[test]
+fn failing_background_work_is_announced_once() {
+    let world = World::with_memories();
+    let progress = json!({"failures": 3, "failure": "no space left on device", "announced": false});
+    fs::write(world.state().progress(), progress.to_string()).unwrap();
+    let message = world.start("s", "startup").message().unwrap();
+    assert!(
+        message.contains("no space left on device") && message.contains("throughline doctor"),
+        "{message}"
+    );
+    let message = world.start("s2", "startup").message().unwrap();
+    assert!(!message.contains("no space left"), "{message}");
+    let progress: Value =
+        serde_json::from_slice(&fs::read(world.state().progress()).unwrap()).unwrap();
+    assert_eq!((&progress["announced"], &progress["failures"]), (&json!(true), &json!(3)));
+}
+
+#[test]
+fn of_many_hooks_at_once_one_gives() {
+    let world = World::with_memories();
+    let payload = |tool: &str| {
+        let more = json!({"tool_name": tool, "tool_input": {"file_path": world.root.join("src/rounding.rs")}});
+        world.payload("PostToolUse", "s", more)
+    };
+    let texts: Vec<String> = std::thread::scope(|scope| {
+        let runs: Vec<_> =
+            (0..12).map(|_| scope.spawn(|| world.run(TOOL, &payload("Read")).said())).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(texts.iter().filter(|text| !text.is_empty()).count(), 1);
+    assert_eq!(world.receipts().len(), 1);
+}
+
+#[test]
+fn a_session_that_left_its_project_is_still_one_of_it() {
+    let world = World::with_memories();
+    let project = world.root.to_string_lossy().into_owned();
+    let elsewhere = json!({"prompt": QUESTION, "cwd": "/"});
+    let payload = world.payload("UserPromptSubmit", "s", elsewhere);
+    assert_eq!(world.run(PROMPT, &payload).said(), "");
+    let world = world.with("CLAUDE_PROJECT_DIR", &project);
+    assert!(world.run(PROMPT, &payload).said().contains("auditors"));
+}

@@ -1,0 +1,397 @@
+//! Whatever comes in and whatever the disk is like, a hook ends well, in time and without a word
+//! that is not JSON.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use common::{ERROR, HOOKS, LIMIT, PROMPT, SESSION_START, STOP, TOOL, World, run};
+use serde_json::{Value, json};
+
+/// The events that each hook is registered for, with a payload that gives it work.
+fn payloads(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let file = world.root.join("src/rounding.rs");
+    let read =
+        json!({"tool_name": "Read", "tool_input": {"file_path": file}, "tool_response": "x"});
+    let failed =
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": ERROR});
+    let bash =
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "tool_response": {}});
+    let prompt = json!({"prompt": "Where are invoices archived, in Postgres?"});
+    vec![
+        (SESSION_START, world.payload("SessionStart", session, json!({"source": "startup"}))),
+        (PROMPT, world.payload("UserPromptSubmit", session, prompt)),
+        (TOOL, world.payload("PostToolUse", session, read)),
+        (TOOL, world.payload("PostToolUse", session, bash)),
+        (TOOL, world.payload("PostToolUseFailure", session, failed)),
+        (SESSION_START, world.payload("SessionStart", session, json!({"source": "resume"}))),
+        (SESSION_START, world.payload("SessionStart", session, json!({"source": "compact"}))),
+        (STOP, world.payload("Stop", session, json!({"stop_hook_active": false}))),
+        (STOP, world.payload("SubagentStop", session, json!({"agent_id": "a", "agent_type": "E"}))),
+        (STOP, world.payload("PreCompact", session, json!({"trigger": "auto"}))),
+        (STOP, world.payload("SessionEnd", session, json!({"reason": "other"}))),
+    ]
+}
+
+/// Checks that a hook printed nothing or one JSON object.
+#[track_caller]
+fn check(said: &str) {
+    if !said.is_empty() {
+        let said: Value = serde_json::from_str(said).unwrap();
+        assert!(said.is_object());
+    }
+}
+
+#[test]
+fn input_that_is_no_event_of_ours() {
+    let world = World::with_memories();
+    let unknown = world.payload("EventOfTheFuture", "s", json!({"prompt": "invoices"}));
+    let half = world.payload("UserPromptSubmit", "s", json!({"prompt": "invoices in Postgres"}));
+    let inputs: [&[u8]; 9] = [
+        b"",
+        b"\n",
+        b"not json",
+        b"{\"hook_event_name\":",
+        b"[1,2,3]",
+        b"{}",
+        b"\xff\xfe\x00",
+        &unknown,
+        &half[..half.len() / 3],
+    ];
+    for hook in HOOKS {
+        for input in inputs {
+            world.run_silently(hook, input);
+        }
+    }
+    assert_eq!(world.notes().len(), 0);
+}
+
+#[test]
+fn an_event_of_another_hook_is_silence() {
+    let world = World::with_memories();
+    for (owner, payload) in payloads(&world, "s") {
+        for hook in HOOKS.into_iter().filter(|hook| *hook != owner) {
+            world.run_silently(hook, &payload);
+        }
+    }
+    assert_eq!(world.notes().len(), 0);
+}
+
+#[test]
+fn fifty_megabytes() {
+    let world = World::with_memories();
+    let long = "0123456789 abcdef\\n".repeat((50 << 20) / 19);
+    for hook in HOOKS {
+        let payloads = payloads(&world, "s");
+        let payload = &payloads.iter().find(|(owner, _)| *owner == hook).unwrap().1;
+        let payload = str::from_utf8(payload).unwrap();
+        let after = format!("{},\"tool_response\":\"{long}\"}}", &payload[..payload.len() - 1]);
+        check(&world.run(hook, after.as_bytes()).said());
+        let before = format!("{{\"tool_response\":\"{long}\",{}", &payload[1..]);
+        check(&world.run(hook, before.as_bytes()).said());
+    }
+    // Numbers and brackets, which are scanned byte by byte.
+    let dense = format!("{{\"tool_response\":[{}0]}}", "[1],".repeat((50 << 20) / 4));
+    world.run_silently(TOOL, dense.as_bytes());
+}
+
+#[test]
+fn a_long_response_does_not_hide_what_is_known() {
+    let world = World::with_memories();
+    let more = json!({
+        "tool_response": {"type": "text", "file": {"content": "x".repeat(300 << 10)}},
+        "tool_name": "Read",
+        "tool_input": {"file_path": world.root.join("src/rounding.rs")},
+    });
+    let payload = world.payload("PostToolUse", "s", more);
+    assert!(world.run(TOOL, &payload).said().contains("edits there are lost"));
+}
+
+#[test]
+fn a_writer_that_never_ends() {
+    let world = World::with_memories();
+    for hook in HOOKS {
+        let mut child = world.command(hook).spawn().unwrap();
+        let start = std::time::Instant::now();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(b"{\"session_id\":\"s\",").unwrap();
+        let status = child.wait().unwrap();
+        assert_eq!(status.code(), Some(0));
+        assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+        drop(stdin);
+    }
+}
+
+#[test]
+fn a_reader_that_is_gone() {
+    let world = World::with_memories();
+    for (hook, payload) in payloads(&world, "s") {
+        let mut child = world.command(hook).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(run(child, &payload).output.status.code(), Some(0), "{hook}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow() {
+    let world = World::with_memories();
+    for (hook, payload) in payloads(&world, "s") {
+        let mut command = world.command("/bin/sh");
+        command.args(["-c", "ulimit -f 0 && exec \"$0\"", hook]);
+        check(&run(command.spawn().unwrap(), &payload).said());
+    }
+}
+
+#[test]
+fn what_was_claimed_is_printed_after_the_hard_limit_too() {
+    let world = World::with_memories();
+    world.start("s", "startup");
+    // The receipt comes after the claim, and a pipe that nobody reads holds it up.
+    let receipts = world.state().receipts("2026-10-02");
+    fs::remove_file(&receipts).unwrap();
+    assert!(Command::new("mkfifo").arg(&receipts).status().unwrap().success());
+    let reader = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(600));
+        fs::read(receipts).unwrap()
+    });
+    let ran = world.prompt("s", "Where are invoices archived, in Postgres?");
+    let given = ran.context("UserPromptSubmit");
+    let claimed = fs::read_to_string(world.state().session("s", None)).unwrap();
+    assert!(given.contains("Invoices are archived in Postgres"), "{given}{claimed}");
+    assert!(!reader.join().unwrap().is_empty());
+}
+
+#[test]
+fn closed_standard_streams() {
+    let world = World::with_memories();
+    for (hook, payload) in payloads(&world, "s") {
+        for close in ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"] {
+            let mut shell = world.command("/bin/sh");
+            shell.args(["-c", &format!("exec \"$0\" {close}"), hook]);
+            let ran = run(shell.spawn().unwrap(), &payload);
+            assert_eq!(ran.output.status.code(), Some(0), "{hook} {close}");
+        }
+    }
+    assert_eq!(world.notes().len(), 0, "with a stream missing nothing is touched");
+}
+
+#[test]
+fn a_missing_store_and_an_untrusted_one() {
+    let missing = World::trusted();
+    for (hook, payload) in payloads(&missing, "s") {
+        assert_eq!(missing.run(hook, &payload).said(), "", "{hook}");
+    }
+
+    // A store that came with the repository, and even an index for it, but nobody said yes.
+    let untrusted = World::with_memories();
+    fs::remove_file(untrusted.dirs.by_path(&untrusted.root)).unwrap();
+    let root = untrusted.root.to_string_lossy().into_owned();
+    let untrusted = untrusted.with("CLAUDE_PROJECT_DIR", &root);
+    for (hook, payload) in payloads(&untrusted, "s") {
+        untrusted.run_silently(hook, &payload);
+    }
+    assert!(!untrusted.state().inbox().exists());
+    assert!(!untrusted.state().0.join("sessions").exists());
+}
+
+#[test]
+fn no_home_at_all() {
+    let world = World::with_memories();
+    for (hook, payload) in payloads(&world, "s") {
+        let mut command = world.command(hook);
+        command.env_remove("HOME");
+        assert_eq!(run(command.spawn().unwrap(), &payload).said(), "");
+    }
+}
+
+/// A world whose index can be damaged again and again.
+struct Damaged {
+    world: World,
+    whole: Vec<(PathBuf, Vec<u8>)>,
+    session: u32,
+}
+
+impl Damaged {
+    fn new() -> Self {
+        let world = World::with_memories();
+        let files = fs::read_dir(world.state().index()).unwrap();
+        let paths = files.map(|entry| entry.unwrap().path());
+        let whole = paths.map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+        Self { world, whole, session: 0 }
+    }
+
+    /// Writes each file of the index as `damage` makes it, runs all hooks and returns what they
+    /// said.
+    #[track_caller]
+    fn with(&mut self, damage: impl Fn(&mut Vec<u8>)) -> String {
+        for (path, whole) in &self.whole {
+            let mut bytes = whole.clone();
+            damage(&mut bytes);
+            fs::write(path, bytes).unwrap();
+        }
+        self.run()
+    }
+
+    #[track_caller]
+    fn run(&mut self) -> String {
+        self.session += 1;
+        let mut all = String::new();
+        for (hook, payload) in payloads(&self.world, &format!("s{}", self.session)) {
+            let said = self.world.run(hook, &payload).said();
+            check(&said);
+            all.push_str(&said);
+        }
+        all
+    }
+}
+
+#[test]
+fn a_damaged_index() {
+    let mut damaged = Damaged::new();
+    for share in [0, 1, 2, 3] {
+        damaged.with(|bytes| bytes.truncate(bytes.len() * share / 4));
+    }
+    for seed in 0..24u64 {
+        damaged.with(|bytes| {
+            let mut place = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+            for _ in 0..=bytes.len() / 100 {
+                place = place.wrapping_mul(0xbf58_476d_1ce4_e5b9).rotate_left(17);
+                let at = usize::try_from(place).unwrap() % bytes.len().max(1);
+                if let Some(byte) = bytes.get_mut(at) {
+                    *byte ^= 0xff;
+                }
+            }
+        });
+    }
+    damaged.with(|bytes| *bytes = vec![0xff; 4096]);
+    let said = damaged.with(|_| {});
+    assert!(said.contains("auditors"), "undamaged: {said}");
+    // Without an index the files are read: what is known is still found.
+    fs::remove_dir_all(damaged.world.state().index()).unwrap();
+    let said = damaged.run();
+    assert!(said.contains("auditors"), "{said}");
+}
+
+#[test]
+fn damaged_state() {
+    let world = World::with_memories();
+    world.start("s", "startup");
+    let session = world.state().session("s", None);
+    for (file, bytes) in [
+        (world.state().progress(), b"{\"inbox_bytes\": -1".as_slice()),
+        (world.state().left(), b"\xff\xff"),
+        (world.state().inbox(), b"\xff\n{\n"),
+        (session, b"b 1 {\"text\":\nc\n\xff\nx\nb\ng [\nc 1 2 3\np\nt\na a\nc 00"),
+    ] {
+        fs::write(file, bytes).unwrap();
+    }
+    for (hook, payload) in payloads(&world, "s") {
+        check(&world.run(hook, &payload).said());
+    }
+    // A folder where a file should be.
+    let world = World::with_memories();
+    for folder in [
+        world.state().inbox(),
+        world.state().progress(),
+        world.state().left(),
+        world.state().hook_log(),
+        world.state().session("s", None),
+        world.state().receipts("2026-10-02"),
+    ] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    for (hook, payload) in payloads(&world, "s") {
+        check(&world.run(hook, &payload).said());
+    }
+}
+
+/// Runs all hooks by way of a wrapper, with the state folder as it left it.
+fn in_namespace(world: &World, mount: &str) -> bool {
+    let script = format!("{mount} && exec \"$0\"");
+    for (hook, payload) in payloads(world, "s") {
+        let mut shell = world.command("unshare");
+        shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, hook]);
+        let Ok(child) = shell.spawn() else { return false };
+        let ran = run(child, &payload);
+        if ran.output.status.code() != Some(0) {
+            assert!(!can_mount(), "{hook}: {ran:?}");
+            return false;
+        }
+        check(&ran.said());
+    }
+    true
+}
+
+/// Whether this machine lets users mount in a namespace of their own.
+fn can_mount() -> bool {
+    Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"])
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+#[test]
+fn a_full_disk() {
+    let world = World::with_memories();
+    let state = world.dirs.state.display().to_string();
+    let index = world.state().index().display().to_string();
+    let kept = world.home().join("index").display().to_string();
+    // The index is there, and not one byte more fits.
+    let mount = format!(
+        "cp -a '{index}' '{kept}' && mount -t tmpfs -o size=256k none '{state}' && mkdir -p '{index}' && \
+         cp '{kept}'/* '{index}' && {{ cat /dev/zero >'{state}/full' 2>/dev/null; rm -rf '{kept}'; true; }}"
+    );
+    if !in_namespace(&world, &mount) {
+        eprintln!("SKIPPED: a full disk needs unshare and a tmpfs in a user namespace");
+    }
+}
+
+#[test]
+fn a_read_only_disk() {
+    let world = World::with_memories();
+    let home = world.home().display().to_string();
+    let mount = format!("mount --bind '{home}' '{home}' && mount -o remount,ro,bind '{home}'");
+    if !in_namespace(&world, &mount) {
+        eprintln!("SKIPPED: a read-only disk needs unshare and a bind mount in a user namespace");
+    }
+    assert_eq!(world.notes().len(), 0);
+
+    // The same by permissions, which a user with all rights does not notice.
+    fs::set_permissions(world.state().0, fs::Permissions::from_mode(0o500)).unwrap();
+    for (hook, payload) in payloads(&world, "s2") {
+        check(&world.run(hook, &payload).said());
+    }
+    fs::set_permissions(world.state().0, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn two_hundred_at_once() {
+    let world = World::with_memories();
+    let payloads: Vec<_> =
+        (0..20).flat_map(|session| payloads(&world, &format!("s{session}"))).collect();
+    assert!(payloads.len() >= 200);
+    let children: Vec<_> = payloads
+        .iter()
+        .map(|(hook, payload)| {
+            let mut child = world.command(hook).spawn().unwrap();
+            // Small enough for the pipe; the hook has it all at once.
+            child.stdin.take().unwrap().write_all(payload).unwrap();
+            child
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        check(str::from_utf8(&output.stdout).unwrap());
+    }
+    // Every line of what they all appended to is whole.
+    let notes = world.notes();
+    assert!(notes.len() > 100);
+    assert!(notes.iter().all(|note| note["session"].is_string()));
+    world.receipts();
+}

@@ -1,0 +1,150 @@
+//! The stop hook: notes, and a processor that is started when it is due and shares nothing.
+
+mod common;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{NOW, PROJECT, STOP, World};
+use serde_json::json;
+
+/// A world with hooks beside a program that writes down how it was started.
+struct Installed {
+    world: World,
+    stop: PathBuf,
+}
+
+/// Copies a program by way of another process: one that this process holds open for writing, or
+/// that a hook started at this moment has inherited, cannot be run.
+fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    let copied = Command::new("cp").arg(from.as_ref()).arg(to).status().unwrap();
+    assert!(copied.success());
+}
+
+impl Installed {
+    fn new() -> Self {
+        let world = World::trusted();
+        let stop = world.home().join("bin/throughline-stop");
+        fs::create_dir(world.home().join("bin")).unwrap();
+        copy_program(STOP, &stop);
+        let script_file = world.home().join("script");
+        let processor = world.home().join("bin/throughline-processor");
+        let script = "#!/bin/sh\n\
+            { echo \"arguments $*\"; env; ls -l /proc/$$/fd; echo \"process $(cut -d' ' -f1,6 /proc/$$/stat)\"; } >\"$HOME/started.new\"\n\
+            mv \"$HOME/started.new\" \"$HOME/started\"\n";
+        fs::write(&script_file, script).unwrap();
+        fs::set_permissions(&script_file, fs::Permissions::from_mode(0o755)).unwrap();
+        copy_program(&script_file, &processor);
+        Self { world, stop }
+    }
+
+    fn stop(&self, event: &str, more: serde_json::Value) {
+        let said = self.world.run(&self.stop, &self.world.payload(event, "s", more)).said();
+        assert_eq!(said, "", "a stop hook never speaks");
+    }
+
+    /// What the processor wrote, if it was started.
+    fn started(&self) -> Option<String> {
+        let file = self.world.home().join("started");
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(1500) {
+            if let Ok(text) = fs::read_to_string(&file) {
+                fs::remove_file(&file).unwrap();
+                return Some(text);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+
+    fn progress(&self, inbox_bytes: u64, last_run: &str) {
+        let progress = json!({"inbox_bytes": inbox_bytes, "last_run": last_run});
+        fs::create_dir_all(&self.world.state().0).unwrap();
+        fs::write(self.world.state().progress(), progress.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
+    let installed = Installed::new();
+    let world = Installed { world: installed.world.with("SECRET_TOKEN", "hunter2"), ..installed };
+    world.stop("Stop", json!({"stop_hook_active": false, "last_assistant_message": "Done."}));
+    assert_eq!(
+        world.world.notes(),
+        [json!({
+            "at": NOW,
+            "event": "Stop",
+            "session": "s",
+            "transcript": world.world.home().join("t.jsonl"),
+            "cwd": world.world.root,
+        })]
+    );
+    let started = world.started().expect("the processor was started");
+    assert!(started.contains(&format!("arguments sync --project {PROJECT} --background\n")));
+    assert!(!started.contains("hunter2"), "keys of the session stay behind: {started}");
+    assert!(started.contains("THROUGHLINE_NOW="));
+    for stream in ["0 -> /dev/null", "2 -> /dev/null"] {
+        assert!(started.contains(stream), "{started}");
+    }
+    assert!(!started.contains("pipe:"), "a handle was inherited: {started}");
+    let process = started.lines().find_map(|line| line.strip_prefix("process ")).unwrap();
+    let (process, session) = process.split_once(' ').unwrap();
+    assert_eq!(process, session, "it leads a session of its own");
+}
+
+#[test]
+fn it_is_started_when_due_and_not_before() {
+    let installed = Installed::new();
+    installed.progress(0, "2026-10-02T11:58:00Z");
+    installed.stop("Stop", json!({}));
+    installed.stop("PreCompact", json!({"trigger": "auto"}));
+    assert_eq!(installed.started(), None, "two minutes are not five");
+    installed.stop("SessionEnd", json!({"reason": "other"}));
+    assert!(installed.started().is_some(), "the end of a session does not wait");
+    installed.progress(0, "2026-10-02T11:55:00Z");
+    installed.stop("SubagentStop", json!({"agent_id": "a", "agent_type": "Explore"}));
+    assert!(installed.started().is_some(), "five minutes are due");
+    assert_eq!(installed.world.notes().len(), 4);
+    assert_eq!(installed.world.notes()[3]["agent"], "a");
+}
+
+#[test]
+fn it_is_not_started_twice_nor_for_nothing() {
+    let installed = Installed::new();
+    let project = installed.world.dirs.project(PROJECT);
+    fs::create_dir_all(&project.0).unwrap();
+    let lock = fs::File::create(project.sync_lock()).unwrap();
+    lock.lock().unwrap();
+    installed.stop("SessionEnd", json!({}));
+    assert_eq!(installed.started(), None, "one works already");
+}
+
+#[test]
+fn stops_that_are_none_of_ours_leave_no_note() {
+    let installed = Installed::new();
+    installed.stop("Stop", json!({"stop_hook_active": true}));
+    installed.stop("SubagentStop", json!({"agent_id": "a", "agent_type": ""}));
+    installed.stop("PostCompact", json!({}));
+    let reading = Installed { world: installed.world.with("CI", "true"), ..installed };
+    reading.stop("SessionEnd", json!({}));
+    let off = Installed { world: reading.world.with("THROUGHLINE", "off"), ..reading };
+    off.stop("SessionEnd", json!({}));
+    assert_eq!(off.started(), None);
+    assert!(!off.world.state().0.exists());
+}
+
+#[test]
+fn a_missing_processor_is_one_line_in_the_log() {
+    let world = World::trusted();
+    let stop = world.home().join("throughline-stop");
+    copy_program(STOP, &stop);
+    let payload = world.payload("SessionEnd", "s", json!({}));
+    assert_eq!(world.run(&stop, &payload).said(), "");
+    let log = fs::read_to_string(world.state().hook_log()).unwrap();
+    assert!(log.starts_with(NOW) && log.contains("processor") && log.lines().count() == 1, "{log}");
+    let ran = world.with("THROUGHLINE_DEBUG", "1").run(&stop, &payload);
+    assert!(String::from_utf8_lossy(&ran.output.stderr).contains("processor"));
+}

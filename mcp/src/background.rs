@@ -1,0 +1,132 @@
+//! Starting the processor while the server lives: a session that is left open for hours has
+//! turns that no hook will process before it ends.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use memory_store::ProjectId;
+use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
+use memory_store::mode::Mode;
+
+use crate::environment::Environment;
+
+/// How often unprocessed turns are looked for.
+pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
+
+/// Looks for unprocessed turns and starts the processor for them.
+#[derive(Debug)]
+pub struct Background {
+    program: Option<PathBuf>,
+    /// Children that were not yet seen to end; they are reaped at the next look.
+    children: Vec<Child>,
+}
+
+impl Background {
+    /// Starts `program`, or the processor beside this executable.
+    pub fn new(program: Option<PathBuf>) -> Self {
+        let beside = || Some(std::env::current_exe().ok()?.with_file_name(PROGRAM));
+        Self { program: program.or_else(beside), children: Vec::new() }
+    }
+
+    /// Starts the processor if finished turns wait and nobody works on them. Says whether it did.
+    pub fn look(&mut self, environment: &Environment) -> io::Result<bool> {
+        self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {
+            return Ok(false);
+        };
+        let idle = environment.mode() != Mode::Full
+            || !self.children.is_empty()
+            || !has_unprocessed(&environment.dirs.tree(&tree.root))
+            || is_running(&environment.dirs.project(tree.project));
+        if idle {
+            return Ok(false);
+        }
+        self.children.push(start(program, tree.project)?);
+        Ok(true)
+    }
+}
+
+/// Starts the processor in a process group of its own, with none of our streams: stdout is the
+/// client's protocol, and the client waits until its pipes are closed.
+fn start(program: &Path, project: ProjectId) -> io::Result<Child> {
+    Command::new(program)
+        .args(["sync", "--project", &project.to_string(), "--background"])
+        .env_clear()
+        .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::os::unix::fs::PermissionsExt;
+
+    use memory_store::layout::by_path_record;
+    use memory_store::progress::Progress;
+
+    use super::*;
+
+    /// A project with one note in its inbox, and a processor that leaves a file and ends.
+    fn project(home: &Path, mode: &str) -> (Environment, Background) {
+        let root = home.join("work");
+        fs::create_dir_all(&root).unwrap();
+        let environment = Environment::read(
+            |name| match name {
+                "HOME" => Some(home.into()),
+                "THROUGHLINE" => Some(mode.into()),
+                _ => None,
+            },
+            root.clone(),
+        )
+        .unwrap();
+        let dirs = &environment.dirs;
+        fs::create_dir_all(dirs.by_path(&root).parent().unwrap()).unwrap();
+        fs::write(dirs.by_path(&root), by_path_record(ProjectId([7; 16]), &root)).unwrap();
+        fs::create_dir_all(&dirs.tree(&root).0).unwrap();
+        fs::create_dir_all(&dirs.project(ProjectId([7; 16])).0).unwrap();
+        fs::write(dirs.tree(&root).inbox(), "{}\n").unwrap();
+        let program = home.join("processor");
+        fs::write(&program, format!("#!/bin/sh\necho \"$@\" > {}/ran\n", home.display())).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        (environment, Background::new(Some(program)))
+    }
+
+    #[test]
+    fn the_processor_is_started_once_for_what_waits() {
+        let home = tempfile::tempdir().unwrap();
+        let (environment, mut background) = project(&home.path().canonicalize().unwrap(), "full");
+        assert!(background.look(&environment).unwrap());
+        background.children[0].wait().unwrap();
+        let ran = fs::read_to_string(home.path().join("ran")).unwrap();
+        let project = ProjectId([7; 16]).to_string();
+        assert_eq!(ran.trim(), format!("sync --project {project} --background"));
+
+        let tree = environment.dirs.tree(&environment.folder);
+        let progress = Progress { inbox_bytes: 3, ..Progress::default() };
+        fs::write(tree.progress(), serde_json::to_vec(&progress).unwrap()).unwrap();
+        assert!(!background.look(&environment).unwrap(), "nothing waits any more");
+    }
+
+    #[test]
+    fn the_processor_is_not_started_where_it_may_not_be_or_runs_already() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let (environment, mut background) = project(&home, "read");
+        assert!(!background.look(&environment).unwrap());
+        let (environment, mut background) = project(&home, "full");
+        let lock = environment.dirs.project(ProjectId([7; 16])).sync_lock();
+        let held = File::create(&lock).unwrap();
+        held.lock().unwrap();
+        assert!(!background.look(&environment).unwrap());
+        drop(held);
+        assert!(background.look(&environment).unwrap());
+        background.children[0].wait().unwrap();
+    }
+}

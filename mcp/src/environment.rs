@@ -1,0 +1,85 @@
+//! What the server was started with: the environment, read once.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use memory_store::Timestamp;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::mode::Mode;
+
+/// Bytes of a session's id.
+const SESSION_BYTES_MAX: usize = 128;
+
+/// What the server was started with.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// This user's folders.
+    pub dirs: UserDirs,
+    /// The project's folder: `CLAUDE_PROJECT_DIR`, or the working directory.
+    pub folder: PathBuf,
+    /// The Claude Code session that the server was started for.
+    pub session: Option<String>,
+    /// What the environment allows.
+    mode: Mode,
+    /// The clock.
+    pub clock: Clock,
+}
+
+/// Where the time comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Clock {
+    /// The system.
+    System,
+    /// A fixed time, for tests and repeatable runs.
+    Fixed(Timestamp),
+}
+
+impl Clock {
+    /// The time.
+    pub fn now(self) -> Timestamp {
+        match self {
+            Self::Fixed(now) => now,
+            Self::System => {
+                let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+            }
+        }
+    }
+}
+
+impl Environment {
+    /// Reads the environment through `get`; `cwd` is the working directory. `Err` says in words
+    /// what is missing.
+    pub fn read(
+        get: impl Fn(&str) -> Option<OsString> + Copy,
+        cwd: PathBuf,
+    ) -> Result<Self, String> {
+        let dirs = UserDirs::resolve(get)
+            .ok_or("HOME is not set to an absolute path; Throughline keeps its files below it")?;
+        let folder = get("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
+        let folder = folder.unwrap_or(cwd);
+        Ok(Self {
+            dirs,
+            // Stores are recorded by real paths.
+            folder: folder.canonicalize().unwrap_or(folder),
+            session: get("CLAUDE_CODE_SESSION_ID")
+                .and_then(|session| session.into_string().ok())
+                .filter(|session| !session.is_empty() && session.len() <= SESSION_BYTES_MAX),
+            mode: Mode::from_environment(get),
+            clock: get("THROUGHLINE_NOW")
+                .and_then(|text| Timestamp::from_setting(text.to_str()?))
+                .map_or(Clock::System, Clock::Fixed),
+        })
+    }
+
+    /// What is allowed now: `throughline off` may come and go while the server lives.
+    pub fn mode(&self) -> Mode {
+        self.mode.unless_off(&self.dirs.off_file(), self.clock.now())
+    }
+
+    /// The working tree that the folder lies in, if someone on this machine vouched for it.
+    pub fn tree(&self) -> Option<Tree> {
+        Tree::find(&self.dirs, &self.folder)
+    }
+}

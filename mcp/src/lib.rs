@@ -1,0 +1,12 @@
+//! The MCP server: memory for a model that asks for it.
+//!
+//! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`schema`]
+//! turns JSON into requests, and [`server`] alone knows the protocol's library.
+
+pub mod backend;
+pub mod background;
+pub mod environment;
+mod excerpt;
+pub mod local;
+pub mod schema;
+pub mod server;

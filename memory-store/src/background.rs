@@ -1,0 +1,94 @@
+//! When the processor is due, and what it is started with: the same for everything that starts it.
+
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+
+use crate::layout::{ProjectDir, TreeDir};
+use crate::progress::Progress;
+
+/// The processor's program, beside the one that starts it.
+pub const PROGRAM: &str = "throughline-processor";
+
+/// The variables that the processor needs; tokens and keys of the session stay behind.
+const VARIABLES: [&str; 8] = [
+    "CI",
+    "CLAUDE_CODE_REMOTE",
+    "CLAUDE_CONFIG_DIR",
+    "HOME",
+    "LANG",
+    "OLLAMA_HOST",
+    "PATH",
+    "TMPDIR",
+];
+
+/// The variables that it needs with every name that begins so.
+const VARIABLE_STARTS: [&str; 2] = ["XDG_", "THROUGHLINE"];
+
+/// Whether the processor gets a variable of the session's environment.
+pub fn is_passed_on(variable: &OsStr) -> bool {
+    let name = variable.as_encoded_bytes();
+    VARIABLE_STARTS.iter().any(|start| name.starts_with(start.as_bytes()))
+        || VARIABLES.iter().any(|known| known.as_bytes() == name)
+}
+
+/// Whether a processor works on this project. The lock is only looked at: it is given back at
+/// once, and a processor that starts in this moment and takes it for another's leaves the work to
+/// the one that is started next.
+pub fn is_running(project: &ProjectDir) -> bool {
+    File::open(project.sync_lock())
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
+/// The length of a working tree's inbox.
+pub fn inbox_bytes(tree: &TreeDir) -> u64 {
+    std::fs::metadata(tree.inbox()).map_or(0, |inbox| inbox.len())
+}
+
+/// Whether hooks left notes in a working tree that no processor took up.
+pub fn has_unprocessed(tree: &TreeDir) -> bool {
+    Progress::read(&tree.progress()).leaves(inbox_bytes(tree))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_lock_means_that_it_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let project = ProjectDir(folder.path().to_owned());
+        assert!(!is_running(&project));
+        let lock = File::create(project.sync_lock()).unwrap();
+        assert!(!is_running(&project));
+        lock.lock().unwrap();
+        assert!(is_running(&project));
+        lock.unlock().unwrap();
+        assert!(!is_running(&project));
+    }
+
+    #[test]
+    fn an_inbox_of_another_length_is_unprocessed() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = TreeDir(folder.path().to_owned());
+        assert!(!has_unprocessed(&tree), "nothing was ever noted");
+        std::fs::write(tree.inbox(), "{}\n").unwrap();
+        assert!(has_unprocessed(&tree));
+        std::fs::write(tree.progress(), r#"{"inbox_bytes": 3}"#).unwrap();
+        assert!(!has_unprocessed(&tree));
+        std::fs::write(tree.inbox(), "").unwrap();
+        assert!(has_unprocessed(&tree), "a shorter one is not the one that was taken up");
+    }
+
+    #[test]
+    fn keys_of_the_session_stay_behind() {
+        for (name, passed) in [
+            ("HOME", true),
+            ("XDG_STATE_HOME", true),
+            ("THROUGHLINE_NOW", true),
+            ("ANTHROPIC_API_KEY", false),
+            ("HOMEBREW_TOKEN", false),
+        ] {
+            assert_eq!(is_passed_on(OsStr::new(name)), passed, "{name}");
+        }
+    }
+}

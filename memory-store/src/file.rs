@@ -1,0 +1,154 @@
+//! Memory files: YAML front matter and a Markdown body.
+//!
+//! A file belongs to whoever edits it. It is read leniently, and a rewrite touches only the lines
+//! of those keys of ours that changed: the body, comments, the order of keys, keys we do not know
+//! and line endings stay byte for byte. Where that cannot be done, the rewrite is refused.
+
+mod edit;
+mod engine;
+mod fields;
+mod front;
+mod heading;
+mod name;
+mod split;
+mod yaml;
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::memory::Memory;
+
+pub use name::{EXTENSION, file_name};
+pub use split::FRONT_BYTES_MAX;
+
+use split::Fault;
+use yaml::Style;
+
+/// Bytes that a memory file may have.
+pub const FILE_BYTES_MAX: usize = 256 << 10;
+
+/// A memory with the bytes of its file.
+#[derive(Clone, Debug)]
+pub struct MemoryFile {
+    /// What the file says.
+    pub memory: Memory,
+    path: PathBuf,
+    text: String,
+}
+
+impl MemoryFile {
+    /// Reads a memory file. An error names the file, the line and the column.
+    pub fn parse(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+        let text = match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let valid = error.utf8_error().valid_up_to();
+                let bytes = error.into_bytes();
+                let before = String::from_utf8_lossy(&bytes[..valid]).into_owned();
+                return Err(invalid(path, &before, &Fault::new(valid, "this is no UTF-8")));
+            }
+        };
+        let memory = read(&text).map_err(|fault| invalid(path, &text, &fault))?;
+        Ok(Self { memory, path: path.to_owned(), text })
+    }
+
+    /// The file of a new memory. Its text is brought into the form that a file can hold: a title
+    /// of one line, a body without blank lines around it.
+    pub fn new(memory: Memory) -> Result<Self> {
+        let path = PathBuf::from(file_name(&memory));
+        let memory = normal_form(memory);
+        // What a memory says comes from transcripts: no text, however odd, may come out of the
+        // file as something else. So it is read back before anybody relies on it.
+        let mut fault = Fault::new(0, "its text does not survive being written as YAML");
+        for style in Style::ALL {
+            let text = new_text(&memory, style).map_err(|fault| invalid(&path, "", &fault))?;
+            match read(&text) {
+                Ok(read_back) if read_back == memory => return Ok(Self { memory, path, text }),
+                Ok(_) => {}
+                Err(found) => fault = found,
+            }
+        }
+        Err(invalid(&path, "", &fault))
+    }
+
+    /// Changes the file to say what `memory` says, in place. Only keys of ours that changed are
+    /// rewritten; fails, and leaves the file as it is, when something else would be lost.
+    pub fn set(&mut self, memory: &Memory) -> Result<()> {
+        let memory = normal_form(memory.clone());
+        if memory == self.memory {
+            return Ok(());
+        }
+        let text = edit::rewrite(&self.text, &self.memory, &memory)
+            .map_err(|fault| invalid(&self.path, &self.text, &fault))?;
+        self.text = text;
+        self.memory = memory;
+        Ok(())
+    }
+
+    /// The text of the file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+fn new_text(memory: &Memory, style: Style) -> Result<String, Fault> {
+    let front = front::write(memory, style).map_err(|message| Fault::new(0, message))?;
+    let body = heading::write(&memory.title, &memory.body, "\n");
+    Ok(format!("---\n{front}---\n{body}"))
+}
+
+/// Reads a memory from any text: what fuzzing and tests drive. Never panics.
+pub fn parse_bytes(bytes: &[u8]) -> Result<Memory> {
+    MemoryFile::parse(Path::new("memory.md"), bytes.to_vec()).map(|file| file.memory)
+}
+
+/// A memory in the form that a file can hold.
+fn normal_form(mut memory: Memory) -> Memory {
+    memory.title = heading::one_line(&memory.title);
+    memory.body = heading::plain_text(&memory.body);
+    memory.confidence = match memory.confidence {
+        confidence if confidence.is_finite() => {
+            (confidence.clamp(0.0, 1.0) * CONFIDENCE_STEPS).round() / CONFIDENCE_STEPS
+        }
+        _ => 0.0,
+    };
+    memory
+}
+
+/// Steps between no confidence and full confidence, so that a file does not show rounding noise.
+const CONFIDENCE_STEPS: f32 = 1000.0;
+
+fn read(text: &str) -> Result<Memory, Fault> {
+    if text.len() > FILE_BYTES_MAX {
+        let limit = FILE_BYTES_MAX >> 10;
+        return Err(Fault::new(FILE_BYTES_MAX, format!("the file is longer than {limit} KiB")));
+    }
+    let split = split::split(text)?;
+    let front_text = &text[split.front.clone()];
+    let body = heading::read(&text[split.body]);
+    let front = match engine::read(front_text) {
+        Ok(front) => front,
+        Err(message) => {
+            // Read once more, for the place: only a broken file pays for it.
+            let fault = yaml::read(front_text).err().unwrap_or(Fault::new(0, message));
+            return Err(Fault::new(split.front.start + fault.offset, fault.message));
+        }
+    };
+    fields::memory(&front, body.title, body.text).map_err(|wrong| {
+        let offset = yaml::read(front_text).map_or(0, |root| root.locate(&wrong.path));
+        Fault::new(split.front.start + offset, wrong.to_string())
+    })
+}
+
+fn invalid(path: &Path, text: &str, fault: &Fault) -> Error {
+    Error::Memory {
+        path: path.to_owned(),
+        place: split::place(text, fault.offset),
+        message: fault.message.clone(),
+    }
+}

@@ -1,0 +1,333 @@
+//! From front matter to a memory, leniently: a person may leave out what has a default and write
+//! one text where a list is meant. What cannot be understood is named by its key.
+
+use std::fmt;
+use std::str::FromStr;
+
+use gray_matter::Pod;
+
+use crate::id::MemoryId;
+use crate::kind::Kind;
+use crate::memory::{
+    CommandRecord, Fact, Memory, PathRef, Relation, SaidBy, Scope, Source, Status,
+};
+use crate::time::Timestamp;
+
+/// Entries of a list of texts or paths.
+const ENTRIES_MAX: usize = 1000;
+
+/// Bytes of one of them, as long as a path may be.
+const ENTRY_BYTES_MAX: usize = 4096;
+
+/// A step from a value to a value inside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Key(String),
+    Item(usize),
+}
+
+/// What is wrong with the value at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub path: Vec<Step>,
+    pub message: String,
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, step) in self.path.iter().enumerate() {
+            match step {
+                Step::Key(key) if position == 0 => write!(f, "`{key}`")?,
+                Step::Key(key) => write!(f, " `{key}`")?,
+                Step::Item(item) => write!(f, " entry {}", item + 1)?,
+            }
+        }
+        let gap = if self.path.is_empty() { "" } else { ": " };
+        write!(f, "{gap}{}", self.message)
+    }
+}
+
+type Read<T> = Result<T, Wrong>;
+
+/// Reads the fields; `title` and `body` come from the body.
+pub(super) fn memory(front: &Pod, title: String, body: String) -> Read<Memory> {
+    let front = Field { pod: front, path: Vec::new() };
+    if !matches!(front.pod, Pod::Hash(_)) {
+        return Err(front.wrong("expected keys with values, as in `kind: fix`"));
+    }
+    let id: MemoryId = front.get("id").required("an id of 26 letters and digits")?;
+    let occurred = front.get("occurred").time()?;
+    Ok(Memory {
+        id,
+        kind: front
+            .get("kind")
+            .named(kind_names(), Kind::from_name)?
+            .ok_or_else(|| front.wrong(format!("no `kind`; write one of: {}", kind_names())))?,
+        title,
+        body,
+        scope: front.get("scope").named("project, user, paths", scope)?.unwrap_or_default(),
+        created: front.get("created").time()?.or(occurred).unwrap_or_else(|| id.time()),
+        occurred,
+        valid_from: front.get("valid_from").time()?,
+        valid_until: front.get("valid_until").time()?,
+        confidence: front.get("confidence").share()?.unwrap_or(CONFIDENCE_DEFAULT),
+        source: source(&front.get("source"))?,
+        paths: front.get("paths").bounded()?.list(path_ref)?,
+        topic: front.get("topic").text()?,
+        tags: front.get("tags").bounded()?.texts()?,
+        entities: front.get("entities").bounded()?.texts()?,
+        facts: front.get("facts").list(fact)?,
+        relations: front.get("relations").list(relation)?,
+        supersedes: front.get("supersedes").list(|field| field.required("an id"))?,
+        superseded_by: front.get("superseded_by").parsed("an id")?,
+        pinned: front.get("pinned").flag()?.unwrap_or_default(),
+        status: front
+            .get("status")
+            .named("active, draft, rejected, archived", status)?
+            .unwrap_or_default(),
+        author: front.get("author").text()?,
+        signatures: front.get("signatures").bounded()?.texts()?,
+        command: command(&front.get("command"))?,
+    })
+}
+
+/// The confidence of a memory that states none: a person wrote it.
+pub(super) const CONFIDENCE_DEFAULT: f32 = 1.0;
+
+fn kind_names() -> String {
+    Kind::ALL.map(Kind::name).join(", ")
+}
+
+fn scope(name: &str) -> Option<Scope> {
+    match name {
+        "project" => Some(Scope::Project),
+        "user" => Some(Scope::User),
+        "paths" => Some(Scope::Paths),
+        _ => None,
+    }
+}
+
+fn status(name: &str) -> Option<Status> {
+    match name {
+        "active" => Some(Status::Active),
+        "draft" => Some(Status::Draft),
+        "rejected" => Some(Status::Rejected),
+        "archived" => Some(Status::Archived),
+        _ => None,
+    }
+}
+
+fn said_by(name: &str) -> Option<SaidBy> {
+    match name {
+        "user" => Some(SaidBy::User),
+        "assistant" => Some(SaidBy::Assistant),
+        "tool" => Some(SaidBy::Tool),
+        _ => None,
+    }
+}
+
+fn source(field: &Field) -> Read<Source> {
+    field.map()?;
+    Ok(Source {
+        session: field.get("session").text()?,
+        turns: field.get("turns").texts()?,
+        quote: field.get("quote").text()?,
+        said_by: field.get("said_by").named("user, assistant, tool", said_by)?,
+        extractor: field.get("extractor").text()?,
+    })
+}
+
+fn path_ref(field: &Field) -> Read<PathRef> {
+    if let Pod::Hash(_) = field.pod {
+        return Ok(PathRef {
+            path: field.get("path").short()?.required("a path")?,
+            seen: field.get("seen").text()?,
+        });
+    }
+    Ok(PathRef { path: field.short()?.required("a path")?, seen: None })
+}
+
+fn fact(field: &Field) -> Read<Fact> {
+    field.map()?;
+    Ok(Fact {
+        subject: field.get("subject").required("a text")?,
+        predicate: field.get("predicate").required("a text")?,
+        object: field.get("object").required("a text")?,
+        from: field.get("from").time()?,
+        to: field.get("to").time()?,
+    })
+}
+
+fn relation(field: &Field) -> Read<Relation> {
+    field.map()?;
+    Ok(Relation {
+        kind: field.get("kind").required("a text")?,
+        to: field.get("to").required("an id")?,
+    })
+}
+
+fn command(field: &Field) -> Read<Option<CommandRecord>> {
+    if matches!(field.pod, Pod::Null) {
+        return Ok(None);
+    }
+    field.map()?;
+    Ok(Some(CommandRecord {
+        line: field.get("line").required("a command line")?,
+        directory: field.get("directory").text()?.unwrap_or_else(|| ".".to_owned()),
+        exit_status: field.get("exit_status").parsed("a whole number")?.unwrap_or_default(),
+        passed: field.get("passed").parsed("a whole number")?.unwrap_or_default(),
+        last: field.get("last").time()?.unwrap_or_default(),
+    }))
+}
+
+/// A value and the way to it.
+struct Field<'a> {
+    pod: &'a Pod,
+    path: Vec<Step>,
+}
+
+static NOTHING: Pod = Pod::Null;
+
+impl<'a> Field<'a> {
+    fn get(&self, key: &str) -> Field<'a> {
+        let pod = match self.pod {
+            Pod::Hash(entries) => entries.get(key).unwrap_or(&NOTHING),
+            _ => &NOTHING,
+        };
+        Field { pod, path: self.step(Step::Key(key.to_owned())) }
+    }
+
+    fn step(&self, step: Step) -> Vec<Step> {
+        let mut path = self.path.clone();
+        path.push(step);
+        path
+    }
+
+    fn wrong(&self, message: impl Into<String>) -> Wrong {
+        Wrong { path: self.path.clone(), message: message.into() }
+    }
+
+    fn text(&self) -> Read<Option<String>> {
+        match self.pod {
+            Pod::Null => Ok(None),
+            Pod::String(text) => Ok(Some(text.clone())),
+            Pod::Integer(_) | Pod::Float(_) | Pod::Boolean(_) | Pod::Array(_) | Pod::Hash(_) => {
+                Err(self.wrong("expected a text, found a list or map"))
+            }
+        }
+    }
+
+    fn parsed<T: FromStr>(&self, expected: &str) -> Read<Option<T>> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        match text.trim().parse() {
+            Ok(value) => Ok(Some(value)),
+            Err(_) => Err(self.expected(expected, &text)),
+        }
+    }
+
+    fn required<T: FromStr>(&self, expected: &str) -> Read<T> {
+        let missing = || match self.path.last() {
+            Some(Step::Key(key)) if self.path.len() == 1 => {
+                Wrong { path: Vec::new(), message: format!("no `{key}`; expected {expected}") }
+            }
+            Some(_) | None => self.wrong(format!("nothing here; expected {expected}")),
+        };
+        // A text is taken as it stands, blanks included.
+        if let Some(Ok(value)) = self.text()?.map(|text| text.parse::<T>()) {
+            return Ok(value);
+        }
+        self.parsed(expected)?.ok_or_else(missing)
+    }
+
+    fn time(&self) -> Read<Option<Timestamp>> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        let expected = "a date as 2026-10-02 or 2026-10-02T09:30:00Z";
+        Timestamp::parse(&text).map(Some).ok_or_else(|| self.expected(expected, &text))
+    }
+
+    fn share(&self) -> Read<Option<f32>> {
+        let number: Option<f32> = self.parsed("a number from 0 to 1")?;
+        match number {
+            Some(number) if !(0.0..=1.0).contains(&number) => {
+                Err(self.expected("a number from 0 to 1", &number.to_string()))
+            }
+            number => Ok(number),
+        }
+    }
+
+    fn flag(&self) -> Read<Option<bool>> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        match text.to_ascii_lowercase().as_str() {
+            "true" | "yes" | "on" => Ok(Some(true)),
+            "false" | "no" | "off" => Ok(Some(false)),
+            _ => Err(self.expected("`true` or `false`", &text)),
+        }
+    }
+
+    fn named<T>(
+        &self,
+        names: impl fmt::Display,
+        read: impl Fn(&str) -> Option<T>,
+    ) -> Read<Option<T>> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        let name = text.trim().to_ascii_lowercase();
+        let value = read(&name).ok_or_else(|| self.expected(&format!("one of: {names}"), &text))?;
+        Ok(Some(value))
+    }
+
+    fn list<T>(&self, read: impl Fn(&Field) -> Read<T>) -> Read<Vec<T>> {
+        match self.pod {
+            Pod::Null => Ok(Vec::new()),
+            Pod::Array(items) => {
+                let fields = items.iter().enumerate();
+                fields
+                    .map(|(item, pod)| read(&Field { pod, path: self.step(Step::Item(item)) }))
+                    .collect()
+            }
+            Pod::String(_) | Pod::Hash(_) => Ok(vec![read(self)?]),
+            Pod::Integer(_) | Pod::Float(_) | Pod::Boolean(_) => Err(self.wrong("expected a list")),
+        }
+    }
+
+    /// This list, unless it is longer than any that recall could use.
+    fn bounded(self) -> Read<Self> {
+        match self.pod {
+            Pod::Array(items) if items.len() > ENTRIES_MAX => {
+                Err(self.wrong(format!("more than {ENTRIES_MAX} entries; shorten the list")))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    /// This entry, unless its text is longer than any tag or path.
+    fn short(&self) -> Read<&Self> {
+        match self.pod {
+            Pod::String(text) if text.len() > ENTRY_BYTES_MAX => {
+                Err(self.wrong(format!("longer than {ENTRY_BYTES_MAX} bytes; shorten it")))
+            }
+            _ => Ok(self),
+        }
+    }
+
+    fn texts(&self) -> Read<Vec<String>> {
+        let texts = self.list(|field| match field.pod {
+            Pod::Null => Ok(None),
+            _ => field.short()?.text(),
+        })?;
+        Ok(texts.into_iter().flatten().collect())
+    }
+
+    fn map(&self) -> Read<()> {
+        match self.pod {
+            Pod::Null | Pod::Hash(_) => Ok(()),
+            Pod::String(_) | Pod::Integer(_) | Pod::Float(_) | Pod::Boolean(_) | Pod::Array(_) => {
+                Err(self.wrong("expected keys with values"))
+            }
+        }
+    }
+
+    fn expected(&self, expected: &str, found: &str) -> Wrong {
+        let found: String = found.chars().take(40).collect();
+        self.wrong(format!("expected {expected}, found `{found}`"))
+    }
+}

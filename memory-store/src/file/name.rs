@@ -1,0 +1,51 @@
+//! The name of a memory file: readable, safe on every file system, found again by its id.
+
+use crate::memory::Memory;
+
+/// Characters of the readable part of a file name.
+const SLUG_CHARS_MAX: usize = 48;
+
+/// The extension of memory files.
+pub const EXTENSION: &str = "md";
+
+/// The name of a new memory's file: `<slug>-<short id>.md`. A person may rename the file; it is
+/// known by the id inside.
+pub fn file_name(memory: &Memory) -> String {
+    format!("{}-{}.{EXTENSION}", slug(&memory.title), memory.id.short())
+}
+
+/// Lower-case ASCII letters and digits, joined by `-`. The short id that follows keeps a name
+/// from being a device name of Windows (`con`, `nul`, `lpt1`).
+fn slug(title: &str) -> String {
+    let mut slug = String::new();
+    let words = title.split(|c: char| !c.is_ascii_alphanumeric());
+    for word in words.filter(|word| !word.is_empty()) {
+        let gap = usize::from(!slug.is_empty());
+        if slug.len() + gap + word.len() > SLUG_CHARS_MAX {
+            if slug.is_empty() {
+                slug.push_str(&word[..SLUG_CHARS_MAX].to_ascii_lowercase());
+            }
+            break;
+        }
+        if gap == 1 {
+            slug.push('-');
+        }
+        slug.push_str(&word.to_ascii_lowercase());
+    }
+    if slug.is_empty() { "memory".to_owned() } else { slug }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_ascii_and_never_leave_the_folder() {
+        assert_eq!(slug("Use `cargo test -p X`, not make!"), "use-cargo-test-p-x-not-make");
+        assert_eq!(slug("../../etc/passwd"), "etc-passwd");
+        assert_eq!(slug("日本語"), "memory");
+        assert_eq!(slug(&"x".repeat(300)).len(), SLUG_CHARS_MAX);
+        assert!(slug(&"word ".repeat(80)).len() <= SLUG_CHARS_MAX);
+        assert_eq!(slug("CON"), "con");
+    }
+}

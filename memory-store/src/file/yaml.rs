@@ -1,0 +1,407 @@
+//! YAML as a tree of plain texts with their places. The only module that knows the YAML library.
+//!
+//! Types are not guessed: `1.10`, `007` and a git hash stay the text that the person wrote.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use serde::Serialize;
+use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle, StrInput, StructureStyle};
+
+use super::fields::Step;
+use super::split::{FRONT_BYTES_MAX, Fault};
+
+/// Nodes that a front matter may have, those repeated by aliases counted each time.
+const NODES_MAX: usize = 10_000;
+
+/// Bytes of text that they may hold, those repeated by aliases counted each time.
+const TEXT_BYTES_MAX: usize = 4 * FRONT_BYTES_MAX;
+
+/// How deep its lists and maps may be nested.
+const DEPTH_MAX: usize = 16;
+
+/// A value and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    /// Byte range in the text that was parsed. Of a block list or map it may reach to the start of
+    /// what follows.
+    pub span: Range<usize>,
+    pub value: Value,
+    /// Whether it is written between brackets or braces.
+    pub flow: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Null,
+    Text(String),
+    List(Vec<Node>),
+    /// Keys with their values, in file order.
+    Map(Vec<(Key, Node)>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub name: String,
+    pub span: Range<usize>,
+}
+
+impl Node {
+    /// The value of a key, when this is a map that has it.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        self.entry(name).map(|(_, node)| node)
+    }
+
+    /// The key and its value, when this is a map that has it.
+    pub fn entry(&self, name: &str) -> Option<&(Key, Self)> {
+        match &self.value {
+            Value::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
+            Value::Null | Value::Text(_) | Value::List(_) => None,
+        }
+    }
+
+    /// Whether both say the same, wherever and however they are written.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        match (&self.value, &other.value) {
+            (Value::Null, Value::Null) => true,
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::List(a), Value::List(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_the_same(b))
+            }
+            (Value::Map(a), Value::Map(b)) => {
+                a.len() == b.len()
+                    && a.iter().all(|(key, value)| {
+                        b.iter().any(|(other, theirs)| {
+                            key.name == other.name && value.says_the_same(theirs)
+                        })
+                    })
+            }
+            (Value::Null | Value::Text(_) | Value::List(_) | Value::Map(_), _) => false,
+        }
+    }
+
+    /// The byte offset of the value at a path, or of the last step on the way that exists.
+    pub fn locate(&self, path: &[Step]) -> usize {
+        let Some((step, rest)) = path.split_first() else { return self.span.start };
+        let inner = match (step, &self.value) {
+            (Step::Key(name), _) => self.get(name),
+            (Step::Item(item), Value::List(items)) => items.get(*item),
+            // One value stands where a list is meant.
+            (Step::Item(0), _) => Some(self),
+            (Step::Item(_), _) => None,
+        };
+        inner.map_or(self.span.start, |inner| inner.locate(rest))
+    }
+
+    /// What this and everything in it takes.
+    fn size(&self) -> Size {
+        let one = Size { nodes: 1, text_bytes: 0 };
+        match &self.value {
+            Value::Null => one,
+            Value::Text(text) => Size::of_text(text),
+            Value::List(items) => items.iter().map(Self::size).fold(one, Size::plus),
+            Value::Map(entries) => entries
+                .iter()
+                .map(|(key, node)| Size::of_text(&key.name).plus(node.size()))
+                .fold(one, Size::plus),
+        }
+    }
+}
+
+/// What values take in memory, in the terms that are bounded.
+#[derive(Clone, Copy, Debug, Default)]
+struct Size {
+    nodes: usize,
+    text_bytes: usize,
+}
+
+impl Size {
+    fn of_text(text: &str) -> Self {
+        Self { nodes: 1, text_bytes: text.len() }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            nodes: self.nodes.saturating_add(other.nodes),
+            text_bytes: self.text_bytes.saturating_add(other.text_bytes),
+        }
+    }
+}
+
+/// Reads one document; an empty one is an empty map.
+pub(super) fn read(text: &str) -> Result<Node, Fault> {
+    let options = granit_parser::options! {
+        emit_comments: false,
+        flow_nesting_limit: DEPTH_MAX,
+        block_nesting_limit: DEPTH_MAX,
+        disallow_directives: true,
+    };
+    let mut reader = Reader {
+        events: Parser::new_from_str_with_options(text, options),
+        text,
+        anchors: HashMap::new(),
+        read: Size::default(),
+    };
+    let root = reader.document()?;
+    Ok(root.unwrap_or(Node { span: 0..text.len(), value: Value::Map(Vec::new()), flow: false }))
+}
+
+/// Byte ranges of the comments, `#` included.
+pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
+    let parser = Parser::new_from_str(text);
+    parser
+        .map_while(Result::ok)
+        .filter_map(|(event, span)| match event {
+            Event::Comment(..) => span.byte_range(),
+            _ => None,
+        })
+        .collect()
+}
+
+/// How texts are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Long texts and those of several lines as blocks, which read well.
+    Blocks,
+    /// Every text on one line, quoted where it must be: for those that no block can hold, such as
+    /// carriage returns.
+    Quotes,
+}
+
+impl Style {
+    /// All styles, the one that reads best first.
+    pub const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
+}
+
+/// Writes a value as block YAML, one key a line, each line ended by `\n`.
+pub(super) fn write(value: &impl Serialize, style: Style) -> Result<String, String> {
+    let options = serde_saphyr::ser_options! {
+        compact_list_indent: false,
+        prefer_block_scalars: style == Style::Blocks,
+    };
+    serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string())
+}
+
+/// Writes a list of texts between brackets, on one line.
+pub(super) fn write_flow(items: &[&str]) -> Result<String, String> {
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    serde_saphyr::to_string_with_options(&serde_saphyr::FlowSeq(items), options)
+        .map(|text| text.trim_end().to_owned())
+        .map_err(|error| error.to_string())
+}
+
+/// Writes a text on one line, quoted where it must be.
+pub(super) fn write_line(text: &str) -> Result<String, String> {
+    let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
+    serde_saphyr::to_string_with_options(&text, options)
+        .map(|text| text.trim_end_matches('\n').to_owned())
+        .map_err(|error| error.to_string())
+}
+
+struct Reader<'a> {
+    events: Parser<'a, StrInput<'a>>,
+    text: &'a str,
+    anchors: HashMap<usize, Node>,
+    read: Size,
+}
+
+impl<'a> Reader<'a> {
+    fn document(&mut self) -> Result<Option<Node>, Fault> {
+        let mut root = None;
+        loop {
+            let Some((event, span)) = self.next()? else { return Ok(root) };
+            match event {
+                Event::StreamEnd => return Ok(root),
+                Event::DocumentStart(..) if root.is_some() => {
+                    return Err(Fault::new(span.start, "the front matter holds two documents"));
+                }
+                Event::Scalar(..)
+                | Event::SequenceStart(..)
+                | Event::MappingStart(..)
+                | Event::Alias(_) => root = Some(self.node(event, span, 0)?),
+                _ => {}
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<(Event<'a>, Range<usize>)>, Fault> {
+        match self.events.next_event() {
+            None => Ok(None),
+            Some(Ok((event, span))) => {
+                let end = self.text.len();
+                let range = span.byte_range().unwrap_or(end..end);
+                Ok(Some((event, range)))
+            }
+            Some(Err(error)) => {
+                let offset = error.marker().byte_offset().unwrap_or(self.text.len());
+                Err(Fault::new(offset, error.info()))
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: Range<usize>, depth: usize) -> Result<Node, Fault> {
+        if depth > DEPTH_MAX {
+            return Err(Fault::new(span.start, format!("nested deeper than {DEPTH_MAX} levels")));
+        }
+        match event {
+            Event::Alias(anchor) => {
+                let Some(node) = self.anchors.get(&anchor) else {
+                    return Err(Fault::new(span.start, "this alias has no anchor"));
+                };
+                // Counted before it is copied: a short line may ask for a lot.
+                self.read = within(self.read.plus(node.size()), &span)?;
+                Ok(Node { span, ..node.clone() })
+            }
+            Event::Scalar(text, style, anchor, _) => {
+                self.count(Size::of_text(&text), &span)?;
+                let plain = matches!(style, ScalarStyle::Plain);
+                let value = match &*text {
+                    "" | "~" | "null" | "Null" | "NULL" if plain => Value::Null,
+                    text => Value::Text(text.to_owned()),
+                };
+                Ok(self.anchored(anchor, Node { span, value, flow: false }))
+            }
+            Event::SequenceStart(style, anchor, _) => {
+                self.count(Size { nodes: 1, text_bytes: 0 }, &span)?;
+                let (items, end) = self.items(depth)?;
+                let node = Node {
+                    span: span.start..end,
+                    value: Value::List(items),
+                    flow: matches!(style, StructureStyle::Flow),
+                };
+                Ok(self.anchored(anchor, node))
+            }
+            Event::MappingStart(style, anchor, _) => {
+                self.count(Size { nodes: 1, text_bytes: 0 }, &span)?;
+                let (entries, end) = self.entries(depth)?;
+                let node = Node {
+                    span: span.start..end,
+                    value: Value::Map(entries),
+                    flow: matches!(style, StructureStyle::Flow),
+                };
+                Ok(self.anchored(anchor, node))
+            }
+            _ => Err(Fault::new(span.start, "expected a value")),
+        }
+    }
+
+    fn items(&mut self, depth: usize) -> Result<(Vec<Node>, usize), Fault> {
+        let mut items = Vec::new();
+        loop {
+            match self.next()? {
+                Some((Event::SequenceEnd, span)) => return Ok((items, span.end)),
+                Some((event, span)) => items.push(self.node(event, span, depth + 1)?),
+                None => return Err(Fault::new(self.text.len(), "this list does not end")),
+            }
+        }
+    }
+
+    fn entries(&mut self, depth: usize) -> Result<(Vec<(Key, Node)>, usize), Fault> {
+        let mut entries: Vec<(Key, Node)> = Vec::new();
+        loop {
+            let (event, span) = match self.next()? {
+                Some((Event::MappingEnd, span)) => return Ok((entries, span.end)),
+                Some((Event::Scalar(text, ..), span)) => (text.into_owned(), span),
+                Some((_, span)) => return Err(Fault::new(span.start, "a key must be a text")),
+                None => return Err(Fault::new(self.text.len(), "this map does not end")),
+            };
+            if entries.iter().any(|(key, _)| key.name == event) {
+                return Err(Fault::new(span.start, format!("the key `{event}` stands here twice")));
+            }
+            self.count(Size::of_text(&event), &span)?;
+            let Some((value, value_span)) = self.next()? else {
+                return Err(Fault::new(span.end, "this key has no value"));
+            };
+            let value = self.node(value, value_span, depth + 1)?;
+            entries.push((Key { name: event, span }, value));
+        }
+    }
+
+    fn anchored(&mut self, anchor: usize, node: Node) -> Node {
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        node
+    }
+
+    fn count(&mut self, size: Size, span: &Range<usize>) -> Result<(), Fault> {
+        self.read = within(self.read.plus(size), span)?;
+        Ok(())
+    }
+}
+
+/// Refuses what takes more than a front matter may.
+fn within(read: Size, span: &Range<usize>) -> Result<Size, Fault> {
+    let message = if read.nodes > NODES_MAX {
+        format!("the front matter holds more than {NODES_MAX} values")
+    } else if read.text_bytes > TEXT_BYTES_MAX {
+        let limit = TEXT_BYTES_MAX >> 10;
+        format!("the aliases of the front matter make more than {limit} KiB of text")
+    } else {
+        return Ok(read);
+    };
+    Err(Fault::new(span.start, message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scalars_stay_the_text_that_was_written() {
+        let node =
+            read("a: 1.10\nb: 007\nc: 1234e56\nd: yes\ne: 2026-10-02\nf:\ng: \"~\"\n").unwrap();
+        let text = |name: &str| match &node.get(name).unwrap().value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        };
+        assert_eq!(text("a").as_deref(), Some("1.10"));
+        assert_eq!(text("b").as_deref(), Some("007"));
+        assert_eq!(text("c").as_deref(), Some("1234e56"));
+        assert_eq!(text("d").as_deref(), Some("yes"));
+        assert_eq!(text("e").as_deref(), Some("2026-10-02"));
+        assert_eq!(text("f"), None);
+        assert_eq!(text("g").as_deref(), Some("~"));
+    }
+
+    #[test]
+    fn bombs_are_refused_at_once() {
+        let mut laughs = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let alias = format!("*a{}", level - 1);
+            laughs += &format!("a{level}: &a{level} [{}]\n", vec![alias; 9].join(", "));
+        }
+        let began = std::time::Instant::now();
+        assert!(read(&laughs).unwrap_err().message.contains("more than 10000 values"));
+        assert!(read(&"[".repeat(60_000)).is_err());
+        assert!(read(&"- ".repeat(30_000)).is_err());
+        let mut nested = String::new();
+        for level in 0..200 {
+            nested += &format!("{}a:\n", " ".repeat(level));
+        }
+        assert!(read(&nested).is_err());
+        assert!(read(&"- x\n".repeat(15_000)).is_err());
+        assert!(began.elapsed().as_millis() < 1_000, "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn a_long_text_is_not_repeated_without_end() {
+        let long = "x".repeat(32 << 10);
+        let bomb = format!("z: &a {long}\ntags: [{}]\n", vec!["*a"; 4900].join(", "));
+        assert!(bomb.len() < FRONT_BYTES_MAX);
+        assert!(read(&bomb).unwrap_err().message.contains("more than 256 KiB of text"));
+        let maps = format!("z: &a {{k: {long}}}\nb: [{}]\n", vec!["*a"; 1000].join(", "));
+        assert!(read(&maps).unwrap_err().message.contains("more than 256 KiB of text"));
+        let twice = format!("z: &a {long}\ntags: [*a, *a]\n");
+        assert!(read(&twice).is_ok());
+    }
+
+    #[test]
+    fn odd_documents_are_refused_with_a_place() {
+        assert_eq!(read("a: 1\nb: 2\na: 3\n").unwrap_err().offset, 10);
+        assert_eq!(read("a: 1\nb: c: d\n").unwrap_err().offset, 9);
+        assert!(read("a: *nobody\n").is_err());
+        assert!(read("? [a]\n: b\n").is_err());
+        assert!(read("").unwrap().get("a").is_none());
+    }
+}

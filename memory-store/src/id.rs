@@ -1,0 +1,181 @@
+//! Identifiers of memories and projects.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::kind::Kind;
+use crate::time::Timestamp;
+
+/// Crockford's base 32, in lower case: no `i`, `l`, `o`, `u`.
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+
+/// Characters of an id in full.
+pub const ID_CHARS: usize = 26;
+
+/// Characters of the short id that people see and type: the last ones of the id.
+pub const SHORT_ID_CHARS: usize = 6;
+
+/// The name of a memory: 128 bits, of which the first 48 are a time in milliseconds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemoryId(pub [u8; 16]);
+
+impl MemoryId {
+    /// Returns the id of a memory learned from a transcript. It depends on the evidence alone, so
+    /// that learning again, in any order or after any interruption, gives the same id.
+    pub fn derived(
+        occurred: Timestamp,
+        project: ProjectId,
+        kind: Kind,
+        evidence: &str,
+        ordinal: u32,
+    ) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&project.0);
+        hasher.update(kind.name().as_bytes());
+        hasher.update(&[0]);
+        hasher.update(evidence.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(&ordinal.to_le_bytes());
+        let mut tail = [0; 10];
+        tail.copy_from_slice(&hasher.finalize().as_bytes()[..10]);
+        Self::new(occurred, tail)
+    }
+
+    /// Returns the id of a memory that a person or a model wrote at `now`; `random` is fresh entropy.
+    pub fn new(now: Timestamp, random: [u8; 10]) -> Self {
+        let mut bytes = [0; 16];
+        bytes[..6].copy_from_slice(&now.0.to_be_bytes()[2..]);
+        bytes[6..].copy_from_slice(&random);
+        Self(bytes)
+    }
+
+    /// The time in its first 48 bits: when it happened, or was written.
+    pub fn time(self) -> Timestamp {
+        let mut bytes = [0; 8];
+        bytes[2..].copy_from_slice(&self.0[..6]);
+        Timestamp(i64::from_be_bytes(bytes))
+    }
+
+    /// The last six characters, which people see and type.
+    pub fn short(self) -> String {
+        self.to_string().split_off(ID_CHARS - SHORT_ID_CHARS)
+    }
+}
+
+impl fmt::Display for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = u128::from_be_bytes(self.0);
+        for position in (0..ID_CHARS).rev() {
+            let digit = (bits >> (5 * position)) as usize & 31;
+            write!(f, "{}", char::from(ALPHABET[digit]))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for MemoryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MemoryId({self})")
+    }
+}
+
+/// A text that is not an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no id")]
+pub struct InvalidId(pub String);
+
+impl FromStr for MemoryId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let invalid = || InvalidId(text.chars().take(40).collect());
+        if text.len() != ID_CHARS {
+            return Err(invalid());
+        }
+        let mut bits = 0u128;
+        for (position, byte) in text.bytes().enumerate() {
+            let byte = byte.to_ascii_lowercase();
+            let digit = ALPHABET.iter().position(|&known| known == byte).ok_or_else(invalid)?;
+            // 26 characters hold 130 bits; the two highest must be zero.
+            if position == 0 && digit > 7 {
+                return Err(invalid());
+            }
+            bits = bits << 5 | digit as u128;
+        }
+        Ok(Self(bits.to_be_bytes()))
+    }
+}
+
+impl Serialize for MemoryId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MemoryId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+/// The random name of a project on this machine: 128 bits, written as 32 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProjectId(pub [u8; 16]);
+
+impl fmt::Display for ProjectId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for ProjectId {
+    type Err = InvalidId;
+
+    fn from_str(text: &str) -> Result<Self, InvalidId> {
+        let invalid = || InvalidId(text.chars().take(40).collect());
+        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(invalid());
+        }
+        u128::from_str_radix(text, 16).map(|bits| Self(bits.to_be_bytes())).map_err(|_| invalid())
+    }
+}
+
+impl Serialize for ProjectId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ProjectId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_read_back() {
+        let id = MemoryId::derived(
+            Timestamp(1_790_000_000_000),
+            ProjectId([7; 16]),
+            Kind::Fix,
+            "a-uuid",
+            2,
+        );
+        assert_eq!(id.to_string().parse::<MemoryId>().unwrap(), id);
+        assert_eq!(id.to_string().to_uppercase().parse::<MemoryId>().unwrap(), id);
+        assert!(id.to_string().ends_with(&id.short()));
+        assert_eq!(
+            u64::from_be_bytes([0, 0, id.0[0], id.0[1], id.0[2], id.0[3], id.0[4], id.0[5]]),
+            1_790_000_000_000
+        );
+        for bad in ["", "abc", "../../../../etc/passwd-----", "zzzzzzzzzzzzzzzzzzzzzzzzzz"] {
+            assert!(bad.parse::<MemoryId>().is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,435 @@
+//! Projects of this machine: which working trees belong to which, and who vouched for them.
+//!
+//! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`,
+//! outside of the repository, so that nothing a repository brings along can vouch for itself.
+
+mod remote;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use remote::normalise as normalise_remote;
+
+use crate::error::{At, Error, Result};
+use crate::id::ProjectId;
+use crate::layout::{ProjectDir, Tree, UserDirs, by_path_record};
+use crate::store::{Privacy, read_if_there, remove, replace};
+use crate::time::Timestamp;
+
+/// Bytes that a project's record may take.
+const IDENTITY_BYTES_MAX: usize = 1 << 20;
+
+/// Where a project keeps its memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// In the repository's `.throughline/memories`, to be committed.
+    #[default]
+    Committed,
+    /// In the user's data directory.
+    Private,
+}
+
+/// What a project was recognised by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Its id.
+    pub project: ProjectId,
+    /// Where its memories lie.
+    #[serde(default)]
+    pub mode: Mode,
+    /// When it was first seen.
+    #[serde(default)]
+    pub created: Timestamp,
+    /// The root commits of its history; empty without git and of a shallow clone.
+    #[serde(default)]
+    pub root_commits: Vec<String>,
+    /// Its remotes, normalised.
+    #[serde(default)]
+    pub remotes: Vec<String>,
+    /// The working trees it was seen in, the first one first.
+    #[serde(default)]
+    pub paths: Vec<PathBuf>,
+    /// Linked worktrees seen.
+    #[serde(default)]
+    pub worktrees: Vec<PathBuf>,
+}
+
+impl Identity {
+    /// Reads the record of a project; `None` when there is none.
+    pub fn read(project: &ProjectDir) -> Result<Option<Self>> {
+        let path = project.identity();
+        let Some(bytes) = read_if_there(&path, IDENTITY_BYTES_MAX)? else { return Ok(None) };
+        serde_json::from_slice(&bytes).map(Some).map_err(|error| Error::Settings {
+            path,
+            message: format!("{error}; remove the file and run `throughline init` in the project"),
+        })
+    }
+
+    fn write(&self, dirs: &UserDirs) -> Result<()> {
+        let path = dirs.project(self.project).identity();
+        let mut bytes = serde_json::to_vec_pretty(self)
+            .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
+        bytes.push(b'\n');
+        replace(&path, &bytes, Privacy::Private)
+    }
+
+    /// Adds what was seen of one of its working trees.
+    fn learn(&mut self, observed: &Observed) {
+        let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
+        add(&mut self.paths, [main_root.clone()]);
+        if !observed.shallow {
+            add(&mut self.root_commits, observed.root_commits.iter().cloned());
+        }
+        add(&mut self.remotes, observed.normal_remotes());
+        let linked = observed.main_root.as_ref().map(|_| observed.root.clone());
+        add(&mut self.worktrees, observed.worktrees.iter().cloned().chain(linked));
+        self.worktrees.retain(|worktree| worktree.is_dir());
+    }
+
+    /// Whether a tree is this project's without anybody saying so: the same root commit and the
+    /// same remote. One alone is not enough: a fork shares the root commit, and what was learned
+    /// in a private fork must not surface in the public clone.
+    fn is_joined_by(&self, observed: &Observed) -> bool {
+        let shares_remote =
+            observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote));
+        !observed.shallow
+            && shares_remote
+            && observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+    }
+
+    /// Whether a tree might be this project's, so that it is worth asking the user.
+    fn resembles(&self, observed: &Observed) -> bool {
+        observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+            || observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
+    }
+}
+
+/// What is seen of a working tree; gathered by whoever may run git.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    /// Its root, canonical.
+    pub root: PathBuf,
+    /// The root of the main working tree, when this is a linked worktree of one.
+    pub main_root: Option<PathBuf>,
+    /// Root commits of its history; empty without git.
+    pub root_commits: Vec<String>,
+    /// Its remotes' addresses, as git names them.
+    pub remotes: Vec<String>,
+    /// Roots of its linked worktrees.
+    pub worktrees: Vec<PathBuf>,
+    /// Whether its history is cut off, so that its root commits mean nothing.
+    pub shallow: bool,
+}
+
+impl Observed {
+    fn normal_remotes(&self) -> Vec<String> {
+        self.remotes.iter().filter_map(|remote| remote::normalise(remote)).collect()
+    }
+
+    fn tree(&self, project: ProjectId) -> Tree {
+        let main_root = self.main_root.clone().unwrap_or_else(|| self.root.clone());
+        Tree { project, root: self.root.clone(), main_root }
+    }
+}
+
+/// A project known on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// Its record.
+    pub identity: Identity,
+    /// Those of its working trees that are vouched for and still there.
+    pub trees: Vec<Tree>,
+}
+
+/// Reads where a project keeps its memories; one without record keeps them in the repository.
+pub fn mode(dirs: &UserDirs, project: ProjectId) -> Result<Mode> {
+    Ok(Identity::read(&dirs.project(project))?.map(|identity| identity.mode).unwrap_or_default())
+}
+
+/// Vouches for a working tree: from now on its store is read and its sessions are remembered. A
+/// tree that is known already stays with its project, one that is plainly another clone of a known
+/// project joins it, any other becomes a project whose id is `random`.
+pub fn init(
+    dirs: &UserDirs,
+    observed: &Observed,
+    mode: Mode,
+    random: [u8; 16],
+    now: Timestamp,
+) -> Result<Tree> {
+    let mut identity = recognise(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
+    identity.mode = mode;
+    record(dirs, identity, observed)
+}
+
+/// Vouches for a working tree without changing where its project keeps memories.
+pub fn trust(
+    dirs: &UserDirs,
+    observed: &Observed,
+    random: [u8; 16],
+    now: Timestamp,
+) -> Result<Tree> {
+    let identity = recognise(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
+    record(dirs, identity, observed)
+}
+
+/// Recognises a working tree without anybody vouching for it: one that is recorded already, or is
+/// plainly another clone of a project that a person vouched for. `None` means that a person has
+/// to say so.
+pub fn join(dirs: &UserDirs, observed: &Observed) -> Result<Option<Tree>> {
+    let Some(identity) = recognise(dirs, observed)? else { return Ok(None) };
+    record(dirs, identity, observed).map(Some)
+}
+
+/// Makes a working tree part of a project because the user says so.
+pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<Tree> {
+    let identity = Identity::read(&dirs.project(project))?
+        .ok_or_else(|| Error::NotFound { id: project.to_string(), found: 0 })?;
+    if let Some(before) = recorded(dirs, observed)?.filter(|&before| before != project) {
+        leave(dirs, before, observed.tree(project).main_root.as_path())?;
+    }
+    record(dirs, identity, observed)
+}
+
+/// The projects that a working tree might belong to, for the user to choose from.
+pub fn similar(dirs: &UserDirs, observed: &Observed) -> Result<Vec<Known>> {
+    let mut known = list(dirs)?;
+    known.retain(|known| known.identity.resembles(observed));
+    Ok(known)
+}
+
+/// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
+pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
+    match Tree::find(dirs, root) {
+        Some(tree) => leave(dirs, tree.project, &tree.main_root),
+        None => Ok(()),
+    }
+}
+
+/// Removes a project from this machine: its trust and its private folder. Files in repositories
+/// stay.
+pub fn forget(dirs: &UserDirs, project: ProjectId) -> Result<()> {
+    let home = dirs.project(project);
+    if let Some(identity) = Identity::read(&home)? {
+        for path in &identity.paths {
+            remove_record(dirs, project, path)?;
+        }
+    }
+    match std::fs::remove_dir_all(&home.0) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&home.0),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Lists the projects of this machine, by id. A record that cannot be read is left out.
+pub fn list(dirs: &UserDirs) -> Result<Vec<Known>> {
+    let folder = dirs.data.join("projects");
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error).at(&folder),
+    };
+    let mut known: Vec<Known> = entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|project| Identity::read(&dirs.project(project)).ok()?)
+        .map(|identity| Known { trees: trees(dirs, &identity), identity })
+        .collect();
+    known.sort_by_key(|known| known.identity.project);
+    Ok(known)
+}
+
+fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
+    let roots = identity.paths.iter().chain(&identity.worktrees);
+    roots
+        .filter(|root| root.is_dir())
+        .filter_map(|root| Tree::find(dirs, root).filter(|tree| &tree.root == root))
+        .filter(|tree| tree.project == identity.project)
+        .collect()
+}
+
+/// The project of a tree: the one it is recorded with, or the one it joins by itself.
+fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
+    if let Some(project) = recorded(dirs, observed)? {
+        let home = dirs.project(project);
+        let lost = || Identity { project, ..new_identity(project.0, Timestamp::default()) };
+        return Ok(Some(Identity::read(&home)?.unwrap_or_else(lost)));
+    }
+    let mut joined: Vec<Known> = list(dirs)?;
+    joined.retain(|known| known.identity.is_joined_by(observed));
+    // Two projects that both fit are for the user to decide between.
+    Ok(match joined.len() {
+        1 => joined.pop().map(|known| known.identity),
+        _ => None,
+    })
+}
+
+fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
+    let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
+    let found = Tree::find(dirs, main_root).filter(|tree| &tree.main_root == main_root);
+    Ok(found.map(|tree| tree.project))
+}
+
+fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
+    Identity {
+        project: ProjectId(random),
+        mode: Mode::default(),
+        created: now,
+        root_commits: Vec::new(),
+        remotes: Vec::new(),
+        paths: Vec::new(),
+        worktrees: Vec::new(),
+    }
+}
+
+fn record(dirs: &UserDirs, mut identity: Identity, observed: &Observed) -> Result<Tree> {
+    let before = Identity::read(&dirs.project(identity.project))?;
+    identity.learn(observed);
+    if before.as_ref() != Some(&identity) {
+        identity.write(dirs)?;
+    }
+    let tree = observed.tree(identity.project);
+    let path = dirs.by_path(&tree.main_root);
+    let record = by_path_record(tree.project, &tree.main_root);
+    if std::fs::read(&path).ok().as_ref() != Some(&record) {
+        replace(&path, &record, Privacy::Private)?;
+    }
+    Ok(tree)
+}
+
+fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
+    remove_record(dirs, project, root)?;
+    if let Some(mut identity) = Identity::read(&dirs.project(project))? {
+        identity.paths.retain(|path| path != root);
+        identity.write(dirs)?;
+    }
+    Ok(())
+}
+
+fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
+    let path = dirs.by_path(root);
+    // A record that says otherwise by now is not ours to remove.
+    match std::fs::read(&path) {
+        Ok(bytes) if bytes == by_path_record(project, root) => remove(&path),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn add<T: PartialEq>(list: &mut Vec<T>, more: impl IntoIterator<Item = T>) {
+    for item in more {
+        if !list.contains(&item) {
+            list.push(item);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+    struct Home {
+        folder: tempfile::TempDir,
+        dirs: UserDirs,
+    }
+
+    impl Home {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let home = folder.path().to_owned();
+            let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into()));
+            Self { dirs: dirs.unwrap(), folder }
+        }
+
+        fn observed(&self, name: &str, roots: &[&str], remotes: &[&str]) -> Observed {
+            let root = self.folder.path().join(name);
+            std::fs::create_dir_all(&root).unwrap();
+            let texts = |texts: &[&str]| texts.iter().map(|&text| text.to_owned()).collect();
+            Observed {
+                root,
+                root_commits: texts(roots),
+                remotes: texts(remotes),
+                ..Observed::default()
+            }
+        }
+
+        fn init(&self, observed: &Observed, random: u8) -> Tree {
+            init(&self.dirs, observed, Mode::Committed, [random; 16], NOW).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_tree_is_read_only_after_somebody_vouched_for_it() {
+        let home = Home::new();
+        let observed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
+        assert_eq!(Tree::find(&home.dirs, &observed.root), None);
+        assert_eq!(join(&home.dirs, &observed).unwrap(), None);
+        let tree = home.init(&observed, 1);
+        assert_eq!(Tree::find(&home.dirs, &observed.root.join("src")), Some(tree.clone()));
+        // Again is the same project, whatever the random bits.
+        assert_eq!(home.init(&observed, 2), tree);
+        assert_eq!(list(&home.dirs).unwrap().len(), 1);
+
+        untrust(&home.dirs, &observed.root).unwrap();
+        assert_eq!(Tree::find(&home.dirs, &observed.root), None);
+        assert!(list(&home.dirs).unwrap()[0].trees.is_empty());
+    }
+
+    #[test]
+    fn another_clone_joins_by_root_commit_and_remote_only() {
+        let home = Home::new();
+        let first = home.init(&home.observed("one", &["r"], &["git@example.com:a/b.git"]), 1);
+        let clone = home.observed("two", &["r"], &["https://me:secret@example.com/a/b"]);
+        assert_eq!(join(&home.dirs, &clone).unwrap().unwrap().project, first.project);
+
+        let fork = home.observed("fork", &["r"], &["git@example.com:me/b.git"]);
+        assert_eq!(join(&home.dirs, &fork).unwrap(), None);
+        assert_eq!(similar(&home.dirs, &fork).unwrap().len(), 1);
+        assert_ne!(home.init(&fork, 2).project, first.project);
+
+        let copy = home.observed("copy", &["r"], &[]);
+        assert_eq!(join(&home.dirs, &copy).unwrap(), None);
+        let mut shallow = home.observed("shallow", &["r"], &["git@example.com:a/b.git"]);
+        shallow.shallow = true;
+        assert_eq!(join(&home.dirs, &shallow).unwrap(), None);
+        let other = home.observed("other", &["s"], &["git@example.com:a/b.git"]);
+        assert_eq!(join(&home.dirs, &other).unwrap(), None);
+
+        // Until the user says so.
+        assert_eq!(link(&home.dirs, &copy, first.project).unwrap().project, first.project);
+        assert_eq!(Tree::find(&home.dirs, &copy.root).unwrap().project, first.project);
+        assert!(link(&home.dirs, &copy, ProjectId([9; 16])).is_err());
+        // A tree that was its own project leaves it.
+        link(&home.dirs, &fork, first.project).unwrap();
+        let known = list(&home.dirs).unwrap();
+        assert_eq!(known.iter().map(|known| known.trees.len()).collect::<Vec<_>>(), [4, 0]);
+    }
+
+    #[test]
+    fn a_linked_worktree_vouches_for_its_main_tree() {
+        let home = Home::new();
+        let main = home.observed("main", &["r"], &[]);
+        let mut linked = home.observed("linked", &["r"], &[]);
+        linked.main_root = Some(main.root.clone());
+        let tree = home.init(&linked, 1);
+        assert_eq!((&tree.root, &tree.main_root), (&linked.root, &main.root));
+        assert_eq!(Tree::find(&home.dirs, &main.root).unwrap().project, tree.project);
+        let identity = Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
+        assert_eq!((identity.paths, identity.worktrees), (vec![main.root], vec![linked.root]));
+    }
+
+    #[test]
+    fn a_forgotten_project_leaves_nothing_private() {
+        let home = Home::new();
+        let observed = home.observed("work", &["r"], &[]);
+        let tree = init(&home.dirs, &observed, Mode::Private, [1; 16], NOW).unwrap();
+        assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
+        trust(&home.dirs, &observed, [2; 16], NOW).unwrap();
+        assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
+        forget(&home.dirs, tree.project).unwrap();
+        assert_eq!(Tree::find(&home.dirs, &observed.root), None);
+        assert!(list(&home.dirs).unwrap().is_empty());
+        assert!(!home.dirs.project(tree.project).0.exists());
+    }
+}

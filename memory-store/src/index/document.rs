@@ -1,0 +1,229 @@
+//! A memory or a turn made ready for an index: its entry, its record and its terms.
+
+use std::path::Path;
+
+use super::format::{Cursor, put_bytes, put_varint};
+use super::record::{
+    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
+};
+use crate::id::MemoryId;
+use crate::kind::Kind;
+use crate::memory::{Memory, Scope, Status};
+use crate::text::{self, term_hash};
+use crate::time::Timestamp;
+
+/// Bytes of a memory's text that an index keeps; a hook prints less.
+pub const MEMORY_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a turn's text that an index keeps.
+pub const TURN_BYTES_MAX: usize = 16 << 10;
+/// Terms of a document that are counted.
+const TERMS_MAX: usize = 4096;
+
+/// A document with everything that an index stores of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What ranking needs; offset, length and checksum are filled in when it is written.
+    pub entry: Entry,
+    /// What printing needs.
+    pub record: Record,
+    /// How often each term occurs, by the terms' hashes in rising order.
+    pub terms: Vec<(u64, u32)>,
+}
+
+impl Document {
+    /// Makes a memory ready. `file` is as [`Record::file`] wants it.
+    pub fn memory(memory: &Memory, file: &Path, modified_ns: i128, file_bytes: u64) -> Self {
+        let record = Record {
+            title: memory.title.clone(),
+            text: cut(memory.body.trim(), MEMORY_BYTES_MAX),
+            file: file.to_owned(),
+            modified_ns: i64::try_from(modified_ns).unwrap_or(0),
+            file_bytes,
+            paths: memory.paths.iter().map(|path| path.path.clone()).collect(),
+            tags: memory.tags.clone(),
+            signatures: memory.signatures.clone(),
+            created: memory.created,
+            occurred: memory.occurred,
+            valid_from: memory.valid_from,
+            valid_until: memory.valid_until,
+            scope: memory.scope,
+            status: memory.status,
+            said_by: memory.source.said_by,
+            author: memory.author.clone(),
+            superseded_by: memory.superseded_by,
+            supersedes: memory.supersedes.clone(),
+            session: memory.source.session.clone(),
+            agent: None,
+            turn: 0,
+        };
+        let (confidence, pinned) = (memory.confidence, memory.pinned);
+        Self::of_record(memory.id, memory.kind, confidence, pinned, memory.when(), record)
+    }
+
+    /// Makes a memory ready whose record is known already.
+    pub fn of_record(
+        id: MemoryId,
+        kind: Kind,
+        confidence: f32,
+        pinned: bool,
+        when: Timestamp,
+        record: Record,
+    ) -> Self {
+        let flags = [
+            (FLAG_SUPERSEDED, record.superseded_by.is_some()),
+            (FLAG_PINNED, pinned),
+            (FLAG_DRAFT, record.status == Status::Draft),
+            (FLAG_SIGNATURES, !record.signatures.is_empty()),
+            (FLAG_PATHS_ONLY, record.scope == Scope::Paths),
+        ];
+        let flags = flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag).sum();
+        let mut terms = Terms::default();
+        terms.add(&record.title);
+        terms.add(&record.text);
+        record.tags.iter().for_each(|tag| terms.add(tag));
+        record.paths.iter().for_each(|path| terms.add(path));
+        terms.add(&record.date().date());
+        terms.add(record.author.as_deref().unwrap_or_default());
+        let entry = Entry {
+            id,
+            offset: 0,
+            length: 0,
+            checksum: 0,
+            when,
+            confidence: (confidence.clamp(0.0, 1.0) * 255.0).round() as u8,
+            kind: kind as u8,
+            flags,
+        };
+        Self { entry, record, terms: terms.counted() }
+    }
+
+    /// Makes a turn ready.
+    pub fn turn(turn: &Turn) -> Self {
+        let mut terms = Terms::default();
+        let text = cut(&turn.text, TURN_BYTES_MAX);
+        terms.add(&text);
+        terms.add(&turn.at.date());
+        let record = Record {
+            text,
+            created: turn.at,
+            session: Some(turn.session.clone()),
+            agent: turn.agent.clone(),
+            turn: turn.number,
+            ..Record::default()
+        };
+        let entry = Entry {
+            id: turn.id(),
+            offset: 0,
+            length: 0,
+            checksum: 0,
+            when: turn.at,
+            confidence: 0,
+            kind: Kind::Session as u8,
+            flags: 0,
+        };
+        Self { entry, record, terms: terms.counted() }
+    }
+
+    /// How many terms it has, repeated ones counted.
+    pub fn length(&self) -> u32 {
+        self.terms.iter().map(|&(_, count)| count).sum()
+    }
+
+    /// How often a term occurs.
+    pub fn count(&self, term: u64) -> u32 {
+        self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
+    }
+
+    /// Appends the document, as a journal frame holds it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.entry.encode(out);
+        let mut record = Vec::new();
+        self.record.encode(&mut record);
+        put_bytes(out, &record);
+        put_varint(out, self.terms.len() as u64);
+        for &(hash, count) in &self.terms {
+            out.extend_from_slice(&hash.to_le_bytes());
+            put_varint(out, u64::from(count));
+        }
+    }
+
+    /// Reads a document.
+    pub fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
+        let entry = Entry::decode(cursor.take(super::format::DOC_ENTRY)?)?;
+        let record = Record::decode(cursor.bytes()?)?;
+        let count = usize::try_from(cursor.varint()?).ok().filter(|&count| count <= TERMS_MAX)?;
+        let terms = (0..count)
+            .map(|_| Some((cursor.u64()?, u32::try_from(cursor.varint()?).ok()?)))
+            .collect::<Option<_>>()?;
+        Some(Self { entry, record, terms })
+    }
+}
+
+/// A turn of a session, redacted, as it is indexed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// The session.
+    pub session: String,
+    /// The subagent, if it is one's.
+    pub agent: Option<String>,
+    /// Its number in the session, from 0.
+    pub number: u32,
+    /// When it was opened.
+    pub at: Timestamp,
+    /// The prompt and what was said in answer.
+    pub text: String,
+}
+
+impl Turn {
+    /// Its name in the index: 96 bits for the session, 32 for the number, so that neighbours lie
+    /// side by side.
+    pub fn id(&self) -> MemoryId {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.session.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(self.agent.as_deref().unwrap_or_default().as_bytes());
+        let mut id = [0; 16];
+        id[..12].copy_from_slice(&hasher.finalize().as_bytes()[..12]);
+        id[12..].copy_from_slice(&self.number.to_be_bytes());
+        MemoryId(id)
+    }
+}
+
+fn cut(text: &str, bytes_max: usize) -> String {
+    text[..text.floor_char_boundary(bytes_max)].to_owned()
+}
+
+/// Terms of a document while they are collected.
+#[derive(Default)]
+struct Terms(Vec<u64>);
+
+impl Terms {
+    fn add(&mut self, text: &str) {
+        text::each_term(text, &mut |term, _| {
+            if self.0.len() < TERMS_MAX {
+                self.0.push(term_hash(term));
+            }
+        });
+    }
+
+    fn counted(mut self) -> Vec<(u64, u32)> {
+        self.0.sort_unstable();
+        let mut counted: Vec<(u64, u32)> = Vec::new();
+        for hash in self.0 {
+            match counted.last_mut() {
+                Some((last, count)) if *last == hash => *count += 1,
+                _ => counted.push((hash, 1)),
+            }
+        }
+        counted
+    }
+}
+
+/// The key of a path in a path map: its last step, in lower case. Globs share one key.
+pub fn path_key(path: &str) -> u64 {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    if path.contains(['*', '?', '[']) { GLOB_KEY } else { term_hash(&name.to_lowercase()) }
+}
+
+/// The key under which a path map keeps globs.
+pub const GLOB_KEY: u64 = 1;

@@ -1,0 +1,41 @@
+//! `writer.lock` keeps two writers from publishing at once, and appends from falling between a
+//! journal and its successor.
+//!
+//! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it
+//! reads the generation until the manifest is replaced. Both wait. Readers never take it. The lock
+//! goes with the process that held it; the file stays and may be deleted when nothing runs.
+
+use std::fs::File;
+use std::path::Path;
+
+use crate::error::{At, Result};
+use crate::store::private_options;
+
+/// The lock's name in an index.
+pub const FILE_NAME: &str = "writer.lock";
+
+/// Waits for the right to append.
+pub fn shared(dir: &Path) -> Result<File> {
+    let (path, file) = open(dir)?;
+    file.lock_shared().at(path)?;
+    Ok(file)
+}
+
+/// Waits for the right to publish.
+pub fn exclusive(dir: &Path) -> Result<File> {
+    let (path, file) = open(dir)?;
+    file.lock().at(path)?;
+    Ok(file)
+}
+
+fn open(dir: &Path) -> Result<(std::path::PathBuf, File)> {
+    let path = dir.join(FILE_NAME);
+    let file = private_options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&path)
+        .at(&path)?;
+    Ok((path, file))
+}

@@ -1,0 +1,474 @@
+//! Reads a segment: an immutable file of documents with what finds them. Nothing in it is believed
+//! before its checksum fits, and only what a query needs is read.
+
+use std::borrow::Cow;
+use std::cell::{Cell, OnceCell};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::format::{
+    Cursor, DOC_ENTRY, DOCS_MAX, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
+    SectionKind, TABLE_ENTRY, checksum, damaged,
+};
+use super::manifest::SegmentRef;
+use super::record::{Entry, Record};
+use crate::error::{At, Error, Result};
+
+/// A segment up to this size is read whole: one call is cheaper than many.
+const WHOLE_BYTES_MAX: u64 = 48 * 1024;
+/// What is read at first of a larger one: header and section table.
+const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
+/// A document table up to this size is read whole when its first entry is asked for.
+const TABLE_BYTES_MAX: u64 = 16 * 1024;
+/// After this many entries of a larger one, it is read whole too.
+const ENTRIES_ONE_BY_ONE: u32 = 64;
+/// Slots read at a time; at half load most keys are found or missed in one go.
+const SLOTS_AT_ONCE: u64 = 4;
+/// Slots that are probed for one key.
+const PROBES_MAX: u64 = 256;
+/// Bytes that one block may have.
+const BLOCK_BYTES_MAX: u32 = 64 << 20;
+
+/// Where a section lies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Section {
+    offset: u64,
+    length: u64,
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub struct Segment {
+    path: PathBuf,
+    source: Source,
+    docs: u32,
+    terms: u64,
+    bytes: u64,
+    sections: [Section; 10],
+    table: OnceCell<Option<Vec<u8>>>,
+    entries_read: Cell<u32>,
+    dead: Vec<u32>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Whole(Vec<u8>),
+    File(File),
+}
+
+/// What a hashed map says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Where its block starts in the blocks' section.
+    offset: u64,
+    length: u32,
+    /// Items in the block.
+    pub count: u32,
+    checksum: u32,
+}
+
+impl Segment {
+    /// Opens the segment that a manifest in `dir` names.
+    pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
+        let path = reference.path(dir);
+        let file = File::open(&path).at(&path)?;
+        let (source, head) = if reference.bytes <= WHOLE_BYTES_MAX {
+            let mut bytes = vec![0; reference.bytes as usize];
+            read_at(&file, &mut bytes, 0).at(&path)?;
+            (Source::Whole(bytes), Vec::new())
+        } else {
+            let mut head = vec![0; HEAD_BYTES];
+            read_at(&file, &mut head, 0).at(&path)?;
+            (Source::File(file), head)
+        };
+        Self::from_source(path, source, &head, reference)
+    }
+
+    /// Opens a segment that lies in memory.
+    #[cfg(all(test, feature = "write"))]
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
+        Self::from_source(path.to_owned(), Source::Whole(bytes), &[], reference)
+    }
+
+    fn from_source(
+        path: PathBuf,
+        source: Source,
+        head: &[u8],
+        reference: &SegmentRef,
+    ) -> Result<Self> {
+        let head = match &source {
+            Source::Whole(bytes) => bytes,
+            Source::File(_) => head,
+        };
+        let header = Header::decode(&path, head)?;
+        let agrees = header.bytes == reference.bytes
+            && header.docs == reference.docs
+            && header.collection == reference.collection as u8;
+        if !agrees {
+            return Err(damaged(&path, "the segment is not the one the manifest names"));
+        }
+        let table_end = SEGMENT_HEADER + header.sections as usize * TABLE_ENTRY;
+        let table = match (&source, head.get(SEGMENT_HEADER..table_end)) {
+            (_, Some(table)) => Cow::Borrowed(table),
+            (Source::File(file), None) => {
+                let mut table = vec![0; table_end - SEGMENT_HEADER];
+                read_at(file, &mut table, SEGMENT_HEADER as u64).at(&path)?;
+                Cow::Owned(table)
+            }
+            (Source::Whole(_), None) => {
+                return Err(damaged(&path, "the section table is cut off"));
+            }
+        };
+        if checksum(&table) != header.table_checksum {
+            return Err(damaged(&path, "the section table's checksum does not fit"));
+        }
+        let sections = sections(&table, header.bytes)
+            .ok_or_else(|| damaged(&path, "the section table makes no sense"))?;
+        Ok(Self {
+            path,
+            source,
+            docs: header.docs,
+            terms: header.terms,
+            bytes: header.bytes,
+            sections,
+            table: OnceCell::new(),
+            entries_read: Cell::new(0),
+            dead: reference.dead.clone(),
+        })
+    }
+
+    /// How many documents it holds.
+    pub fn docs(&self) -> u32 {
+        self.docs
+    }
+
+    /// The mean number of terms of its documents.
+    pub fn average_length(&self) -> f32 {
+        if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
+    }
+
+    /// Length of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether a later segment replaced a document.
+    pub fn is_dead(&self, doc: u32) -> bool {
+        self.dead.binary_search(&doc).is_ok()
+    }
+
+    /// Reads the entry of a document.
+    pub fn entry(&self, doc: u32) -> Result<Entry> {
+        let section = self.section(SectionKind::Docs);
+        let start = u64::from(doc) * DOC_ENTRY as u64;
+        let read = self.entries_read.get();
+        self.entries_read.set(read.saturating_add(1));
+        let decoded = if section.length <= TABLE_BYTES_MAX || read >= ENTRIES_ONE_BY_ONE {
+            let table = self.table.get_or_init(|| {
+                self.read(SectionKind::Docs, 0, section.length).ok().map(Cow::into_owned)
+            });
+            table.as_ref().and_then(|table| Entry::decode(table.get(start as usize..)?))
+        } else {
+            Entry::decode(&self.read(SectionKind::Docs, start, DOC_ENTRY as u64)?)
+        };
+        decoded.ok_or_else(|| self.damaged("an entry's checksum does not fit"))
+    }
+
+    /// Finds the document with an id; documents are in the order of their ids.
+    pub fn find(&self, id: crate::id::MemoryId) -> Result<Option<(u32, Entry)>> {
+        let (mut low, mut high) = (0, self.docs);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let entry = self.entry(middle)?;
+            match entry.id.cmp(&id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(Some((middle, entry))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the record that an entry points at.
+    pub fn record(&self, entry: &Entry) -> Result<Record> {
+        let bytes = self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?;
+        if checksum(&bytes) != entry.checksum {
+            return Err(self.damaged("a record's checksum does not fit"));
+        }
+        Record::decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
+    }
+
+    /// Looks up a term.
+    pub fn term(&self, hash: u64) -> Result<Option<Slot>> {
+        self.slot(SectionKind::TermSlots, hash)
+    }
+
+    /// Calls `each` with every document that has the term, in order, and the term's weight in it.
+    pub fn postings(&self, slot: &Slot, mut each: impl FnMut(u32, u8)) -> Result<()> {
+        let block = self.block(SectionKind::TermBlocks, slot)?;
+        let mut cursor = Cursor(&block);
+        let mut doc = 0;
+        for _ in 0..slot.count {
+            let next = self.next_doc(&mut cursor, &mut doc);
+            let (Some(doc), Some(impact)) = (next, cursor.byte()) else {
+                return Err(self.damaged("a list of postings makes no sense"));
+            };
+            each(doc, impact);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every document about a file of this name (a key made by
+    /// [`super::document::path_key`]) and its path.
+    pub fn paths(&self, key: u64, mut each: impl FnMut(u32, &str)) -> Result<()> {
+        let Some(slot) = self.slot(SectionKind::PathSlots, key)? else { return Ok(()) };
+        let block = self.block(SectionKind::PathBlocks, &slot)?;
+        let mut cursor = Cursor(&block);
+        let mut doc = 0;
+        for _ in 0..slot.count {
+            let next = self.next_doc(&mut cursor, &mut doc);
+            let path = cursor.bytes().and_then(|path| str::from_utf8(path).ok());
+            let (Some(doc), Some(path)) = (next, path) else {
+                return Err(self.damaged("a list of paths makes no sense"));
+            };
+            each(doc, path);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every document that has the error signature with this hash.
+    pub fn errors(&self, signature: u64, mut each: impl FnMut(u32)) -> Result<()> {
+        let Some(slot) = self.slot(SectionKind::ErrorSlots, signature)? else { return Ok(()) };
+        let block = self.block(SectionKind::ErrorBlocks, &slot)?;
+        let mut cursor = Cursor(&block);
+        let mut doc = 0;
+        for _ in 0..slot.count {
+            let next = self.next_doc(&mut cursor, &mut doc);
+            each(next.ok_or_else(|| self.damaged("a list of errors makes no sense"))?);
+        }
+        Ok(())
+    }
+
+    /// Reads the documents of the session-start block, in order.
+    pub fn start(&self) -> Result<Vec<u32>> {
+        let section = self.section(SectionKind::Start);
+        if section.length == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = self.read(SectionKind::Start, 0, section.length)?;
+        let cut = || self.damaged("the start plan's checksum does not fit");
+        let (body, check) = bytes.split_last_chunk::<4>().ok_or_else(cut)?;
+        if checksum(body) != u32::from_le_bytes(*check) {
+            return Err(cut());
+        }
+        let docs = body.chunks_exact(4).filter_map(|doc| Cursor(doc).u32());
+        Ok(docs.filter(|&doc| doc < self.docs).collect())
+    }
+
+    /// Compares the whole file with the hash in its header: for `doctor`, not for hooks.
+    pub fn verify(&self) -> Result<()> {
+        let bytes = match &self.source {
+            Source::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
+            Source::File(_) => Cow::Owned(std::fs::read(&self.path).at(&self.path)?),
+        };
+        let header = Header::decode(&self.path, &bytes)?;
+        let body = bytes.get(SEGMENT_HEADER..).unwrap_or_default();
+        let fits = bytes.len() as u64 == header.bytes
+            && blake3::hash(body).as_bytes()[..16] == header.hash;
+        if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
+    }
+
+    /// Adds a rising number to the last document's; `None` outside the segment.
+    fn next_doc(&self, cursor: &mut Cursor<'_>, doc: &mut u32) -> Option<u32> {
+        let delta = u32::try_from(cursor.varint()?).ok()?;
+        *doc = doc.checked_add(delta).filter(|&doc| doc < self.docs)?;
+        Some(*doc)
+    }
+
+    fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
+        let slots = self.section(kind).length / SLOT as u64;
+        if slots == 0 {
+            return Ok(None);
+        }
+        if !slots.is_power_of_two() {
+            return Err(self.damaged("a hashed map has a wrong size"));
+        }
+        let mut at = key & (slots - 1);
+        let mut probed = 0;
+        while probed < slots.min(PROBES_MAX) {
+            let count = SLOTS_AT_ONCE.min(slots - at);
+            let bytes = self.read(kind, at * SLOT as u64, count * SLOT as u64)?;
+            for slot in bytes.chunks_exact(SLOT) {
+                match self.decode_slot(slot)? {
+                    None => return Ok(None),
+                    Some((hash, slot)) if hash == key => return Ok(Some(slot)),
+                    Some(_) => {}
+                }
+            }
+            probed += count;
+            at = (at + count) & (slots - 1);
+        }
+        Ok(None)
+    }
+
+    fn decode_slot(&self, bytes: &[u8]) -> Result<Option<(u64, Slot)>> {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        let mut cursor = Cursor(bytes);
+        let decoded = (|| {
+            let hash = cursor.u64()?;
+            let offset = cursor.u64()?;
+            let (length, count) = (cursor.u32()?, cursor.u32()?);
+            let slot = Slot { offset, length, count, checksum: cursor.u32()? };
+            (cursor.u32()? == checksum(&bytes[..SLOT - 4])).then_some((hash, slot))
+        })();
+        match decoded {
+            Some(found) => Ok(Some(found)),
+            None => Err(self.damaged("a slot's checksum does not fit")),
+        }
+    }
+
+    fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
+        if slot.length > BLOCK_BYTES_MAX {
+            return Err(self.damaged("a block is too long"));
+        }
+        let block = self.read(kind, slot.offset, u64::from(slot.length))?;
+        if checksum(&block) == slot.checksum {
+            Ok(block)
+        } else {
+            Err(self.damaged("a block's checksum does not fit"))
+        }
+    }
+
+    fn section(&self, kind: SectionKind) -> Section {
+        self.sections[kind as usize]
+    }
+
+    /// Reads a part of a section.
+    fn read(&self, kind: SectionKind, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
+        let section = self.section(kind);
+        let end = offset.checked_add(length).filter(|&end| end <= section.length);
+        if end.is_none() {
+            return Err(self.damaged("something points outside its section"));
+        }
+        let start = section.offset + offset;
+        match &self.source {
+            Source::Whole(bytes) => bytes
+                .get(start as usize..(start + length) as usize)
+                .map(Cow::Borrowed)
+                .ok_or_else(|| self.damaged("the file is cut off")),
+            Source::File(file) => {
+                let mut bytes = vec![0; length as usize];
+                read_at(file, &mut bytes, start).at(&self.path)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    fn damaged(&self, message: &str) -> Error {
+        damaged(&self.path, message)
+    }
+}
+
+/// A segment's header.
+pub(super) struct Header {
+    pub collection: u8,
+    pub bytes: u64,
+    pub docs: u32,
+    pub sections: u32,
+    pub terms: u64,
+    pub hash: [u8; 16],
+    pub table_checksum: u32,
+}
+
+impl Header {
+    #[cfg(feature = "write")]
+    pub fn encode(&self) -> [u8; SEGMENT_HEADER] {
+        let mut out = Vec::with_capacity(SEGMENT_HEADER);
+        out.extend_from_slice(&SEGMENT_MAGIC);
+        out.extend_from_slice(&MAJOR.to_le_bytes());
+        out.extend_from_slice(&super::format::MINOR.to_le_bytes());
+        out.extend_from_slice(&[self.collection, 0, 0, 0]);
+        out.extend_from_slice(&self.bytes.to_le_bytes());
+        out.extend_from_slice(&self.docs.to_le_bytes());
+        out.extend_from_slice(&self.sections.to_le_bytes());
+        out.extend_from_slice(&self.terms.to_le_bytes());
+        out.extend_from_slice(&self.hash);
+        out.extend_from_slice(&self.table_checksum.to_le_bytes());
+        let check = checksum(&out);
+        out.extend_from_slice(&check.to_le_bytes());
+        let mut header = [0; SEGMENT_HEADER];
+        header.copy_from_slice(&out);
+        header
+    }
+
+    fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let header = bytes
+            .get(..SEGMENT_HEADER)
+            .ok_or_else(|| damaged(path, "the segment's header is cut off"))?;
+        let mut cursor = Cursor(header);
+        if cursor.array() != Some(SEGMENT_MAGIC) {
+            return Err(damaged(path, "this is no segment"));
+        }
+        let major = cursor.u16().unwrap_or(0);
+        if major != MAJOR {
+            return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
+        }
+        let fits = Cursor(&header[SEGMENT_HEADER - 4..]).u32()
+            == Some(checksum(&header[..SEGMENT_HEADER - 4]));
+        if !fits {
+            return Err(damaged(path, "the header's checksum does not fit"));
+        }
+        Self::fields(cursor).ok_or_else(|| damaged(path, "the header makes no sense"))
+    }
+
+    fn fields(mut cursor: Cursor<'_>) -> Option<Self> {
+        let _minor = cursor.u16()?;
+        let [collection, ..] = cursor.array::<4>()?;
+        Some(Self {
+            collection,
+            bytes: cursor.u64()?,
+            docs: cursor.u32().filter(|&docs| docs <= DOCS_MAX)?,
+            sections: cursor.u32().filter(|&count| count as usize <= SECTIONS_MAX)?,
+            terms: cursor.u64()?,
+            hash: cursor.array()?,
+            table_checksum: cursor.u32()?,
+        })
+    }
+}
+
+/// Reads the section table; kinds of later versions are skipped.
+fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; 10]> {
+    let mut sections = [Section::default(); 10];
+    for entry in table.chunks_exact(TABLE_ENTRY) {
+        let mut cursor = Cursor(entry);
+        let (kind, _reserved) = (cursor.u32()?, cursor.u32()?);
+        let section = Section { offset: cursor.u64()?, length: cursor.u64()? };
+        section.offset.checked_add(section.length).filter(|&end| end <= file_bytes)?;
+        if let Some(known) = sections.get_mut(kind as usize) {
+            *known = section;
+        }
+    }
+    Some(sections)
+}
+
+/// Reads exactly as many bytes as `bytes` holds.
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes = &mut bytes[count..];
+        offset += count as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! The kinds of memory.
+
+use serde::{Deserialize, Serialize};
+
+/// What a memory says. The kind decides how long it stays fresh and where it is recalled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[repr(u8)]
+pub enum Kind {
+    /// A choice and its reason.
+    #[serde(alias = "architecture")]
+    Decision = 0,
+    /// How things are done here.
+    Convention = 1,
+    /// What the user wants, standing.
+    Preference = 2,
+    /// True about the project or its world.
+    Fact = 3,
+    /// Steps that work.
+    Procedure = 4,
+    /// A verified command: what, where, exit status, count.
+    #[serde(alias = "verified-command")]
+    Command = 5,
+    /// Surprising, costs time.
+    Gotcha = 6,
+    /// An error's signature and what cured it.
+    Fix = 7,
+    /// Tried, did not work, and why.
+    FailedApproach = 8,
+    /// Open: a todo or a question.
+    #[serde(alias = "todo")]
+    Task = 9,
+    /// What a session asked, did and left.
+    #[serde(alias = "episodic")]
+    Session = 10,
+    /// Several memories of one subject in one.
+    Synthesis = 11,
+}
+
+impl Kind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 12] = [
+        Self::Decision,
+        Self::Convention,
+        Self::Preference,
+        Self::Fact,
+        Self::Procedure,
+        Self::Command,
+        Self::Gotcha,
+        Self::Fix,
+        Self::FailedApproach,
+        Self::Task,
+        Self::Session,
+        Self::Synthesis,
+    ];
+
+    /// The name used in memory files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Decision => "decision",
+            Self::Convention => "convention",
+            Self::Preference => "preference",
+            Self::Fact => "fact",
+            Self::Procedure => "procedure",
+            Self::Command => "command",
+            Self::Gotcha => "gotcha",
+            Self::Fix => "fix",
+            Self::FailedApproach => "failed-approach",
+            Self::Task => "task",
+            Self::Session => "session",
+            Self::Synthesis => "synthesis",
+        }
+    }
+
+    /// The kind of this name, or of a name it is also called by; `_` and `-` are the same.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let name = name.trim().to_ascii_lowercase().replace(['_', ' '], "-");
+        let alias = match name.as_str() {
+            "architecture" => Some(Self::Decision),
+            "verified-command" => Some(Self::Command),
+            "todo" => Some(Self::Task),
+            "episodic" => Some(Self::Session),
+            _ => None,
+        };
+        alias.or_else(|| Self::ALL.into_iter().find(|kind| kind.name() == name))
+    }
+
+    /// The kind with this number in an index, if there is one.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// Days after which a memory that was not renewed counts half in ranking.
+    pub const fn half_life_days(self) -> u32 {
+        match self {
+            Self::Procedure | Self::Command => 365,
+            Self::Fix | Self::Task | Self::Session => 30,
+            Self::Decision
+            | Self::Convention
+            | Self::Preference
+            | Self::Fact
+            | Self::Gotcha
+            | Self::FailedApproach
+            | Self::Synthesis => 180,
+        }
+    }
+}

@@ -1,0 +1,320 @@
+//! The ledger: every derived memory, and what became of it.
+//!
+//! It lies in the private folder of the project, so that a memory outlives the working tree, the
+//! branch and the stash its file was in, and so that what a person deleted is not learned again.
+
+mod entry;
+mod fate;
+mod lines;
+mod plan;
+mod reconcile;
+mod survey;
+mod turn;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::layout::ProjectDir;
+use crate::memory::Memory;
+use crate::time::Timestamp;
+
+pub(crate) use entry::{Aside, Entry};
+pub use reconcile::reconcile;
+
+use entry::Seen;
+use plan::Note;
+
+/// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
+const SPARE_LINES: usize = 200;
+
+/// A memory that was derived from transcripts and where it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    /// The memory. Status `Draft` holds it back for review.
+    pub memory: Memory,
+    /// The root of the working tree its session ran in. When that is gone, or keeps its memories
+    /// elsewhere, the main tree takes it.
+    pub root: PathBuf,
+}
+
+/// What git says about one working tree of the project; filled by whoever may run git. Without
+/// git all but `root` is empty. All paths are relative to `root`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitState {
+    /// The root of the working tree, as in [`Desired::root`].
+    pub root: PathBuf,
+    /// The commit of HEAD.
+    pub head: Option<String>,
+    /// The branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// Whether the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
+    /// (`git merge-base --is-ancestor`).
+    pub forward: bool,
+    /// Files below `.throughline` in HEAD (`git ls-tree -r --name-only HEAD .throughline`).
+    pub committed: Vec<PathBuf>,
+    /// Files below `.throughline` that commits between that HEAD and `head` removed
+    /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
+    pub removed_in_commits: Vec<PathBuf>,
+    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and
+    /// in stashes (their untracked part is `<stash>^3`).
+    pub held: Vec<PathBuf>,
+    /// The commit of `refs/stash`.
+    pub stash: Option<String>,
+}
+
+/// What [`reconcile`] did, in numbers of memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Written for the first time, or again after they vanished.
+    pub written: usize,
+    /// Replaced by a newer text.
+    pub updated: usize,
+    /// Removed because nothing says so any more.
+    pub removed: usize,
+    /// As they were.
+    pub unchanged: usize,
+    /// Not written because a person deleted them.
+    pub tombstoned: usize,
+    /// What could not be written, and why; the rest was.
+    pub refused: Vec<String>,
+}
+
+/// Why a memory is not learned again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// `forget`.
+    Forgotten,
+    /// Its file was deleted.
+    Deleted,
+    /// A commit removed its file.
+    RemovedInCommit,
+    /// A review said no.
+    Rejected,
+}
+
+/// A memory that is not learned again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The memory.
+    pub id: MemoryId,
+    /// Its title, for the list.
+    pub title: String,
+    /// Why.
+    pub reason: Reason,
+    /// Since when.
+    pub at: Timestamp,
+    /// Where its file was, below the folder of memory files.
+    pub name: Option<String>,
+}
+
+/// The ledger of one project. Whoever changes it holds the store's lock.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+    entries: BTreeMap<MemoryId, Entry>,
+    tombstones: BTreeMap<MemoryId, Tombstone>,
+    seen: BTreeMap<PathBuf, Seen>,
+    lines: usize,
+    damaged: usize,
+}
+
+/// A line of the ledger.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Event {
+    Entry(Box<Entry>),
+    Drop(MemoryId),
+    Tombstone(Tombstone),
+    Revive(MemoryId),
+    Seen(Seen),
+}
+
+impl Ledger {
+    /// Opens the ledger of a project; a missing one is empty.
+    pub fn open(home: &ProjectDir) -> Result<Self> {
+        let path = home.ledger();
+        let lines = lines::read(&path)?;
+        let mut ledger = Self {
+            path,
+            entries: BTreeMap::new(),
+            tombstones: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            lines: lines.events.len() + lines.damaged,
+            damaged: lines.damaged,
+        };
+        for event in lines.events {
+            ledger.apply(event);
+        }
+        Ok(ledger)
+    }
+
+    /// The HEAD of each working tree when it was last reconciled.
+    pub fn heads(&self) -> Vec<(PathBuf, String)> {
+        let heads = self.seen.values();
+        heads.filter_map(|seen| Some((seen.root.clone(), seen.head.clone()?))).collect()
+    }
+
+    /// The memories that are not learned again, by id.
+    pub fn tombstones(&self) -> Vec<Tombstone> {
+        self.tombstones.values().cloned().collect()
+    }
+
+    /// Lines that could not be read: a torn one after a crash is no reason to worry.
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+
+    pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
+        self.entries.get(&id)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    pub(crate) fn tombstone(&self, id: MemoryId) -> Option<&Tombstone> {
+        self.tombstones.get(&id)
+    }
+
+    /// Finds a tombstone by the last characters of its id.
+    pub(crate) fn find_tombstone(&self, id: &str) -> Option<MemoryId> {
+        let asked = id.trim().to_ascii_lowercase();
+        let mut found = self
+            .tombstones
+            .keys()
+            .filter(|id| !asked.is_empty() && id.to_string().ends_with(&asked));
+        found.next().copied().filter(|_| found.next().is_none())
+    }
+
+    fn seen(&self, root: &Path) -> Option<&Seen> {
+        self.seen.get(root)
+    }
+
+    /// Notes that a person or a model wrote this text into a file.
+    pub(crate) fn saved(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
+        if self.entries.get(&entry.id).is_some_and(|known| !known.saved) {
+            // A derived memory that was edited: the next reconciliation sees the edit.
+            return Ok(());
+        }
+        entry.will_write(text);
+        if entry.name != name {
+            entry.will_name(name);
+        }
+        entry.placed = true;
+        entry.saved = true;
+        self.add(vec![Event::Entry(Box::new(entry))])?;
+        self.compact_if_due()
+    }
+
+    /// Notes that a review let a memory into the folder.
+    pub(crate) fn promoted(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
+        entry.will_write(text);
+        entry.will_name(name);
+        entry.placed = true;
+        entry.promoted = true;
+        entry.aside = Aside::No;
+        self.add(vec![Event::Entry(Box::new(entry))])
+    }
+
+    pub(crate) fn bury(
+        &mut self,
+        id: MemoryId,
+        title: &str,
+        reason: Reason,
+        name: Option<&str>,
+        at: Timestamp,
+    ) -> Result<()> {
+        let (title, name) = (title.to_owned(), name.map(str::to_owned));
+        self.add(vec![Event::Tombstone(Tombstone { id, title, reason, at, name })])
+    }
+
+    /// Removes every trace of a memory's text and title; that it is not learned again stays.
+    pub(crate) fn scrub(&mut self, id: MemoryId) -> Result<()> {
+        self.entries.remove(&id);
+        if let Some(tombstone) = self.tombstones.get_mut(&id) {
+            tombstone.title.clear();
+            tombstone.name = None;
+        }
+        self.rewrite()
+    }
+
+    /// Removes what the file still holds of memories that are gone, and earlier texts of those
+    /// that are not. After a purge nothing of what was purged may be left in it.
+    pub fn forget_history(&mut self) -> Result<()> {
+        self.rewrite()
+    }
+
+    /// Lifts a tombstone. A file that is back in place is known as before; without one, the
+    /// memory is written when transcripts still say so.
+    pub(crate) fn revive(&mut self, id: MemoryId, name: Option<&str>) -> Result<()> {
+        let mut events = vec![Event::Revive(id)];
+        if let Some(entry) = self.entries.get(&id) {
+            let name = name.unwrap_or(&entry.name).to_owned();
+            events.push(Event::Entry(Box::new(Entry { placed: false, name, ..entry.clone() })));
+        }
+        self.add(events)
+    }
+
+    fn note(&mut self, notes: Vec<Note>) -> Result<()> {
+        let events = notes.into_iter().map(|note| match note {
+            Note::Entry(entry) => Event::Entry(entry),
+            Note::Drop(id) => Event::Drop(id),
+            Note::Bury(tombstone) => Event::Tombstone(tombstone),
+            Note::Seen(seen) => Event::Seen(seen),
+        });
+        self.add(events.collect())
+    }
+
+    fn add(&mut self, events: Vec<Event>) -> Result<()> {
+        lines::append(&self.path, &events)?;
+        self.lines += events.len();
+        for event in events {
+            self.apply(event);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Entry(entry) => {
+                self.entries.insert(entry.id, *entry);
+            }
+            Event::Drop(id) => {
+                self.entries.remove(&id);
+            }
+            Event::Tombstone(tombstone) => {
+                self.tombstones.insert(tombstone.id, tombstone);
+            }
+            Event::Revive(id) => {
+                self.tombstones.remove(&id);
+            }
+            Event::Seen(seen) => {
+                self.seen.insert(seen.root.clone(), seen);
+            }
+        }
+    }
+
+    fn compact_if_due(&mut self) -> Result<()> {
+        let live = self.entries.len() + self.tombstones.len() + self.seen.len();
+        if self.lines > 2 * live + SPARE_LINES || self.damaged > 0 {
+            self.rewrite()
+        } else {
+            Ok(())
+        }
+    }
+
+    fn rewrite(&mut self) -> Result<()> {
+        let entries = self.entries.values().cloned().map(|entry| Event::Entry(Box::new(entry)));
+        let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
+        let seen = self.seen.values().cloned().map(Event::Seen);
+        let events: Vec<Event> = entries.chain(tombstones).chain(seen).collect();
+        lines::rewrite(&self.path, &events)?;
+        (self.lines, self.damaged) = (events.len(), 0);
+        Ok(())
+    }
+}

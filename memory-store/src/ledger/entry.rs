@@ -1,0 +1,120 @@
+//! What the ledger knows of one memory and of one working tree.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::MemoryId;
+
+/// How many earlier texts and names of a memory are still recognised as ours.
+const REMEMBERED_MAX: usize = 16;
+
+/// A memory, where its file is, and what was written into it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    pub id: MemoryId,
+    /// The working tree it lives in; empty when the project keeps its memories privately.
+    pub root: PathBuf,
+    /// Its file, below the folder of memory files.
+    pub name: String,
+    /// The text of the file, as last seen or written: what is offered again when it vanishes.
+    pub text: String,
+    /// Hashes of the texts we wrote, newest last. A file with one of them is untouched.
+    pub written: Vec<String>,
+    /// Names we gave the file, newest last. A file with one of them was not renamed.
+    pub named: Vec<String>,
+    /// Whether the file was there when we last looked. Until then it is not missed.
+    pub placed: bool,
+    /// Whether HEAD held the file when we last looked.
+    pub committed: bool,
+    /// Where the file waits outside of the working tree.
+    pub aside: Aside,
+    /// Whether a review let it into the folder.
+    pub promoted: bool,
+    /// Whether a person or a model wrote it: then it stays without any transcript asking for it.
+    pub saved: bool,
+}
+
+/// Why a memory's file lies in the private drafts folder instead of the working tree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Aside {
+    /// It does not.
+    #[default]
+    No,
+    /// It waits for review.
+    Review,
+    /// It vanished with a move, and git keeps its path in another branch or a stash. Writing it
+    /// there again would block the way back.
+    Held,
+}
+
+impl Entry {
+    pub fn new(id: MemoryId, root: &Path) -> Self {
+        Self {
+            id,
+            root: root.to_owned(),
+            name: String::new(),
+            text: String::new(),
+            written: Vec::new(),
+            named: Vec::new(),
+            placed: false,
+            committed: false,
+            aside: Aside::No,
+            promoted: false,
+            saved: false,
+        }
+    }
+
+    /// Whether we wrote this text.
+    pub fn wrote(&self, text: &str) -> bool {
+        self.written.contains(&text_hash(text))
+    }
+
+    /// Whether the last text seen was changed by a person.
+    pub fn is_edited(&self) -> bool {
+        !self.text.is_empty() && !self.wrote(&self.text)
+    }
+
+    /// Notes that we write this text.
+    pub fn will_write(&mut self, text: &str) {
+        remember(&mut self.written, text_hash(text));
+        text.clone_into(&mut self.text);
+    }
+
+    /// Notes that we give the file this name.
+    pub fn will_name(&mut self, name: &str) {
+        remember(&mut self.named, name.to_owned());
+        name.clone_into(&mut self.name);
+    }
+}
+
+/// What a working tree was like when it was last reconciled.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seen {
+    pub root: PathBuf,
+    pub head: Option<String>,
+    pub branch: Option<String>,
+    pub stash: Option<String>,
+    /// Whether the store's README was there and not committed: what removes untracked files takes
+    /// it along, a person who deletes a memory does not.
+    pub loose_readme: bool,
+}
+
+fn remember(list: &mut Vec<String>, item: String) {
+    list.retain(|known| *known != item);
+    list.push(item);
+    if list.len() > REMEMBERED_MAX {
+        list.remove(0);
+    }
+}
+
+/// The hash of a text whose line endings may have been converted by git.
+fn text_hash(text: &str) -> String {
+    const HASH_CHARS: usize = 32;
+    let hash = match text.contains('\r') {
+        true => blake3::hash(text.replace("\r\n", "\n").as_bytes()),
+        false => blake3::hash(text.as_bytes()),
+    };
+    hash.to_hex()[..HASH_CHARS].to_owned()
+}

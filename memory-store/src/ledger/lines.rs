@@ -1,0 +1,127 @@
+//! The ledger on disk: one self-checking line per event, appended; the last line about a thing
+//! holds. A kill at any moment leaves at most one torn line, which is skipped.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+
+use crc::{CRC_32_ISCSI, Crc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{At, Error, Result};
+use crate::store::{Privacy, create_folder, read_if_there, replace};
+
+/// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
+const LEDGER_BYTES_MAX: usize = 1 << 30;
+
+const CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
+/// Hexadecimal digits of the checksum before each line.
+const CHECKSUM_CHARS: usize = 8;
+
+/// What a ledger file holds.
+pub(super) struct Lines<T> {
+    pub events: Vec<T>,
+    /// Lines that are torn or damaged; they are skipped.
+    pub damaged: usize,
+}
+
+/// Reads all lines.
+pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
+    let bytes = read_if_there(path, LEDGER_BYTES_MAX)?.unwrap_or_default();
+    let mut lines = Lines { events: Vec::new(), damaged: 0 };
+    for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+        match decode(line) {
+            Some(event) => lines.events.push(event),
+            None => lines.damaged += 1,
+        }
+    }
+    Ok(lines)
+}
+
+/// Appends lines in one write and waits until they are on the disk.
+pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        create_folder(folder, Privacy::Private)?;
+    }
+    let mut options = OpenOptions::new();
+    options.create(true).read(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path).at(path)?;
+    let mut bytes = Vec::new();
+    if ends_torn(&mut file).at(path)? {
+        bytes.push(b'\n');
+    }
+    encode(path, events, &mut bytes)?;
+    file.write_all(&bytes).at(path)?;
+    file.sync_data().at(path)
+}
+
+/// Replaces the file with these lines.
+pub(super) fn rewrite<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
+    let mut bytes = Vec::new();
+    encode(path, events, &mut bytes)?;
+    replace(path, &bytes, Privacy::Private)
+}
+
+fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Result<()> {
+    for event in events {
+        let json = serde_json::to_vec(event)
+            .map_err(|error| Error::Io { path: path.to_owned(), source: error.into() })?;
+        bytes.extend(format!("{:08x} ", CHECKSUM.checksum(&json)).bytes());
+        bytes.extend(json);
+        bytes.push(b'\n');
+    }
+    Ok(())
+}
+
+fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+    let (checksum, json) = line.split_at_checked(CHECKSUM_CHARS)?;
+    let checksum = u32::from_str_radix(str::from_utf8(checksum).ok()?, 16).ok()?;
+    let json = json.strip_prefix(b" ")?;
+    (CHECKSUM.checksum(json) == checksum).then(|| serde_json::from_slice(json).ok())?
+}
+
+fn ends_torn(file: &mut File) -> std::io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ledger_cut_anywhere_keeps_every_whole_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/ledger");
+        let texts = ["one", "two\nlines", "three"].map(str::to_owned);
+        append(&path, &texts[..2]).unwrap();
+        append(&path, &texts[2..]).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 0..=whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let kept = read::<String>(&path).unwrap().events;
+            assert_eq!(kept, texts[..kept.len()]);
+            append(&path, &["next".to_owned()]).unwrap();
+            let mut wanted = kept;
+            wanted.push("next".to_owned());
+            assert_eq!(read::<String>(&path).unwrap().events, wanted, "cut at {cut}");
+        }
+        let mut damaged = whole.clone();
+        damaged[12] ^= 1;
+        std::fs::write(&path, &damaged).unwrap();
+        let lines = read::<String>(&path).unwrap();
+        assert_eq!((lines.events.as_slice(), lines.damaged), (&texts[1..], 1));
+    }
+}

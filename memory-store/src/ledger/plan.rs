@@ -1,0 +1,68 @@
+//! What a reconciliation will do: notes for the ledger, and changes to files between them.
+
+use std::path::{Path, PathBuf};
+
+use super::entry::{Entry, Seen};
+use super::{Outcome, Tombstone};
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::store::{Store, remove, write_all};
+
+/// What will be done, and in which order: intents, writes, removals, results.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub intents: Vec<Note>,
+    writes: Vec<(Store, PathBuf, String)>,
+    removals: Vec<PathBuf>,
+    pub results: Vec<Note>,
+    pub outcome: Outcome,
+}
+
+impl Plan {
+    /// How many files change.
+    pub fn changes(&self) -> usize {
+        self.writes.len() + self.removals.len()
+    }
+
+    /// Changes files, at most this many of them. The first memory of a tree brings the store's
+    /// README with it, where that `wants_readme`.
+    pub fn perform(&self, changes_max: usize, wants_readme: impl Fn(&Path) -> bool) -> Result<()> {
+        let writes = &self.writes[..self.writes.len().min(changes_max)];
+        for (store, path, _) in writes {
+            if path.starts_with(store.folder()) && store.root().is_some_and(&wants_readme) {
+                store.create()?;
+            }
+        }
+        write_all(writes)?;
+        self.removals.iter().take(changes_max - writes.len()).try_for_each(|path| remove(path))
+    }
+
+    /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
+    /// or not missed, whenever a kill comes.
+    pub fn intend(&mut self, entry: &Entry) {
+        self.intents.push(Note::Entry(Box::new(entry.clone())));
+    }
+
+    pub fn write(&mut self, store: &Store, path: &Path, text: &str) {
+        self.writes.push((store.clone(), path.to_owned(), text.to_owned()));
+    }
+
+    pub fn remove(&mut self, path: &Path) {
+        self.removals.push(path.to_owned());
+    }
+
+    /// Notes how a memory stands afterwards, when that differs from before.
+    pub fn result(&mut self, before: &Entry, entry: Entry) {
+        if *before != entry {
+            self.results.push(Note::Entry(Box::new(entry)));
+        }
+    }
+}
+
+/// A change to the ledger.
+pub(super) enum Note {
+    Entry(Box<Entry>),
+    Drop(MemoryId),
+    Bury(Tombstone),
+    Seen(Seen),
+}

@@ -1,0 +1,206 @@
+//! Making the files say what is desired, once and for all: a function of the desired memories, the
+//! ledger, the disk and git, so that a second run changes nothing, and a run after an interrupted
+//! one ends where an undisturbed one would have.
+//!
+//! Three phases. First the ledger notes what will be done, then files change, then the ledger
+//! notes what was done. A kill in between leaves files that the ledger already recognises as ours,
+//! and notes of files that were never there, which are not missed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::plan::{Note, Plan};
+use super::survey::Survey;
+use super::turn::{Turn, Wanted};
+use super::{Desired, GitState, Ledger, Outcome};
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::store::Store;
+use crate::time::Timestamp;
+
+/// Makes the files say what is desired: the complete set of this project's derived memories.
+/// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
+/// among them goes to the main one.
+pub fn reconcile(
+    store: &Store,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+) -> Result<Outcome> {
+    run(store, desired, trees, now, usize::MAX)
+}
+
+/// [`reconcile`], killed after this many steps.
+fn run(
+    store: &Store,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+    steps: usize,
+) -> Result<Outcome> {
+    let _lock = store.lock()?;
+    let mut ledger = Ledger::open(store.home())?;
+    store.sweep(trees.iter().map(|tree| tree.root.as_path()));
+    let survey = Survey::look(store, &ledger, trees)?;
+    let mut plan = plan(&survey, &ledger, desired, now)?;
+    if steps == 0 {
+        return Ok(plan.outcome);
+    }
+    ledger.note(std::mem::take(&mut plan.intents))?;
+    plan.perform(steps - 1, |root| survey.wants_readme(root))?;
+    if steps <= plan.changes() + 1 {
+        return Ok(plan.outcome);
+    }
+    let seen = survey.seen_now().into_iter().filter(|seen| ledger.seen(&seen.root) != Some(seen));
+    let mut results = std::mem::take(&mut plan.results);
+    results.extend(seen.map(Note::Seen));
+    ledger.note(results)?;
+    ledger.compact_if_due()?;
+    Ok(plan.outcome)
+}
+
+fn plan(survey: &Survey, ledger: &Ledger, desired: Vec<Desired>, now: Timestamp) -> Result<Plan> {
+    let mut plan = Plan::default();
+    let mut wanted: BTreeMap<MemoryId, Wanted> = BTreeMap::new();
+    for desired in desired {
+        match Wanted::new(desired) {
+            Ok(one) => {
+                wanted.insert(one.memory.id, one);
+            }
+            Err(error) => plan.outcome.refused.push(error.to_string()),
+        }
+    }
+    let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
+    ids.extend(wanted.keys());
+    for id in ids {
+        let wanted = wanted.get(&id);
+        if ledger.tombstone(id).is_some() {
+            plan.outcome.tombstoned += usize::from(wanted.is_some());
+            continue;
+        }
+        let mut turn = Turn { survey, plan: &mut plan, now };
+        match (ledger.entry(id), wanted) {
+            (entry, Some(wanted)) => turn.want(entry, wanted)?,
+            (Some(entry), None) => turn.unwanted(entry)?,
+            (None, None) => {}
+        }
+    }
+    Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::identity::{self, Mode, Observed};
+    use crate::kind::Kind;
+    use crate::layout::UserDirs;
+    use crate::memory::{Memory, Status};
+
+    const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+    struct Home {
+        folder: tempfile::TempDir,
+        store: Store,
+        root: PathBuf,
+    }
+
+    fn home() -> Home {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        std::fs::create_dir(&root).unwrap();
+        let observed = Observed { root: root.clone(), ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
+        Home { store: Store::open(&dirs, &tree).unwrap(), folder, root }
+    }
+
+    impl Home {
+        fn run(&self, desired: &[Memory], steps: usize) -> Outcome {
+            let desired = desired.iter().cloned();
+            let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
+            let trees = [GitState { root: self.root.clone(), ..GitState::default() }];
+            run(&self.store, desired.collect(), &trees, NOW, steps).unwrap()
+        }
+
+        fn files(&self, below: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+            let walk = walkdir::WalkDir::new(below).into_iter().map(|entry| entry.unwrap());
+            walk.filter(|entry| entry.file_type().is_file())
+                .map(|entry| {
+                    let name = entry.path().strip_prefix(self.folder.path()).unwrap().to_owned();
+                    (name, std::fs::read(entry.path()).unwrap())
+                })
+                .collect()
+        }
+
+        /// Every file that a person or recall sees, without the ledger's own lines.
+        fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+            let mut files = self.files(&self.root);
+            files.extend(self.files(&self.store.home().0));
+            files.retain(|path, _| path.extension().is_some_and(|extension| extension == "md"));
+            files
+        }
+    }
+
+    fn memory(n: u8, title: &str, body: &str) -> Memory {
+        let id = MemoryId::new(Timestamp(NOW.0 + i64::from(n)), [n; 10]);
+        Memory::new(id, Kind::Fact, title, body, NOW)
+    }
+
+    #[test]
+    fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
+        let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
+        // A new text, a new title, one gone, one new, one that waits for review.
+        let draft = Memory { status: Status::Draft, ..memory(5, "Five", "e") };
+        let second =
+            [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
+        let third = [memory(1, "Eins", "A"), memory(3, "Three", "c"), draft];
+
+        let undisturbed = home();
+        for desired in [&first[..], &second, &third] {
+            undisturbed.run(desired, usize::MAX);
+        }
+        let wanted = undisturbed.memories();
+        assert_eq!(wanted.len(), 4, "three memories and the README");
+
+        const STEPS: usize = 10;
+        for killed in 0..3 {
+            for steps in 0..STEPS {
+                let home = home();
+                for (turn, desired) in [&first[..], &second, &third].into_iter().enumerate() {
+                    if turn == killed {
+                        home.run(desired, steps);
+                        // The next run wants the same, or already something newer.
+                        if steps % 2 == 0 && turn < 2 {
+                            continue;
+                        }
+                    }
+                    home.run(desired, usize::MAX);
+                }
+                assert_eq!(home.memories(), wanted, "killed in run {killed} after {steps} steps");
+                let ledger = Ledger::open(home.store.home()).unwrap();
+                assert_eq!(ledger.tombstones(), []);
+                let again = home.run(&third, usize::MAX);
+                assert_eq!((again.unchanged, again.written + again.updated), (3, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn the_ledger_stays_small_however_often_it_changes() {
+        let home = home();
+        for round in 0..SPARE_ROUNDS {
+            home.run(&[memory(1, "One", &format!("round {round}"))], usize::MAX);
+        }
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        assert_eq!(ledger.entries().count(), 1);
+        let lines = std::fs::read(home.store.home().ledger()).unwrap();
+        let lines = lines.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
+    }
+
+    /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
+    const SPARE_ROUNDS: usize = 130;
+}

@@ -1,0 +1,207 @@
+//! What there is: the files of every working tree, those that wait aside, and what git says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::entry::{Aside, Entry, Seen};
+use super::fate::{Fate, Traces};
+use super::{GitState, Ledger, Reason};
+use crate::error::{Error, Result};
+use crate::id::MemoryId;
+use crate::store::{Read, Store, visit};
+
+/// What is on the disk.
+struct Disk {
+    /// Files by tree and id; several when a person copied one.
+    files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
+    /// Private files that wait, by id.
+    aside: BTreeMap<MemoryId, Read>,
+    /// Files that could not be read as memories: whoever is editing them is not done.
+    unreadable: BTreeSet<PathBuf>,
+}
+
+/// A project as it is before anything is done.
+pub(super) struct Survey<'a> {
+    store: &'a Store,
+    stores: BTreeMap<PathBuf, Store>,
+    main_root: PathBuf,
+    disk: Disk,
+    traces: BTreeMap<PathBuf, Traces<'a>>,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at everything once.
+    pub fn look(store: &'a Store, ledger: &Ledger, trees: &'a [GitState]) -> Result<Self> {
+        let is_private = store.root().is_none();
+        let main_root = match (store.root(), trees.first()) {
+            (None, _) => PathBuf::new(),
+            (Some(_), Some(main)) => main.root.clone(),
+            (Some(root), None) => root.to_owned(),
+        };
+        let mut stores = BTreeMap::new();
+        if is_private || trees.is_empty() {
+            stores.insert(main_root.clone(), store.clone());
+        } else {
+            stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
+        }
+        let disk = Disk::read(store, &stores)?;
+        let mut survey = Self { store, stores, main_root, disk, traces: BTreeMap::new() };
+        for (root, store) in &survey.stores {
+            let git = trees.iter().find(|tree| !is_private && tree.root == *root);
+            let known = ledger
+                .entries()
+                .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
+            let known = known.map(|entry| (entry, survey.is_there(entry)));
+            let seen = ledger.seen(root);
+            let traces = Traces::gather(git.unwrap_or(&NO_GIT), seen, store.folder(), known);
+            survey.traces.insert(root.clone(), traces);
+        }
+        Ok(survey)
+    }
+
+    /// Whether a memory's file is where the ledger says, readable or not.
+    fn is_there(&self, entry: &Entry) -> bool {
+        self.disk.files.contains_key(&(entry.root.clone(), entry.id)) || self.is_unreadable(entry)
+    }
+
+    /// Whether a memory's file is there but cannot be read: whoever is editing it is not done.
+    pub fn is_unreadable(&self, entry: &Entry) -> bool {
+        self.stores.get(&entry.root).is_some_and(|store| {
+            let folder = match entry.aside {
+                Aside::No => store.folder().to_owned(),
+                Aside::Review | Aside::Held => store.home().drafts(),
+            };
+            let suffix = format!("-{}.md", entry.id.short());
+            self.disk.unreadable.iter().filter(|path| path.starts_with(&folder)).any(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                *path == folder.join(&entry.name) || name.ends_with(&suffix)
+            })
+        })
+    }
+
+    /// The tree in which to look for a memory and to write it.
+    pub fn root_for(&self, id: MemoryId, entry: Option<&Entry>, asked: Option<&Path>) -> PathBuf {
+        if let Some(entry) = entry
+            && self.stores.contains_key(&entry.root)
+        {
+            return entry.root.clone();
+        }
+        let asked = asked.filter(|root| self.stores.contains_key(*root));
+        let first = asked.unwrap_or(&self.main_root);
+        let others = self.stores.keys().map(PathBuf::as_path);
+        let places = [first, &self.main_root].into_iter().chain(others);
+        let found = places
+            .filter(|root| self.disk.files.contains_key(&((*root).to_owned(), id)))
+            .map(Path::to_owned)
+            .next();
+        found.unwrap_or_else(|| first.to_owned())
+    }
+
+    /// The files of a memory in one tree; several when a person copied one.
+    pub fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
+        self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The file of a memory that waits in the private folder.
+    pub fn aside(&self, id: MemoryId) -> Option<&Read> {
+        self.disk.aside.get(&id)
+    }
+
+    /// The private folder of files that wait.
+    pub fn aside_folder(&self) -> PathBuf {
+        self.store.home().drafts()
+    }
+
+    /// The store of a tree.
+    pub fn store(&self, root: &Path) -> &Store {
+        self.stores.get(root).unwrap_or(self.store)
+    }
+
+    /// Why a file is gone; `None` when it was never there.
+    pub fn fate(&self, entry: &Entry) -> Option<Fate> {
+        if !entry.placed {
+            return None;
+        }
+        Some(match entry.aside {
+            Aside::No => self.traces.get(&entry.root).map_or(Fate::Moved, |tree| tree.fate(entry)),
+            // The private folder is nobody's working tree: a single file is gone by hand.
+            Aside::Review if self.aside_folder().is_dir() => Fate::Deleted(Reason::Deleted),
+            Aside::Review | Aside::Held => Fate::Moved,
+        })
+    }
+
+    /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way.
+    pub fn holds(&self, entry: &Entry) -> bool {
+        let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
+        tree.is_some_and(|tree| tree.holds(&entry.name))
+    }
+
+    /// Whether HEAD holds a memory's file.
+    pub fn commits(&self, entry: &Entry) -> bool {
+        self.traces.get(&entry.root).is_some_and(|tree| tree.commits(&entry.name))
+    }
+
+    /// Whether a tree is to be given the store's README.
+    pub fn wants_readme(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::wants_readme)
+    }
+
+    /// What to remember of each tree.
+    pub fn seen_now(&self) -> Vec<Seen> {
+        self.traces.iter().map(|(root, tree)| tree.seen_now(root)).collect()
+    }
+
+    /// Another tree that has a file of this memory.
+    pub fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
+        self.stores
+            .keys()
+            .find(|other| *other != root && self.disk.files.contains_key(&((*other).clone(), id)))
+            .cloned()
+    }
+}
+
+impl Disk {
+    fn read(store: &Store, stores: &BTreeMap<PathBuf, Store>) -> Result<Self> {
+        let mut disk =
+            Self { files: BTreeMap::new(), aside: BTreeMap::new(), unreadable: BTreeSet::new() };
+        for (root, store) in stores {
+            store.check_folder()?;
+            for read in disk.folder(store.folder())? {
+                let key = (root.clone(), read.stored.memory.id);
+                disk.files.entry(key).or_default().push(read);
+            }
+        }
+        for read in disk.folder(&store.home().drafts())? {
+            disk.aside.entry(read.stored.memory.id).or_insert(read);
+        }
+        Ok(disk)
+    }
+
+    fn folder(&mut self, folder: &Path) -> Result<Vec<Read>> {
+        let (mut files, mut failure) = (Vec::new(), None);
+        visit(&[folder], &mut |read| match read {
+            Ok(read) => files.push(read),
+            Err(Error::Memory { path, .. }) => {
+                self.unreadable.insert(path);
+            }
+            Err(Error::Io { path, .. }) if path.is_symlink() || !path.is_dir() => {
+                self.unreadable.insert(path);
+            }
+            // A folder that cannot be read says nothing about what was deleted in it.
+            Err(error) => failure = Some(error),
+        });
+        failure.map_or(Ok(files), Err)
+    }
+}
+
+/// Without git nothing moves but the folder itself.
+static NO_GIT: GitState = GitState {
+    root: PathBuf::new(),
+    head: None,
+    branch: None,
+    forward: true,
+    committed: Vec::new(),
+    removed_in_commits: Vec::new(),
+    held: Vec::new(),
+    stash: None,
+};

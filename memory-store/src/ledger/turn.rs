@@ -1,0 +1,393 @@
+//! One memory's turn in a reconciliation: what its file should be, against what it is.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use super::entry::{Aside, Entry};
+use super::fate::Fate;
+use super::plan::{Note, Plan};
+use super::survey::Survey;
+use super::{Desired, Reason, Tombstone};
+use crate::error::Result;
+use crate::file::{MemoryFile, file_name};
+use crate::memory::{Memory, Status};
+use crate::store::{Read, free_path_in};
+use crate::time::Timestamp;
+
+/// A memory as it is to be written.
+#[derive(Clone)]
+pub(super) struct Wanted {
+    pub memory: Memory,
+    root: PathBuf,
+    text: String,
+}
+
+impl Wanted {
+    pub fn new(desired: Desired) -> Result<Self> {
+        let file = MemoryFile::new(desired.memory)?;
+        Ok(Self { text: file.text().to_owned(), memory: file.memory, root: desired.root })
+    }
+
+    /// A memory that a review let into the folder is not held back again.
+    fn as_reviewed(&self, entry: &Entry) -> Result<Cow<'_, Self>> {
+        if !entry.promoted || self.memory.status != Status::Draft {
+            return Ok(Cow::Borrowed(self));
+        }
+        let memory = Memory { status: Status::Active, ..self.memory.clone() };
+        Self::new(Desired { memory, root: self.root.clone() }).map(Cow::Owned)
+    }
+}
+
+/// One memory's turn.
+pub(super) struct Turn<'r, 'a> {
+    pub survey: &'r Survey<'a>,
+    pub plan: &'r mut Plan,
+    pub now: Timestamp,
+}
+
+impl<'r> Turn<'r, '_> {
+    /// Transcripts say it: it should be there.
+    pub fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
+        let id = wanted.memory.id;
+        let root = self.survey.root_for(id, known, Some(&wanted.root));
+        let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
+        let entry = Entry { root, ..before.clone() };
+        let wanted = &*wanted.as_reviewed(&before)?;
+        if self.survey.is_unreadable(&before) {
+            self.plan.outcome.unchanged += 1;
+            return Ok(());
+        }
+        if let Some(file) = self.choose(&entry, wanted) {
+            return self.present(&before, entry, file, wanted);
+        }
+        match self.survey.aside(id) {
+            Some(file) => self.waiting(&before, entry, file, wanted),
+            None => self.missing(&before, entry, wanted),
+        }
+    }
+
+    /// No transcript says it any more.
+    pub fn unwanted(&mut self, before: &Entry) -> Result<()> {
+        if self.survey.is_unreadable(before) {
+            return Ok(());
+        }
+        let root = self.survey.root_for(before.id, Some(before), None);
+        let entry = Entry { root, ..before.clone() };
+        let in_tree = self.survey.files(&entry.root, before.id).first();
+        let Some(file) = in_tree.or_else(|| self.survey.aside(before.id)) else {
+            return self.unwanted_and_missing(before, entry);
+        };
+        if before.wrote(file.file.text()) && !before.saved {
+            self.withdraw(before, entry);
+            return Ok(());
+        }
+        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
+        self.plan.outcome.unchanged += 1;
+        let mut entry = Entry { saved: true, text: file.file.text().to_owned(), ..entry };
+        if in_tree.is_none() {
+            if entry.aside == Aside::Held && !self.survey.holds(&entry) {
+                return self.return_from_aside(before, entry, file, file.file.text());
+            }
+        } else {
+            entry.name = self.name(&entry, &file.stored.path);
+            entry.placed = true;
+            entry.aside = Aside::No;
+            self.remove_aside(before);
+        }
+        entry.committed = self.survey.commits(&entry);
+        self.plan.result(before, entry);
+        Ok(())
+    }
+
+    /// Its file is in the working tree.
+    fn present(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        file: &Read,
+        wanted: &Wanted,
+    ) -> Result<()> {
+        let found = file.file.text();
+        entry.placed = true;
+        entry.aside = Aside::No;
+        if before.wrote(found) || found == wanted.text {
+            self.untouched(before, entry, file, wanted);
+        } else {
+            self.edited(before, entry, file, wanted);
+        }
+        self.remove_leftovers(before, file);
+        self.remove_aside(before);
+        Ok(())
+    }
+
+    /// Nobody changed the file: it follows the transcripts.
+    fn untouched(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+        let path = &file.stored.path;
+        let new_path = self.followed_path(&entry, path, wanted);
+        let name = self.name(&entry, &new_path);
+        let is_named_by_us = new_path != *path || name == file_name(&wanted.memory);
+        if is_named_by_us && entry.named.last() != Some(&name) {
+            entry.will_name(&name);
+        }
+        entry.name = name;
+        if !entry.wrote(&wanted.text) {
+            entry.will_write(&wanted.text);
+        }
+        entry.text.clone_from(&wanted.text);
+        entry.committed = self.survey.commits(&entry);
+        if new_path == *path && file.file.text() == wanted.text {
+            self.plan.outcome.unchanged += 1;
+        } else {
+            self.plan.outcome.updated += 1;
+            self.plan.intend(&entry);
+            self.plan.write(self.survey.store(&entry.root), &new_path, &wanted.text);
+            if new_path != *path {
+                self.plan.remove(path);
+            }
+        }
+        self.plan.result(before, entry);
+    }
+
+    /// A name that we gave follows the title; one that a person gave stays.
+    fn followed_path(&self, entry: &Entry, path: &Path, wanted: &Wanted) -> PathBuf {
+        let name = self.name(entry, path);
+        if !entry.named.contains(&name) || name == file_name(&wanted.memory) {
+            return path.to_owned();
+        }
+        let folder = self.survey.store(&entry.root).folder();
+        free_path_in(folder, &wanted.memory).unwrap_or_else(|_| path.to_owned())
+    }
+
+    /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
+    fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+        let mut edit = file.file.clone();
+        let superseded_by = wanted.memory.superseded_by;
+        let is_news = superseded_by.is_some() && edit.memory.superseded_by.is_none();
+        let memory = Memory { superseded_by, ..edit.memory.clone() };
+        if is_news && edit.set(&memory).is_ok() {
+            self.plan.outcome.updated += 1;
+            let store = self.survey.store(&entry.root);
+            self.plan.write(store, &file.stored.path, edit.text());
+        } else {
+            self.plan.outcome.unchanged += 1;
+        }
+        entry.name = self.name(&entry, &file.stored.path);
+        entry.text = edit.text().to_owned();
+        entry.committed = self.survey.commits(&entry);
+        self.plan.result(before, entry);
+    }
+
+    /// Its file waits in the private folder.
+    fn waiting(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        file: &Read,
+        wanted: &Wanted,
+    ) -> Result<()> {
+        let found = file.file.text();
+        let is_ours = entry.wrote(found) || found == wanted.text;
+        let text = if is_ours { wanted.text.as_str() } else { found };
+        let waits = match entry.aside {
+            Aside::Held => self.survey.holds(&entry),
+            Aside::No | Aside::Review => wanted.memory.status == Status::Draft || !is_ours,
+        };
+        entry.placed = true;
+        if !waits {
+            self.plan.outcome.written += 1;
+            return self.return_from_aside(before, entry, file, text);
+        }
+        if entry.aside == Aside::No {
+            entry.aside = Aside::Review;
+        }
+        if is_ours && !entry.wrote(text) {
+            entry.will_write(text);
+        }
+        text.clone_into(&mut entry.text);
+        if text == found {
+            self.plan.outcome.unchanged += 1;
+        } else {
+            self.plan.outcome.updated += 1;
+            self.plan.intend(&entry);
+            self.plan.write(self.survey.store(&entry.root), &file.stored.path, text);
+        }
+        self.plan.result(before, entry);
+        Ok(())
+    }
+
+    /// Its file is nowhere.
+    fn missing(&mut self, before: &Entry, entry: Entry, wanted: &Wanted) -> Result<()> {
+        if let Some(Fate::Deleted(reason)) = self.survey.fate(before) {
+            self.deleted(before, entry, &wanted.memory.title, reason);
+            return Ok(());
+        }
+        if before.is_edited() {
+            let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into())?;
+            return self.offer(before, entry, &before.text, &file.memory);
+        }
+        self.offer(before, entry, &wanted.text, &wanted.memory)
+    }
+
+    fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
+        let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into());
+        let is_theirs = before.saved || before.is_edited();
+        match (self.survey.fate(before), file) {
+            (Some(Fate::Deleted(reason)), file) => {
+                let title = file.map(|file| file.memory.title).unwrap_or_default();
+                self.deleted(before, entry, &title, reason);
+            }
+            (Some(Fate::Moved), Ok(file)) if is_theirs => {
+                self.offer(before, entry, &before.text, &file.memory)?;
+            }
+            (Some(Fate::Moved) | None, _) => self.plan.results.push(Note::Drop(before.id)),
+        }
+        Ok(())
+    }
+
+    /// Writes a memory, for the first time or again: into the working tree, or aside when it waits
+    /// for review or would be in git's way.
+    fn offer(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        text: &str,
+        memory: &Memory,
+    ) -> Result<()> {
+        self.plan.outcome.written += 1;
+        let is_held = !before.name.is_empty() && self.survey.holds(before);
+        entry.aside = match (memory.status, is_held) {
+            (Status::Draft, _) => Aside::Review,
+            (_, true) => Aside::Held,
+            (_, false) => Aside::No,
+        };
+        if entry.aside == Aside::No {
+            return self.write_into_tree(before, entry, text, memory);
+        }
+        let path = free_path_in(&self.survey.aside_folder(), memory)?;
+        if before.name.is_empty() {
+            entry.will_name(&file_name(memory));
+        }
+        self.write_new(before, entry, &path, text);
+        Ok(())
+    }
+
+    /// Puts what waited into the working tree.
+    fn return_from_aside(
+        &mut self,
+        before: &Entry,
+        entry: Entry,
+        file: &Read,
+        text: &str,
+    ) -> Result<()> {
+        let memory = MemoryFile::parse(&file.stored.path, text.as_bytes().to_vec())?.memory;
+        self.write_into_tree(before, Entry { aside: Aside::No, ..entry }, text, &memory)?;
+        self.plan.remove(&file.stored.path);
+        Ok(())
+    }
+
+    /// Writes where the file was under a name that a person gave it, or else under the one that
+    /// follows from the title.
+    fn write_into_tree(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        text: &str,
+        memory: &Memory,
+    ) -> Result<()> {
+        let folder = self.survey.store(&entry.root).folder();
+        let was_at = folder.join(&before.name);
+        let is_theirs = !before.name.is_empty() && !before.named.contains(&before.name);
+        let path = match is_theirs && was_at.symlink_metadata().is_err() {
+            true => was_at,
+            false => free_path_in(folder, memory)?,
+        };
+        let name = self.name(&entry, &path);
+        if !is_theirs || name != before.name {
+            entry.will_name(&name);
+        }
+        entry.committed = false;
+        self.write_new(before, entry, &path, text);
+        Ok(())
+    }
+
+    fn write_new(&mut self, before: &Entry, mut entry: Entry, path: &Path, text: &str) {
+        // What a person wrote stays theirs when it is written again.
+        if before.is_edited() && before.text == text {
+            text.clone_into(&mut entry.text);
+        } else {
+            entry.will_write(text);
+        }
+        entry.placed = false;
+        self.plan.intend(&entry);
+        self.plan.write(self.survey.store(&entry.root), path, text);
+        let placed = Entry { placed: true, ..entry };
+        self.plan.results.push(Note::Entry(Box::new(placed)));
+    }
+
+    /// Removes files that only we wrote and that nothing asks for.
+    fn withdraw(&mut self, before: &Entry, entry: Entry) {
+        self.plan.outcome.removed += 1;
+        // Not missed from here on, so that a kill after the removal leaves no tombstone.
+        self.plan.intend(&Entry { placed: false, ..entry.clone() });
+        let files = self.survey.files(&entry.root, entry.id);
+        for file in files.iter().filter(|file| before.wrote(file.file.text())) {
+            self.plan.remove(&file.stored.path);
+        }
+        self.remove_aside(before);
+        self.plan.results.push(Note::Drop(before.id));
+    }
+
+    fn deleted(&mut self, before: &Entry, entry: Entry, title: &str, reason: Reason) {
+        if let Some(root) = self.survey.elsewhere(entry.id, &entry.root) {
+            // A person moved it to another working tree.
+            self.plan.outcome.unchanged += 1;
+            self.plan.result(before, Entry { root, placed: false, ..entry });
+            return;
+        }
+        self.plan.outcome.tombstoned += 1;
+        self.plan.results.push(Note::Bury(Tombstone {
+            id: entry.id,
+            title: title.to_owned(),
+            reason,
+            at: self.now,
+            name: Some(entry.name),
+        }));
+    }
+
+    /// The file to work with, of several with one id: the one named as it should be, or else as it
+    /// was, or else the first.
+    fn choose(&self, entry: &Entry, wanted: &Wanted) -> Option<&'r Read> {
+        let survey: &'r Survey = self.survey;
+        let files = survey.files(&entry.root, entry.id);
+        let named =
+            |wanted: &str| files.iter().find(|file| self.name(entry, &file.stored.path) == wanted);
+        named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).or(files.first())
+    }
+
+    /// Removes what a run that was killed between writing and removing left behind.
+    fn remove_leftovers(&mut self, before: &Entry, chosen: &Read) {
+        for file in self.survey.files(&before.root, before.id) {
+            let path = &file.stored.path;
+            let is_ours =
+                before.named.contains(&self.name(before, path)) && before.wrote(file.file.text());
+            if is_ours && *path != chosen.stored.path {
+                self.plan.remove(path);
+            }
+        }
+    }
+
+    /// Removes the private copy of what is in the working tree again, unless a person changed it.
+    fn remove_aside(&mut self, before: &Entry) {
+        if let Some(aside) = self.survey.aside(before.id) {
+            let text = aside.file.text();
+            if before.wrote(text) || before.text == text {
+                self.plan.remove(&aside.stored.path);
+            }
+        }
+    }
+
+    /// The name of a file below the folder of memory files.
+    fn name(&self, entry: &Entry, path: &Path) -> String {
+        self.survey.store(&entry.root).relative(path).unwrap_or_default()
+    }
+}

@@ -1,0 +1,212 @@
+//! A memory: one thing worth knowing again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::MemoryId;
+use crate::kind::Kind;
+use crate::time::Timestamp;
+
+/// One memory, as its file holds it. In a file it is YAML front matter and a Markdown body whose
+/// first heading is the title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Memory {
+    /// Its name.
+    pub id: MemoryId,
+    /// What it says.
+    pub kind: Kind,
+    /// The first heading of the body: one line.
+    pub title: String,
+    /// The Markdown below the title.
+    pub body: String,
+    /// Where it applies.
+    pub scope: Scope,
+    /// When it was written; of a derived memory, the time of its first evidence.
+    pub created: Timestamp,
+    /// When what it says happened.
+    pub occurred: Option<Timestamp>,
+    /// From when on it holds.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it holds.
+    pub valid_until: Option<Timestamp>,
+    /// How sure we are, 0 to 1.
+    pub confidence: f32,
+    /// Where it comes from.
+    pub source: Source,
+    /// The files it is about.
+    pub paths: Vec<PathRef>,
+    /// Two levels, `area/topic`.
+    pub topic: Option<String>,
+    /// Search words.
+    pub tags: Vec<String>,
+    /// Names it mentions.
+    pub entities: Vec<String>,
+    /// What it states, as triples.
+    pub facts: Vec<Fact>,
+    /// Typed links to other memories.
+    pub relations: Vec<Relation>,
+    /// The memories that this one replaces.
+    pub supersedes: Vec<MemoryId>,
+    /// The memory that replaces this one.
+    pub superseded_by: Option<MemoryId>,
+    /// Kept in front whatever its age.
+    pub pinned: bool,
+    /// Whether it takes part in recall.
+    pub status: Status,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// Of a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
+    pub signatures: Vec<String>,
+    /// Of a command: what running it showed.
+    pub command: Option<CommandRecord>,
+}
+
+impl Memory {
+    /// When what it says happened, or was last renewed.
+    pub fn when(&self) -> Timestamp {
+        let renewed = self.command.as_ref().map(|command| command.last);
+        renewed.max(self.occurred).unwrap_or(self.created)
+    }
+
+    /// A memory that says this and nothing more; all else has its default.
+    pub fn new(
+        id: MemoryId,
+        kind: Kind,
+        title: impl Into<String>,
+        body: impl Into<String>,
+        created: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            kind,
+            title: title.into(),
+            body: body.into(),
+            scope: Scope::default(),
+            created,
+            occurred: None,
+            valid_from: None,
+            valid_until: None,
+            confidence: 1.0,
+            source: Source::default(),
+            paths: Vec::new(),
+            topic: None,
+            tags: Vec::new(),
+            entities: Vec::new(),
+            facts: Vec::new(),
+            relations: Vec::new(),
+            supersedes: Vec::new(),
+            superseded_by: None,
+            pinned: false,
+            status: Status::default(),
+            author: None,
+            signatures: Vec::new(),
+            command: None,
+        }
+    }
+}
+
+/// Where a memory applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// Everywhere in the project.
+    #[default]
+    Project,
+    /// In every project of this user; such memories lie in the user's own store.
+    User,
+    /// Only where [`Memory::paths`] are touched.
+    Paths,
+}
+
+/// Whether a memory takes part in recall.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// It does.
+    #[default]
+    Active,
+    /// It does, but waits for review before it is put into the committed folder.
+    Draft,
+    /// A person said no.
+    Rejected,
+    /// Put aside by `forget`; `restore` brings it back.
+    Archived,
+}
+
+/// Where a memory comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Source {
+    /// The Claude Code session.
+    pub session: Option<String>,
+    /// The transcript records, by uuid.
+    pub turns: Vec<String>,
+    /// A verbatim, redacted quote of the evidence.
+    pub quote: Option<String>,
+    /// Who said it.
+    pub said_by: Option<SaidBy>,
+    /// What extracted it: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
+    pub extractor: Option<String>,
+}
+
+/// Who said what a memory says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SaidBy {
+    /// The person at the keyboard.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's output.
+    Tool,
+}
+
+/// A file or glob that a memory is about, relative to the repository's root, with `/`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathRef {
+    /// The path or glob.
+    pub path: String,
+    /// blake3 (first 16 hexadecimal digits) or commit of the content it was seen at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
+}
+
+/// A statement with the time it held.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is about.
+    pub subject: String,
+    /// Which property.
+    pub predicate: String,
+    /// Its value.
+    pub object: String,
+    /// From when on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Timestamp>,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<Timestamp>,
+}
+
+/// A typed link to another memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Relation {
+    /// The kind of link, for example `explains`.
+    pub kind: String,
+    /// The other memory.
+    pub to: MemoryId,
+}
+
+/// What running a command showed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// The command line, normalised.
+    pub line: String,
+    /// The folder it ran in, relative to the root (`.` is the root).
+    pub directory: String,
+    /// Its last exit status: 0, or 1 where a transcript says only that it failed.
+    pub exit_status: i32,
+    /// How often it passed.
+    pub passed: u32,
+    /// When it last passed.
+    pub last: Timestamp,
+}

@@ -1,0 +1,41 @@
+//! How far background work got in a working tree: a small file that hooks read at each stop.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::time::Timestamp;
+
+/// How far the processor got. Replaced whole, by rename.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// Bytes of the inbox that were taken up.
+    pub inbox_bytes: u64,
+    /// When the last run ended.
+    pub last_run: Timestamp,
+    /// The setting of that name at that time, so that a stop needs no other file. `None`: its default.
+    pub due_minutes: Option<u32>,
+    /// Runs in a row that failed.
+    pub failures: u32,
+    /// What the last failed run said; one line, already redacted.
+    pub failure: Option<String>,
+    /// Whether the user was told about this failure.
+    pub announced: bool,
+}
+
+impl Progress {
+    /// Whether an inbox of this length holds notes that were not taken up. A shorter one than was
+    /// taken up is another inbox.
+    pub const fn leaves(&self, inbox_bytes: u64) -> bool {
+        self.inbox_bytes != inbox_bytes
+    }
+
+    /// Reads the file; a missing or damaged one means that nothing was done yet.
+    pub fn read(path: &Path) -> Self {
+        std::fs::read(path)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+            .unwrap_or_default()
+    }
+}

@@ -1,0 +1,156 @@
+//! The gate: whether what was found is worth saying.
+//!
+//! Its score is absolute: it means the same for every query. Four features with fixed signs, over
+//! the terms that query and memory share: how much they say together, what share of the query they
+//! are, and how rare the two rarest are in technical text at large; and how sure we are of the
+//! memory. The threshold is another matter: the best of many texts matches anything a little, so
+//! each store has its own, set when it is published, from a list of prompts about other things.
+
+use super::background;
+use super::query::Query;
+use super::score::{Candidate, Found};
+use super::sources::Sources;
+use crate::index::manifest::Gate;
+
+/// Weight of the information that is shared.
+const MASS: f32 = 0.5;
+/// Weight of the share of the query that is covered.
+const SHARE: f32 = 2.5;
+/// Weight of the rarity of the rarest shared term.
+const RAREST: f32 = 2.0;
+/// Weight of the rarity of the second.
+const SECOND: f32 = 2.5;
+/// Weight of confidence.
+const CONFIDENCE: f32 = 2.0;
+/// What a digest of a session must have more than a judged memory.
+const DIGEST: f32 = 1.0;
+
+/// The number of this way of scoring: to be raised with every change of a weight, a feature or the
+/// background table, so that no threshold of another way is believed.
+pub const SCALE: u32 = 1;
+
+/// The gate of a store that was never calibrated: rather silent.
+pub const UNCALIBRATED: Gate =
+    Gate { threshold: 7.5, mean: 5.0, deviation: 1.3, alpha: 0.05, scale: SCALE };
+
+/// Gives a candidate what the gate sees of it, and what it asks for.
+pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Candidate) {
+    let gate = &sources.source(candidate.at).gate;
+    let words = query
+        .paragraphs
+        .iter()
+        .map(|paragraph| words(query, found, paragraph, &candidate.shared))
+        .fold(f32::NEG_INFINITY, f32::max);
+    let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
+    candidate.gate = words + CONFIDENCE * candidate.entry.confidence() - digest;
+    candidate.threshold = threshold(gate, query.paragraphs.len());
+}
+
+/// The part of the score that one paragraph's terms give.
+fn words(query: &Query, found: &Found, paragraph: &[u16], shared: &[u16]) -> f32 {
+    let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
+    let (mut rarest, mut second) = (0.0f32, 0.0f32);
+    for &number in paragraph {
+        // What many memories have tells neither for nor against one of them.
+        if found.common[usize::from(number)] {
+            continue;
+        }
+        let background = query.terms[usize::from(number)].background;
+        all += background;
+        if !shared.contains(&number) {
+            continue;
+        }
+        covered += background;
+        mass += background.min(found.idf[usize::from(number)]);
+        if background > rarest {
+            second = rarest;
+            rarest = background;
+        } else {
+            second = second.max(background);
+        }
+    }
+    if all == 0.0 {
+        return f32::NEG_INFINITY;
+    }
+    let most = background::IDF_MAX;
+    MASS * mass.ln_1p() + SHARE * covered / all + RAREST * rarest / most + SECOND * second / most
+}
+
+/// The threshold for the best of several paragraphs: each has its chance of a false fire, so each
+/// gets a share of it. The background scores are taken as normal in their tail.
+fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
+    if paragraphs <= 1 {
+        return gate.threshold;
+    }
+    let alpha = (gate.alpha / paragraphs as f32).clamp(1e-6, 0.5);
+    gate.threshold.max(gate.mean + quantile(alpha) * gate.deviation)
+}
+
+/// The point of a standard normal that the share `tail` exceeds (Abramowitz and Stegun 26.2.23).
+fn quantile(tail: f32) -> f32 {
+    let t = (-2.0 * tail.ln()).sqrt();
+    let above = 2.515_517 + 0.802_853 * t + 0.010_328 * t * t;
+    let below = 1.0 + 1.432_788 * t + 0.189_269 * t * t + 0.001_308 * t * t * t;
+    t - above / below
+}
+
+/// Prompts of coding talk about everything and nothing, one a line.
+#[cfg(feature = "write")]
+const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
+
+/// What the gates of this build depend on, besides the store: a change makes a new one due.
+#[cfg(feature = "write")]
+pub fn fingerprint() -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&SCALE.to_le_bytes());
+    hasher.update(PROMPTS.as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+/// Asks a store the background prompts, and returns the gate that lets only the share
+/// `settings.alpha` of them through.
+#[cfg(feature = "write")]
+pub fn calibrate(
+    segment: crate::index::segment::Segment,
+    settings: &crate::settings::Settings,
+) -> Gate {
+    let sources = Sources::of_segment(segment);
+    let mut scores: Vec<f32> = PROMPTS
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|prompt| best(&sources, &Query::prompt(prompt)))
+        .collect();
+    scores.sort_by(f32::total_cmp);
+    let alpha = settings.alpha.clamp(0.0, 0.5);
+    let count = scores.len() as f32;
+    let at = ((count * (1.0 - alpha)).ceil() as usize).clamp(1, scores.len()) - 1;
+    let mean = scores.iter().sum::<f32>() / count;
+    let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
+    Gate { threshold: scores[at], mean, deviation: variance.sqrt(), alpha, scale: SCALE }
+}
+
+/// The score of the best memory for a prompt; 0 when nothing shares a word with it.
+#[cfg(feature = "write")]
+fn best(sources: &Sources, query: &Query) -> f32 {
+    let candidates = super::score::candidates(sources, query, crate::time::Timestamp(0));
+    candidates.iter().map(|candidate| candidate.gate).fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_normal_quantile_is_right() {
+        for (tail, point) in [(0.5, 0.0), (0.05, 1.645), (0.01, 2.326), (0.001, 3.090)] {
+            assert!((quantile(tail) - point).abs() < 2e-3, "{tail}: {}", quantile(tail));
+        }
+    }
+
+    #[test]
+    fn more_paragraphs_ask_for_more() {
+        let gate = Gate { threshold: 5.0, mean: 3.0, deviation: 1.0, alpha: 0.05, scale: SCALE };
+        assert_eq!(threshold(&gate, 1), 5.0);
+        assert!(threshold(&gate, 10) < threshold(&gate, 40));
+    }
+}

@@ -1,0 +1,492 @@
+//! Recall: finding the memories that matter for a prompt, a file, an error, or a new session.
+//!
+//! The same functions serve hooks, MCP server, command line and evaluation. A *candidate* is a
+//! document that shares something with the query; ranking, collapsing and the *gate* turn
+//! candidates into *hits*. The gate decides whether anything is said at all: it compares an
+//! absolute score with a threshold that was calibrated for this very store.
+
+mod background;
+mod collapse;
+mod fallback;
+mod gate;
+mod named;
+mod query;
+pub mod render;
+mod score;
+mod search;
+mod sources;
+pub mod worth;
+
+#[cfg(feature = "write")]
+pub(crate) use background::idf as rarity;
+#[cfg(feature = "write")]
+pub use background::table as background_table;
+#[cfg(feature = "write")]
+pub(crate) use gate::{calibrate, fingerprint};
+pub use search::Search;
+
+use std::path::{Path, PathBuf};
+
+use crate::id::MemoryId;
+use crate::index::record::{FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record};
+use crate::kind::Kind;
+use crate::layout::{Tree, UserDirs};
+use crate::memory::{SaidBy, Status};
+use crate::settings::Settings;
+use crate::time::Timestamp;
+use query::Query;
+use score::Candidate;
+use sources::Sources;
+
+/// The share of the best score that a further memory must have.
+const CUT: f32 = 0.5;
+/// Candidates that are read to fill the places.
+const READ_MAX: usize = 24;
+/// Memories that may stand in a session-start block, before its budget cuts.
+const START_MAX: usize = 64;
+/// How much is read for a session-start block, in percent of its budget: what is too long for what
+/// is left of it is passed over for something shorter.
+const START_SURPLUS_PERCENT: usize = 125;
+/// Characters of a line in that block besides title and text: kind, id, date, a file.
+const START_LINE: usize = 60;
+
+/// A memory that was found, with all that is printed of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Its name.
+    pub id: MemoryId,
+    /// What it says; turns count as `session`.
+    pub kind: Kind,
+    /// Its title.
+    pub title: String,
+    /// The text below the title.
+    pub text: String,
+    /// When what it says happened.
+    pub date: Timestamp,
+    /// The files it is about.
+    pub paths: Vec<String>,
+    /// Its file, absolute; empty for a turn.
+    pub file: PathBuf,
+    /// How sure we are, 0 to 1.
+    pub confidence: f32,
+    /// How well it fits; only comparable within one answer.
+    pub score: f32,
+    /// Why it was found, for people.
+    pub why: String,
+    /// Where it was found.
+    pub collection: Collection,
+    /// Who said it.
+    pub said_by: Option<SaidBy>,
+    /// Whether it waits for review.
+    pub draft: bool,
+    /// Whether another memory replaces it; only an explicit search shows such ones.
+    pub superseded: bool,
+    /// Error signatures, of a fix.
+    pub signatures: Vec<String>,
+    /// The session it comes from.
+    pub session: Option<String>,
+    /// Of a turn: its number in the session.
+    pub turn: u32,
+    /// Of a turn: the ids of those before and after it, where they are known.
+    pub neighbours: Vec<MemoryId>,
+}
+
+/// Where a hit was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    /// The project's memories.
+    Memories,
+    /// The user's own memories, which apply to every project.
+    User,
+    /// Turns of sessions.
+    Turns,
+}
+
+/// Why nothing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There are no memories.
+    Empty,
+    /// The text has no words that could be looked for.
+    NoWords,
+    /// The text only acknowledges: "ok", "continue".
+    Acknowledgement,
+    /// Nothing shares a word with it.
+    NoCandidate,
+    /// What shares words with it does not share enough.
+    Gate,
+    /// What was found has been shown already, or its file has changed.
+    Skipped,
+}
+
+/// What recall answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recalled {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// What could not be read, in one line; the hits are what could.
+    pub degraded: Option<String>,
+    /// Whether a file had changed or gone since it was indexed, so that a new index is due.
+    pub stale: bool,
+    /// Why there are no hits.
+    pub silent: Option<Reason>,
+    /// What became of each candidate, if it was asked for.
+    pub trace: Vec<Traced>,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// The candidate.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// BM25.
+    pub lexical: f32,
+    /// With confidence, kind, age and paths.
+    pub fused: f32,
+    /// What the gate saw.
+    pub gate: f32,
+    /// What the gate asked for.
+    pub threshold: f32,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is a hit.
+    Hit,
+    /// The gate stopped it.
+    Gate,
+    /// Another memory replaces it.
+    Superseded,
+    /// It says what a better one says.
+    Duplicate,
+    /// It scores less than half of the best.
+    Cut,
+    /// There were better ones for all places.
+    Full,
+    /// It was shown already.
+    Skipped,
+    /// Its file is gone or changed.
+    Stale,
+    /// It no longer holds, or does not yet.
+    Expired,
+    /// Claude Code tells it to every session anyway.
+    Said,
+}
+
+/// Finds memories of one working tree and of its user.
+#[derive(Debug)]
+pub struct Recall {
+    sources: Sources,
+    traces: bool,
+}
+
+impl Recall {
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the
+    /// user's own. What cannot be read is told in every answer as [`Recalled::degraded`].
+    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
+        Self { sources: Sources::open(dirs, tree), traces: false }
+    }
+
+    /// Opens the user's own memories alone.
+    pub fn open_user(dirs: &UserDirs) -> Self {
+        Self { sources: Sources::open_user(dirs), traces: false }
+    }
+
+    /// Keeps a trace of every query.
+    pub fn with_traces(mut self) -> Self {
+        self.traces = true;
+        self
+    }
+
+    /// The settings in effect when the index was published.
+    pub fn settings(&self) -> &Settings {
+        &self.sources.settings
+    }
+
+    /// Why not everything can be read, if so.
+    pub fn degraded(&self) -> Option<&str> {
+        self.sources.degraded.as_deref()
+    }
+
+    /// How many memories can be found.
+    pub fn memories(&self) -> u32 {
+        self.sources.docs()
+    }
+
+    /// Finds what helps with a prompt. `skip` says which memories were shown already.
+    pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        let query = Query::prompt(text);
+        if query.only_acknowledges {
+            return self.silent(Reason::Acknowledgement);
+        }
+        let mut candidates = self.scored(&query, now);
+        named::add(&self.sources, &query, &mut candidates);
+        let asked = Asked { places: self.sources.settings.prompt_memories as usize, now, skip };
+        self.answer(candidates, &query, &asked)
+    }
+
+    /// Finds what is known about a file, given relative to the tree's root with `/`.
+    pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        let query = Query::file(path);
+        let candidates = named::file(&self.sources, &query, path, now);
+        let asked = Asked { places: self.sources.settings.tool_memories as usize, now, skip };
+        self.answer(candidates, &query, &asked)
+    }
+
+    /// Finds what helps against the error of a command.
+    pub fn error(
+        &self,
+        command: &str,
+        error: &str,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
+        let query = Query::error(command, error);
+        let mut candidates = self.scored(&query, now);
+        named::add_errors(&self.sources, error, &mut candidates);
+        let asked = Asked { places: self.sources.settings.tool_memories as usize, now, skip };
+        self.answer(candidates, &query, &asked)
+    }
+
+    /// Returns the memories of the session-start block, most valuable first: about as many as a
+    /// budget of tokens can hold, and some more to choose from. The budget is the caller's to keep.
+    pub fn start(&self, now: Timestamp, budget_tokens: u32) -> Recalled {
+        let mut recalled = self.new_answer();
+        // Each one is read and its file looked at, which is most of what such a hook does.
+        let mut room = budget_tokens as usize * 4 * START_SURPLUS_PERCENT / 100;
+        for at in self.sources.start_plan(now) {
+            if recalled.hits.len() >= START_MAX || room == 0 {
+                break;
+            }
+            let Some(candidate) = self.sources.candidate(at) else { continue };
+            if candidate.entry.has(FLAG_SAID) {
+                continue;
+            }
+            if let Ok(hit) = self.read(&candidate, now, &mut recalled) {
+                room = room.saturating_sub(START_LINE + hit.title.len() + hit.text.len());
+                recalled.hits.push(hit);
+            }
+        }
+        self.finish(recalled)
+    }
+
+    /// Finds memories and turns for a person or a model that asked: no gate.
+    pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
+        let recalled = search::search(self, search, now);
+        self.finish(recalled)
+    }
+
+    /// Returns a turn by its name, such as a neighbour of a turn that was found.
+    pub fn turn(&self, id: MemoryId) -> Option<Hit> {
+        search::turn(&self.sources, id)
+    }
+
+    /// The memory with this id, if it still may be shown.
+    pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
+        let candidate = self.sources.candidate(self.sources.find(id)?)?;
+        self.read(&candidate, now, &mut Recalled::default()).ok()
+    }
+
+    fn scored(&self, query: &Query, now: Timestamp) -> Vec<Candidate> {
+        score::candidates(&self.sources, query, now)
+    }
+
+    /// Turns candidates into hits: best first, gate, collapse, cut, places.
+    fn answer(&self, mut candidates: Vec<Candidate>, query: &Query, asked: &Asked<'_>) -> Recalled {
+        if self.sources.docs() == 0 {
+            return self.silent(Reason::Empty);
+        }
+        if candidates.is_empty() {
+            let no_words = query.terms.is_empty();
+            return self.silent(if no_words { Reason::NoWords } else { Reason::NoCandidate });
+        }
+        score::sort(&mut candidates);
+        let mut recalled = self.new_answer();
+        let mut kept = collapse::Kept::default();
+        let mut best = None;
+        let mut reads = 0;
+        for candidate in &candidates {
+            let mut fate = self.fate(candidate, best, recalled.hits.len(), asked);
+            let mut title = String::new();
+            if fate == Fate::Skipped {
+                // What was shown before still says how well an answer can fit: without it, each
+                // repetition of a question would bring something weaker.
+                best.get_or_insert(candidate.fused);
+            }
+            if fate == Fate::Hit && reads < READ_MAX {
+                reads += 1;
+                match self.read(candidate, asked.now, &mut recalled) {
+                    Err(cut) => fate = cut,
+                    Ok(mut hit) => {
+                        title.clone_from(&hit.title);
+                        if kept.says(&recalled.hits, &hit) {
+                            fate = Fate::Duplicate;
+                        } else {
+                            best.get_or_insert(candidate.fused);
+                            hit.why = candidate.why(query);
+                            recalled.hits.push(hit);
+                        }
+                    }
+                }
+            }
+            if self.traces {
+                recalled.trace.push(self.traced(candidate, title, fate));
+            }
+        }
+        if recalled.hits.is_empty() {
+            let passed = candidates.iter().any(Candidate::passes);
+            recalled.silent = Some(if passed { Reason::Skipped } else { Reason::Gate });
+        }
+        self.finish(recalled)
+    }
+
+    fn fate(
+        &self,
+        candidate: &Candidate,
+        best: Option<f32>,
+        hits: usize,
+        asked: &Asked<'_>,
+    ) -> Fate {
+        if candidate.entry.has(FLAG_SUPERSEDED) {
+            Fate::Superseded
+        } else if candidate.entry.has(FLAG_SAID) {
+            Fate::Said
+        } else if !candidate.passes() {
+            Fate::Gate
+        } else if best.is_some_and(|best| candidate.fused < best * CUT) {
+            Fate::Cut
+        } else if hits >= asked.places {
+            Fate::Full
+        } else if (asked.skip)(candidate.entry.id) {
+            Fate::Skipped
+        } else {
+            Fate::Hit
+        }
+    }
+
+    /// Reads what is printed of a candidate, and whether it still may be.
+    fn read(
+        &self,
+        candidate: &Candidate,
+        now: Timestamp,
+        recalled: &mut Recalled,
+    ) -> Result<Hit, Fate> {
+        let record = match self.sources.record(candidate.at, &candidate.entry) {
+            Ok(record) => record,
+            Err(error) => {
+                recalled.degraded.get_or_insert_with(|| error.to_string());
+                return Err(Fate::Stale);
+            }
+        };
+        let too_late = record.valid_until.is_some_and(|until| until < now);
+        let too_early = record.valid_from.is_some_and(|from| from > now);
+        if too_late || too_early {
+            return Err(Fate::Expired);
+        }
+        let file = self.sources.file(candidate.at, &record.file);
+        if !is_as_indexed(&file, &record) {
+            recalled.stale = true;
+            return Err(Fate::Stale);
+        }
+        Ok(hit(candidate, record, file, self.sources.collection(candidate.at)))
+    }
+
+    fn traced(&self, candidate: &Candidate, title: String, fate: Fate) -> Traced {
+        let title = if title.is_empty() {
+            let record = self.sources.record(candidate.at, &candidate.entry);
+            record.map(|record| record.title).unwrap_or_default()
+        } else {
+            title
+        };
+        Traced {
+            id: candidate.entry.id,
+            title,
+            lexical: candidate.lexical,
+            fused: candidate.fused,
+            gate: candidate.gate,
+            threshold: candidate.threshold,
+            fate,
+        }
+    }
+
+    fn new_answer(&self) -> Recalled {
+        Recalled { degraded: self.sources.degraded.clone(), ..Recalled::default() }
+    }
+
+    fn silent(&self, reason: Reason) -> Recalled {
+        self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
+    }
+
+    /// Adds what reading for this very query showed to be damaged.
+    fn finish(&self, mut recalled: Recalled) -> Recalled {
+        if recalled.degraded.is_none() {
+            recalled.degraded = self.sources.damage.borrow().clone();
+        }
+        recalled
+    }
+}
+
+/// What is asked besides the query.
+struct Asked<'a> {
+    places: usize,
+    now: Timestamp,
+    skip: &'a dyn Fn(MemoryId) -> bool,
+}
+
+/// Whether a memory's file is there and unchanged.
+fn is_as_indexed(file: &Path, record: &Record) -> bool {
+    std::fs::metadata(file).is_ok_and(|meta| {
+        meta.len() == record.file_bytes && modified_ns(&meta) == Some(record.modified_ns)
+    })
+}
+
+#[cfg(unix)]
+fn modified_ns(meta: &std::fs::Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
+}
+
+#[cfg(not(unix))]
+fn modified_ns(meta: &std::fs::Metadata) -> Option<i64> {
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collection) -> Hit {
+    let entry = &candidate.entry;
+    Hit {
+        id: entry.id,
+        kind: Kind::from_number(entry.kind).unwrap_or(Kind::Fact),
+        date: record.date(),
+        title: record.title,
+        text: record.text,
+        paths: record.paths,
+        file,
+        confidence: entry.confidence(),
+        score: candidate.fused,
+        why: String::new(),
+        collection,
+        said_by: record.said_by,
+        draft: record.status == Status::Draft,
+        superseded: entry.has(FLAG_SUPERSEDED),
+        signatures: record.signatures,
+        session: record.session,
+        turn: record.turn,
+        neighbours: Vec::new(),
+    }
+}
+
+/// Whether a memory applies only where its paths are touched.
+fn is_paths_only(candidate: &Candidate) -> bool {
+    candidate.entry.has(FLAG_PATHS_ONLY)
+}
+
+/// Whether a person pinned it.
+fn is_pinned(candidate: &Candidate) -> bool {
+    candidate.entry.has(FLAG_PINNED)
+}

@@ -1,0 +1,241 @@
+//! Memories that a query names directly: by the file it is about, or by the error's signature.
+//! A direct name is its own gate.
+
+use super::query::Query;
+use super::score::{Candidate, Found, Named};
+use super::sources::{At, Source, Sources};
+use crate::index::document::{GLOB_KEY, path_key};
+use crate::index::record::FLAG_SIGNATURES;
+use crate::index::segment::Segment;
+use crate::signature::{error_signature, signature_hash};
+use crate::time::Timestamp;
+
+/// What a named path adds to a prompt's ranking.
+const PATH_IN_PROMPT: f32 = 0.6;
+/// What the same error signature adds.
+const SAME_ERROR: f32 = 1.0;
+/// How a file's memories are ranked: by how they name it.
+const EXACT: f32 = 4.0;
+const SUFFIX: f32 = 3.5;
+const BASENAME: f32 = 2.0;
+const GLOB: f32 = 2.5;
+const MENTION: f32 = 1.0;
+/// How much confidence, kind and age count among the memories of a file.
+const PRIOR: f32 = 0.5;
+/// How much the words of the path count among equals.
+const TIE: f32 = 0.3;
+
+/// How well a memory's path fits a file.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+enum Fit {
+    Basename,
+    Glob,
+    Suffix,
+    Exact,
+}
+
+/// Adds to a prompt's candidates what the paths named in it say.
+pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
+    for path in &query.paths {
+        let bare = !path.contains('/');
+        for (at, fit) in about(sources, path) {
+            // A bare name is all that people write; a path that agrees in its name only is not.
+            if fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename) {
+                name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
+            }
+        }
+    }
+}
+
+/// Adds to an error's candidates the memories that have its signature.
+pub fn add_errors(sources: &Sources, error: &str, candidates: &mut Vec<Candidate>) {
+    let Some(signature) = error_signature(error) else { return };
+    let whole = signature_hash(&signature);
+    // A fix may have been learned from one of the lines alone.
+    let lines = signature.split(" | ").map(signature_hash).filter(|&line| line != whole);
+    for hash in [whole].into_iter().chain(lines) {
+        for (number, source) in sources.list.iter().enumerate() {
+            for doc in with_signature(sources, source, hash) {
+                let at = At { source: number as u8, doc };
+                name(sources, candidates, at, Named::Signature, SAME_ERROR);
+            }
+        }
+    }
+}
+
+/// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text.
+pub fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec<Candidate> {
+    let mut fits: Vec<(At, Fit)> = about(sources, path);
+    fits.sort_by(|a, b| {
+        a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
+    });
+    fits.dedup_by_key(|(at, _)| *at);
+    // The other words only order what the names find; most files have no memory at all.
+    let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
+    let found = Found::look_up(sources, &query.terms[..terms]);
+    let mut candidates = found.best(sources, query, usize::MAX);
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    for candidate in &mut candidates {
+        candidate.fused = TIE * candidate.lexical / best.max(f32::MIN_POSITIVE);
+        if candidate.shared.iter().any(|&term| term < query.names) {
+            candidate.named = Some(Named::Mention);
+            candidate.fused += MENTION;
+        }
+    }
+    for &(at, fit) in &fits {
+        let worth = match fit {
+            Fit::Exact => EXACT,
+            Fit::Suffix => SUFFIX,
+            Fit::Glob => GLOB,
+            Fit::Basename => BASENAME,
+        };
+        name(sources, &mut candidates, at, Named::Path(path.to_owned()), worth);
+    }
+    candidates.retain(|candidate| candidate.named.is_some());
+    for candidate in &mut candidates {
+        candidate.fused += PRIOR * candidate.prior(&sources.settings, now);
+        candidate.gate = candidate.fused;
+    }
+    candidates
+}
+
+/// Marks a document as named, and adds it when it shares no word with the query.
+fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named, worth: f32) {
+    let known = candidates.iter().position(|candidate| candidate.at == at);
+    let place = match known {
+        Some(place) => place,
+        None => {
+            let Some(entry) = sources.entry(at) else { return };
+            candidates.push(Candidate::new(at, entry));
+            candidates.len() - 1
+        }
+    };
+    let candidate = &mut candidates[place];
+    if !matches!(candidate.named, Some(Named::Path(_) | Named::Signature)) {
+        candidate.named = Some(named);
+        candidate.fused += worth;
+    }
+}
+
+/// The memories whose paths fit a file.
+fn about(sources: &Sources, path: &str) -> Vec<(At, Fit)> {
+    let mut fits = Vec::new();
+    for (number, source) in sources.list.iter().enumerate() {
+        let mut each = |doc: u32, known: &str| {
+            if let Some(fit) = fit(known, path) {
+                fits.push((At { source: number as u8, doc }, fit));
+            }
+        };
+        let first = source.segment().map_or(0, Segment::docs);
+        if let Some(segment) = source.segment() {
+            for key in [path_key(path), GLOB_KEY] {
+                if let Err(error) = segment.paths(key, &mut each) {
+                    sources.note(&error);
+                }
+            }
+        }
+        for (at, document) in source.loose.iter().enumerate() {
+            document.record.paths.iter().for_each(|known| each(first + at as u32, known));
+        }
+    }
+    fits
+}
+
+/// Whether a memory's path fits a file that a person named.
+pub fn is_about(known: &str, path: &str) -> bool {
+    fit(known, path).is_some()
+}
+
+/// How a memory's path fits a file; folders never do, for that is nearly always wrong.
+fn fit(known: &str, path: &str) -> Option<Fit> {
+    let ends = |long: &str, short: &str| {
+        long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/')) && !short.is_empty()
+    };
+    if known == path {
+        Some(Fit::Exact)
+    } else if known.contains(['*', '?', '[']) {
+        glob(known.as_bytes(), path.as_bytes(), GLOB_STEPS_MAX).then_some(Fit::Glob)
+    } else if (known.contains('/') && ends(path, known))
+        || (path.contains('/') && ends(known, path))
+    {
+        Some(Fit::Suffix)
+    } else {
+        let name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
+        (name(known) == name(path) && !name(path).is_empty()).then_some(Fit::Basename)
+    }
+}
+
+/// Steps that matching one glob may take.
+const GLOB_STEPS_MAX: u32 = 10_000;
+
+/// Whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
+fn glob(pattern: &[u8], path: &[u8], steps_max: u32) -> bool {
+    let mut steps = steps_max;
+    glob_from(pattern, path, &mut steps)
+}
+
+fn glob_from(pattern: &[u8], path: &[u8], steps: &mut u32) -> bool {
+    if *steps == 0 {
+        return false;
+    }
+    *steps -= 1;
+    match pattern {
+        [] => path.is_empty(),
+        [b'*', b'*', b'/', rest @ ..] => {
+            glob_from(rest, path, steps)
+                || (0..path.len())
+                    .any(|at| path[at] == b'/' && glob_from(rest, &path[at + 1..], steps))
+        }
+        [b'*', b'*', rest @ ..] => (0..=path.len()).any(|at| glob_from(rest, &path[at..], steps)),
+        [b'*', rest @ ..] => {
+            let end = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
+            (0..=end).any(|at| glob_from(rest, &path[at..], steps))
+        }
+        [b'?', rest @ ..] => {
+            path.first().is_some_and(|&b| b != b'/') && glob_from(rest, &path[1..], steps)
+        }
+        [byte, rest @ ..] => path.first() == Some(byte) && glob_from(rest, &path[1..], steps),
+    }
+}
+
+/// The documents of a source that have an error signature.
+fn with_signature(sources: &Sources, source: &Source, hash: u64) -> Vec<u32> {
+    let mut docs = Vec::new();
+    let first = source.segment().map_or(0, Segment::docs);
+    if let Some(segment) = source.segment()
+        && let Err(error) = segment.errors(hash, |doc| docs.push(doc))
+    {
+        sources.note(&error);
+    }
+    for (at, document) in source.loose.iter().enumerate() {
+        let has = document.entry.has(FLAG_SIGNATURES)
+            && document.record.signatures.iter().any(|known| signature_hash(known) == hash);
+        if has {
+            docs.push(first + at as u32);
+        }
+    }
+    docs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_fit_by_their_ends_and_never_by_their_folders() {
+        assert_eq!(fit("src/a.rs", "src/a.rs"), Some(Fit::Exact));
+        assert_eq!(fit("src/a.rs", "web/src/a.rs"), Some(Fit::Suffix));
+        assert_eq!(fit("web/src/a.rs", "src/a.rs"), Some(Fit::Suffix));
+        assert_eq!(fit("src/a.rs", "lib/a.rs"), Some(Fit::Basename));
+        assert_eq!(fit("src/b.rs", "src/a.rs"), None);
+        assert_eq!(fit("src", "src/a.rs"), None);
+        assert_eq!(fit("src/**/*.rs", "src/x/y/a.rs"), Some(Fit::Glob));
+        assert_eq!(fit("src/*.rs", "src/x/a.rs"), None);
+        assert_eq!(fit("a.rs", "ba.rs"), None);
+    }
+
+    #[test]
+    fn a_hostile_glob_ends() {
+        assert!(!glob("*a*b".repeat(40).as_bytes(), "a".repeat(200).as_bytes(), GLOB_STEPS_MAX));
+    }
+}

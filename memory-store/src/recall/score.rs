@@ -1,0 +1,436 @@
+//! Ranks documents for a query: BM25 over all sources as if they were one, then confidence, kind,
+//! age and paths.
+
+use super::gate;
+use super::query::{Query, Term};
+use super::sources::{At, Source, Sources};
+use super::worth::freshness;
+use crate::index::format::{impact, impact_weight};
+use crate::index::record::Entry;
+use crate::index::segment::{Segment, Slot};
+use crate::kind::Kind;
+use crate::settings::Settings;
+use crate::time::Timestamp;
+
+/// Candidates that are looked at more closely.
+const CANDIDATES_MAX: usize = 32;
+/// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
+const COMMON_DOCS_MIN: u32 = 200;
+/// See [`COMMON_DOCS_MIN`].
+const COMMON_SHARE: u32 = 10;
+/// Paragraphs whose scores add up in a long prompt.
+const BEST_PARAGRAPHS: usize = 3;
+
+/// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
+/// tells judged memories from passing remarks.
+const CONFIDENCE: f32 = 0.35;
+/// How much a digest of a session is held back behind judged memories.
+const SESSION: f32 = 0.25;
+/// How much freshness counts.
+const FRESHNESS: f32 = 0.05;
+/// How much a pin counts.
+const PIN: f32 = 0.1;
+/// How much the gate's view counts in a long prompt, where one paragraph may be what matters.
+const LONG_GATE: f32 = 0.05;
+
+/// A document that shares something with the query.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub at: At,
+    pub entry: Entry,
+    /// BM25.
+    pub lexical: f32,
+    /// With everything else; what it is ranked by.
+    pub fused: f32,
+    /// What the gate sees.
+    pub gate: f32,
+    /// What the gate asks for.
+    pub threshold: f32,
+    /// How it was named: by path, or by the signature of an error.
+    pub named: Option<Named>,
+    /// The terms it shares, by number.
+    pub shared: Vec<u16>,
+}
+
+/// How a query names a document directly.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named {
+    /// The query and the memory are about the same file.
+    Path(String),
+    /// The memory has the error's signature.
+    Signature,
+    /// The memory's text mentions the file.
+    Mention,
+}
+
+impl Candidate {
+    /// A candidate of which nothing is known yet.
+    pub fn new(at: At, entry: Entry) -> Self {
+        Self {
+            at,
+            entry,
+            lexical: 0.0,
+            fused: 0.0,
+            gate: 0.0,
+            threshold: f32::INFINITY,
+            named: None,
+            shared: Vec::new(),
+        }
+    }
+
+    /// Whether the gate lets it through. What is named directly is its own gate.
+    pub fn passes(&self) -> bool {
+        self.named.is_some() || self.gate > self.threshold
+    }
+
+    /// Whether it is a digest of a session and no judged memory.
+    pub fn is_digest(&self) -> bool {
+        self.entry.kind == Kind::Session as u8
+    }
+
+    /// Why it was found, for people.
+    pub fn why(&self, query: &Query) -> String {
+        let mut words: Vec<&Term> =
+            self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
+        words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
+        let words: Vec<&str> = words.iter().take(5).map(|term| term.text.as_str()).collect();
+        let words = words.join(", ");
+        match &self.named {
+            Some(Named::Path(path)) => format!("file {path}"),
+            Some(Named::Mention) => format!("mentions the file; words: {words}"),
+            Some(Named::Signature) => "the same error".to_owned(),
+            None => format!("words: {words}"),
+        }
+    }
+
+    /// What counts besides the words.
+    pub fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
+        let kind = if self.is_digest() { -SESSION } else { 0.0 };
+        let pin = if super::is_pinned(self) { PIN } else { 0.0 };
+        let fresh = Kind::from_number(self.entry.kind)
+            .map_or(0.0, |kind| freshness(kind, self.entry.when, settings, now));
+        CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin
+    }
+}
+
+/// Best first; equal ones by id.
+pub fn sort(candidates: &mut [Candidate]) {
+    candidates.sort_by(|a, b| {
+        b.fused.total_cmp(&a.fused).then_with(|| a.entry.id.cmp(&b.entry.id)).then(a.at.cmp(&b.at))
+    });
+}
+
+/// Finds the documents that share terms with a query, scored. Memories that apply only where their
+/// paths are touched are left to the paths that a query names.
+pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+    let found = Found::look_up(sources, &query.terms);
+    let mut candidates = found.best(sources, query, CANDIDATES_MAX);
+    candidates.retain(|candidate| !super::is_paths_only(candidate));
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    for candidate in &mut candidates {
+        gate::judge(sources, query, &found, candidate);
+        let words = if best > 0.0 { candidate.lexical / best } else { 0.0 };
+        candidate.fused = words + candidate.prior(&sources.settings, now);
+        if query.is_long() {
+            candidate.fused += LONG_GATE * candidate.gate;
+        }
+    }
+    candidates
+}
+
+/// What the sources hold of a query's terms.
+pub struct Found {
+    /// How rare each term is in the sources.
+    pub idf: Vec<f32>,
+    /// Which terms were passed over because many documents have them.
+    pub common: Vec<bool>,
+    /// By source: how many documents it has, and where each term occurs.
+    sources: Vec<(usize, Vec<Posting>)>,
+}
+
+/// A term in a document. The postings of a source are ordered by term.
+#[derive(Clone, Copy)]
+struct Posting {
+    term: u16,
+    doc: u32,
+    weight: f32,
+}
+
+impl Found {
+    /// Looks the terms of a query up in all sources. Terms that many documents have say little and
+    /// cost most: unless all are like that, they are passed over.
+    pub fn look_up(sources: &Sources, terms: &[Term]) -> Self {
+        Self::read(sources, terms, false)
+    }
+
+    /// The same for an explicit search, where a common word may be all that was asked.
+    pub fn look_up_all(sources: &Sources, terms: &[Term]) -> Self {
+        Self::read(sources, terms, true)
+    }
+
+    fn read(sources: &Sources, terms: &[Term], common_too: bool) -> Self {
+        let slots: Vec<Vec<Option<Slot>>> =
+            sources.list.iter().map(|source| slots(sources, source, terms)).collect();
+        let docs = sources.docs();
+        let mut counts = vec![0u32; terms.len()];
+        for (source, slots) in sources.list.iter().zip(&slots) {
+            for ((count, slot), term) in counts.iter_mut().zip(slots).zip(terms) {
+                let loose = source.loose.iter().filter(|document| document.count(term.hash) > 0);
+                *count += slot.map_or(0, |slot| slot.count) + loose.count() as u32;
+            }
+        }
+        let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
+        let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
+        let some_are_rare = counts.iter().any(|count| (1..=limit).contains(count));
+        if common_too || !some_are_rare {
+            common.fill(false);
+        }
+        let found = sources.list.iter().zip(&slots);
+        let found = found.map(|(source, slots)| {
+            (source.docs() as usize, postings(sources, source, terms, slots, &common))
+        });
+        let sources = found.collect();
+        let idf = counts.iter().map(|&count| idf(docs, count)).collect();
+        Self { idf, common, sources }
+    }
+
+    /// The best documents by BM25; of a long query, by the sum of their best paragraphs.
+    pub fn best(&self, sources: &Sources, query: &Query, max: usize) -> Vec<Candidate> {
+        let mut best: Vec<(f32, At)> = Vec::new();
+        for (number, (docs, postings)) in self.sources.iter().enumerate() {
+            let scores = self.scores(query, *docs, postings);
+            best.extend(
+                (0..)
+                    .zip(scores)
+                    .filter(|&(_, score)| score > 0.0)
+                    .map(|(doc, score)| (score, At { source: number as u8, doc })),
+            );
+        }
+        // What the journal replaced still has its scores.
+        let keep = max.saturating_add(sources.list.iter().map(Source::hidden).sum());
+        let order = |a: &(f32, At), b: &(f32, At)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if best.len() > keep {
+            best.select_nth_unstable_by(keep, order);
+            best.truncate(keep);
+        }
+        best.sort_unstable_by(order);
+        let living = best.into_iter().filter_map(|(score, at)| {
+            let entry = sources.entry(at)?;
+            Some(Candidate { lexical: score, ..Candidate::new(at, entry) })
+        });
+        let mut candidates: Vec<Candidate> = living.take(max).collect();
+        self.mark_shared(&mut candidates);
+        candidates
+    }
+
+    /// The score of every document of a source.
+    fn scores(&self, query: &Query, docs: usize, postings: &[Posting]) -> Vec<f32> {
+        if !query.is_long() {
+            let mut scores = vec![0.0; docs];
+            for posting in postings {
+                scores[posting.doc as usize] += self.score(posting);
+            }
+            return scores;
+        }
+        let mut bests = vec![[0f32; BEST_PARAGRAPHS]; docs];
+        let mut scores = vec![0f32; docs];
+        let mut touched = Vec::new();
+        for paragraph in &query.paragraphs {
+            for posting in of_terms(postings, paragraph) {
+                if scores[posting.doc as usize] == 0.0 {
+                    touched.push(posting.doc);
+                }
+                scores[posting.doc as usize] += self.score(posting);
+            }
+            // Long paragraphs share words with everything.
+            let length = (paragraph.len() as f32).sqrt();
+            for doc in touched.drain(..) {
+                let score = std::mem::take(&mut scores[doc as usize]) / length;
+                let bests = &mut bests[doc as usize];
+                if score > bests[BEST_PARAGRAPHS - 1] {
+                    bests[BEST_PARAGRAPHS - 1] = score;
+                    bests.sort_unstable_by(|a, b| b.total_cmp(a));
+                }
+            }
+        }
+        bests.into_iter().map(|bests| bests.iter().sum()).collect()
+    }
+
+    fn score(&self, posting: &Posting) -> f32 {
+        self.idf[usize::from(posting.term)] * posting.weight
+    }
+
+    /// Notes which terms each candidate shares with the query.
+    fn mark_shared(&self, candidates: &mut [Candidate]) {
+        for (number, (docs, postings)) in self.sources.iter().enumerate() {
+            // By document the number of its candidate, counted from 1.
+            let mut places = vec![0u32; *docs];
+            for (place, candidate) in (1..).zip(candidates.iter()) {
+                if usize::from(candidate.at.source) == number {
+                    places[candidate.at.doc as usize] = place;
+                }
+            }
+            for posting in postings {
+                let place = places[posting.doc as usize] as usize;
+                if let Some(candidate) = place.checked_sub(1).and_then(|at| candidates.get_mut(at))
+                {
+                    candidate.shared.push(posting.term);
+                }
+            }
+        }
+    }
+}
+
+/// The postings of some terms.
+fn of_terms<'a>(postings: &'a [Posting], terms: &'a [u16]) -> impl Iterator<Item = &'a Posting> {
+    terms.iter().flat_map(move |&term| {
+        let start = postings.partition_point(|posting| posting.term < term);
+        postings[start..].iter().take_while(move |posting| posting.term == term)
+    })
+}
+
+/// Looks terms up in the segment of a source.
+fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>> {
+    let look_up = |term: &Term| {
+        source.segment()?.term(term.hash).unwrap_or_else(|error| {
+            sources.note(&error);
+            None
+        })
+    };
+    terms.iter().map(look_up).collect()
+}
+
+/// Reads where in a source the terms occur.
+fn postings(
+    sources: &Sources,
+    source: &Source,
+    terms: &[Term],
+    slots: &[Option<Slot>],
+    common: &[bool],
+) -> Vec<Posting> {
+    let wanted = || (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
+    let in_segment =
+        wanted().filter_map(|((_, slot), _)| Some(slot.as_ref()?.count as usize)).sum();
+    let mut postings: Vec<Posting> = Vec::with_capacity(in_segment);
+    let first = source.segment().map_or(0, Segment::docs);
+    let average = source.segment().map_or(0.0, Segment::average_length);
+    for (((number, term), slot), _) in wanted() {
+        let before = postings.len();
+        if let (Some(segment), Some(slot)) = (source.segment(), slot)
+            && let Err(error) = segment.postings(slot, |doc, impact| {
+                postings.push(Posting { term: number, doc, weight: impact_weight(impact) });
+            })
+        {
+            postings.truncate(before);
+            sources.note(&error);
+        }
+        for (doc, document) in (first..).zip(&source.loose) {
+            let count = document.count(term.hash);
+            if count > 0 {
+                let weight = impact_weight(impact(count, document.length(), average));
+                postings.push(Posting { term: number, doc, weight });
+            }
+        }
+    }
+    postings
+}
+
+/// Inverse document frequency, never negative.
+pub fn idf(docs: u32, count: u32) -> f32 {
+    let (docs, count) = (docs as f32, count as f32);
+    (1.0 + (docs - count + 0.5).max(0.0) / (count + 0.5)).ln()
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use std::path::Path;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::id::MemoryId;
+    use crate::index::document::Document;
+    use crate::index::format::{B, IMPACT_MAX, K1};
+    use crate::index::manifest::{Collection, SegmentRef};
+    use crate::index::record::Record;
+
+    const WORDS: [&str; 12] = [
+        "anchor", "basket", "copper", "dragon", "ember", "falcon", "garnet", "harbor", "island",
+        "jasper", "kettle", "lantern",
+    ];
+
+    fn document(number: u8, words: &[usize]) -> Document {
+        let title = words.iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
+        let record = Record { title, ..Record::default() };
+        let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record)
+    }
+
+    fn sources(documents: &[Document]) -> Sources {
+        let bytes = crate::index::segment_bytes(documents);
+        let reference = SegmentRef {
+            collection: Collection::Memories,
+            generation: 1,
+            bytes: bytes.len() as u64,
+            docs: documents.len() as u32,
+            dead: Vec::new(),
+        };
+        Sources::of_segment(Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap())
+    }
+
+    /// BM25 as the books have it, over all documents and without any index.
+    fn reference(documents: &[Document], query: &Query) -> Vec<(MemoryId, f64)> {
+        let average = documents.iter().map(|document| f64::from(document.length())).sum::<f64>()
+            / documents.len() as f64;
+        let score = |document: &Document| -> f64 {
+            query
+                .terms
+                .iter()
+                .map(|term| {
+                    let holding = documents.iter().filter(|document| document.count(term.hash) > 0);
+                    let (n, df) = (documents.len() as f64, holding.count() as f64);
+                    let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+                    let tf = f64::from(document.count(term.hash));
+                    let (k1, b) = (f64::from(K1), f64::from(B));
+                    let length = f64::from(document.length()) / average;
+                    idf * tf * (k1 + 1.0) / (tf + k1 * (1.0 - b + b * length))
+                })
+                .sum()
+        };
+        documents.iter().map(|document| (document.entry.id, score(document))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn scores_are_those_of_plain_bm25(
+            texts in prop::collection::vec(prop::collection::vec(0..WORDS.len(), 1..12), 1..20),
+            asked in prop::collection::vec(0..WORDS.len(), 1..6),
+        ) {
+            let documents: Vec<Document> =
+                (0..).zip(&texts).map(|(number, words)| document(number, words)).collect();
+            let text = asked.iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
+            let query = Query::search(&text);
+            let sources = sources(&documents);
+            let found = Found::look_up_all(&sources, &query.terms).best(&sources, &query, usize::MAX);
+            // A weight is one of 255 steps.
+            let step = f64::from(IMPACT_MAX) / 255.0;
+            for (id, expected) in reference(&documents, &query) {
+                let got = found.iter().find(|candidate| candidate.entry.id == id);
+                let got = got.map_or(0.0, |candidate| f64::from(candidate.lexical));
+                let tolerance = step * 4.0 * query.terms.len() as f64;
+                prop_assert!((got - expected).abs() <= tolerance, "{got} {expected}");
+                prop_assert_eq!(got > 0.0, expected > 0.0);
+            }
+        }
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_id() {
+        let documents: Vec<Document> = (0..6).map(|number| document(number, &[1, 2])).collect();
+        let query = Query::search("basket copper");
+        let mut found = candidates(&sources(&documents), &query, Timestamp(0));
+        found.reverse();
+        sort(&mut found);
+        assert!(found.is_sorted_by_key(|candidate| candidate.entry.id));
+    }
+}

@@ -1,0 +1,122 @@
+//! What a memory is worth when nothing is asked: for the session-start block, for a brief, and as
+//! a part of every other ranking.
+
+use crate::index::record::{Entry, FLAG_PINNED};
+use crate::kind::Kind;
+use crate::memory::Memory;
+use crate::settings::Settings;
+use crate::time::{DAY_MS, Timestamp};
+
+/// What the worth of a memory depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Its kind.
+    pub kind: Kind,
+    /// How sure we are, 0 to 1.
+    pub confidence: f32,
+    /// Whether a person pinned it.
+    pub pinned: bool,
+    /// When what it says happened, or was last renewed.
+    pub when: Timestamp,
+}
+
+impl Standing {
+    /// Of a memory of an index; `None` when its kind is of a later version.
+    pub fn of_entry(entry: &Entry) -> Option<Self> {
+        Some(Self {
+            kind: Kind::from_number(entry.kind)?,
+            confidence: entry.confidence(),
+            pinned: entry.has(FLAG_PINNED),
+            when: entry.when,
+        })
+    }
+}
+
+impl From<&Memory> for Standing {
+    fn from(memory: &Memory) -> Self {
+        Self {
+            kind: memory.kind,
+            confidence: memory.confidence,
+            pinned: memory.pinned,
+            when: memory.when(),
+        }
+    }
+}
+
+/// Sureness, halved by age as the kind and the settings say. What is pinned is worth more than
+/// anything that is not.
+pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
+    let pin = if standing.pinned { 1.0 } else { 0.0 };
+    pin + standing.confidence * freshness(standing.kind, standing.when, settings, now)
+}
+
+/// 1 for a memory of today, half as much after each half-life of its kind.
+pub fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
+    let age_days = (now.0 - when.0).max(0) as f32 / DAY_MS as f32;
+    (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
+}
+
+/// The parts of a session-start block, in their order. Standing wishes come first because no
+/// prompt names them; then what costs time unawares. Everything else comes when a prompt, a file
+/// or an error asks for it: what was given at the start is not given again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StartGroup {
+    /// What a person pinned, whatever it says.
+    Pinned,
+    /// How things are wanted and done.
+    Wish,
+    /// What is surprising, or did not work.
+    Warning,
+}
+
+impl StartGroup {
+    /// The part that a memory belongs to; `None` when sessions do not start with it.
+    pub fn of(standing: &Standing) -> Option<Self> {
+        if standing.pinned {
+            return Some(Self::Pinned);
+        }
+        match standing.kind {
+            Kind::Preference | Kind::Convention => Some(Self::Wish),
+            Kind::Gotcha | Kind::FailedApproach => Some(Self::Warning),
+            Kind::Decision
+            | Kind::Fact
+            | Kind::Procedure
+            | Kind::Command
+            | Kind::Fix
+            | Kind::Task
+            | Kind::Session
+            | Kind::Synthesis => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(kind: Kind, days_ago: i64) -> (Standing, Timestamp) {
+        let now = Timestamp(1_000 * DAY_MS);
+        let when = Timestamp(now.0 - days_ago * DAY_MS);
+        (Standing { kind, confidence: 0.8, pinned: false, when }, now)
+    }
+
+    #[test]
+    fn worth_halves_as_the_settings_say() {
+        let mut settings = Settings::default();
+        let (gotcha, now) = standing(Kind::Gotcha, 180);
+        assert!((worth(&gotcha, &settings, now) - 0.4).abs() < 1e-6);
+        settings.half_life_days.insert(Kind::Gotcha, 90);
+        assert!((worth(&gotcha, &settings, now) - 0.2).abs() < 1e-6);
+        let pinned = Standing { pinned: true, confidence: 0.0, ..gotcha };
+        assert!(worth(&pinned, &settings, now) >= 1.0);
+    }
+
+    #[test]
+    fn sessions_start_with_wishes_and_warnings() {
+        let group = |kind| StartGroup::of(&standing(kind, 0).0);
+        assert!(group(Kind::Convention) < group(Kind::FailedApproach));
+        assert_eq!(group(Kind::Fact), None);
+        let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
+        assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));
+    }
+}

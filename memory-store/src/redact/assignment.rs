@@ -1,0 +1,484 @@
+//! Secret-like assignments: a name such as `DB_PASSWORD`, `apiKey` or `client-secret`, an operator,
+//! and a value. Written by hand and anchored at the keyword, because names like these are frequent
+//! in code and nearly all of them are assigned something harmless.
+
+use std::ops::Range;
+
+use super::shape;
+
+/// Words around which assignments are looked for; case is ignored.
+pub(super) const KEYWORDS: [&str; 9] =
+    ["token", "secret", "pass", "pwd", "key", "credential", "_auth", "_pat", "jwt"];
+
+/// The longest name that is looked at.
+const NAME_BYTES_MAX: usize = 80;
+
+/// The longest value that is hidden.
+const VALUE_BYTES_MAX: usize = 16 << 10;
+
+/// What of a value is looked at to judge it.
+const JUDGED_BYTES_MAX: usize = 512;
+
+/// Spaces that may stand between name, operator and value.
+const SPACES_MAX: usize = 24;
+
+/// What a name promises about its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Promise {
+    /// A password, chosen by a person: any value may be one.
+    Password,
+    /// A key or token: drawn at random.
+    Key,
+}
+
+/// How the name and its value are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Join {
+    /// `NAME=value` at the start of a line or after `export`, as in an `.env` file.
+    Env,
+    /// `name=value` without spaces: a query, a flag, a connection string.
+    Tight,
+    /// With spaces, or with a colon: code, YAML, JSON.
+    Loose,
+    /// `<name>value</name>`.
+    Element,
+    /// `key=value;` among others of its kind: a connection string.
+    Connection,
+}
+
+/// Finds the secret value of the assignment whose name contains the keyword at `hit`.
+pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    let name = name_around(text, hit)?;
+    let promise = promise(&text[name.clone()])?;
+    let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
+    let (at, join) = operator(text, &name, upper)?;
+    let (value, quoted) = value(text, at, join)?;
+    let content = &text[value.start..value.end.min(value.start + JUDGED_BYTES_MAX)];
+    if shape::is_placeholder(content) || shape::is_stop_word(content) || shape::is_path(content) {
+        return None;
+    }
+    let secret = match (quoted, join) {
+        (true, _) | (false, Join::Element) => quoted_is_secret(content, promise, upper),
+        (false, Join::Env | Join::Connection) => env_is_secret(content, promise),
+        (false, Join::Tight | Join::Loose) => {
+            let next = text.get(value.end).copied().unwrap_or(b' ');
+            bare_is_secret(content, next, promise, join)
+        }
+    };
+    secret.then_some(value)
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)
+}
+
+/// The whole name that the keyword is part of.
+fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    let before = text[..hit.start].iter().rev().take(NAME_BYTES_MAX).take_while(|b| is_name(**b));
+    let mut start = hit.start - before.count();
+    let after = text[hit.end..].iter().take(NAME_BYTES_MAX).take_while(|b| is_name(**b)).count();
+    // The `n` of an escaped line break is no part of the name.
+    if start > 0 && text[start - 1] == b'\\' && b"nrt".contains(&text[start]) && start < hit.start {
+        start += 1;
+    }
+    let end = hit.end + after;
+    (end - start <= NAME_BYTES_MAX).then_some(start..end)
+}
+
+/// What a name promises, if it is the name of a secret.
+fn promise(name: &[u8]) -> Option<Promise> {
+    let name = str::from_utf8(name).ok()?;
+    let words = words(name);
+    if words.iter().any(|word| matches!(word.as_str(), "public" | "pub" | "publishable")) {
+        return None;
+    }
+    let core = words.iter().rposition(|word| !is_suffix(word))?;
+    let last = words[core].as_str();
+    let previous = core.checked_sub(1).map(|index| words[index].as_str());
+    promise_of(last, previous)
+}
+
+fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
+    const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passcode", "pwd"];
+    const KEYS: [&str; 8] = [
+        "secret",
+        "token",
+        "apikey",
+        "accesskey",
+        "secretkey",
+        "privatekey",
+        "authkey",
+        "credential",
+    ];
+    const KEY_OF: [&str; 30] = [
+        "api",
+        "access",
+        "secret",
+        "private",
+        "auth",
+        "encryption",
+        "signing",
+        "master",
+        "account",
+        "service",
+        "app",
+        "client",
+        "webhook",
+        "license",
+        "admin",
+        "deploy",
+        "root",
+        "shared",
+        "session",
+        "cookie",
+        "jwt",
+        "hmac",
+        "aes",
+        "storage",
+        "write",
+        "consumer",
+        "functions",
+        "subscription",
+        "ingest",
+        "x",
+    ];
+    // Tokens of text, not of access.
+    const TEXT_TOKENS: [&str; 12] = [
+        "next",
+        "page",
+        "pad",
+        "eos",
+        "bos",
+        "unk",
+        "sep",
+        "cls",
+        "mask",
+        "cancellation",
+        "max",
+        "stop",
+    ];
+    match last {
+        "pass" | "pw" => Some(Promise::Password),
+        "key" => previous.filter(|word| KEY_OF.contains(word)).map(|_| Promise::Key),
+        "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
+        "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
+        _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
+        _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),
+        _ => None,
+    }
+}
+
+/// Words that follow the telling one: `API_KEY_PROD`, `password2`.
+fn is_suffix(word: &str) -> bool {
+    const SUFFIXES: [&str; 20] = [
+        "base",
+        "prod",
+        "production",
+        "dev",
+        "development",
+        "staging",
+        "stage",
+        "test",
+        "live",
+        "sandbox",
+        "value",
+        "default",
+        "old",
+        "new",
+        "current",
+        "base64",
+        "b64",
+        "plain",
+        "string",
+        "str",
+    ];
+    SUFFIXES.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The words of a name, in lower case: split at signs, digits and changes of case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut previous = b'_';
+    for byte in name.bytes() {
+        let starts = !previous.is_ascii_alphanumeric()
+            || previous.is_ascii_lowercase() && byte.is_ascii_uppercase()
+            || previous.is_ascii_digit() != byte.is_ascii_digit();
+        if byte.is_ascii_alphanumeric() {
+            if starts {
+                words.push(String::new());
+            }
+            if let Some(word) = words.last_mut() {
+                word.push(char::from(byte.to_ascii_lowercase()));
+            }
+        }
+        previous = byte;
+    }
+    words
+}
+
+/// Where the value begins, and how it is joined to the name.
+fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Join)> {
+    if text[..name.start].ends_with(b"<") && text[name.end..].starts_with(b">") {
+        let space = text[name.end + 1..].iter().take(SPACES_MAX);
+        return Some((
+            name.end + 1 + space.take_while(|byte| byte.is_ascii_whitespace()).count(),
+            Join::Element,
+        ));
+    }
+    let mut at = name.end;
+    while text.get(at).is_some_and(|byte| b"\\\"'`])".contains(byte)) && at < name.end + 6 {
+        at += 1;
+    }
+    let closed = at;
+    at = skip_spaces(text, at);
+    let at_operator = skip_type(text, at);
+    let opened = text[..name.start].last();
+    let is_quoted =
+        opened.is_some_and(|quote| b"\"'`".contains(quote) && text.get(name.end) == Some(quote));
+    let Some(length) = operator_length(&text[at_operator..], is_quoted) else {
+        // `--password value`.
+        let is_flag = at > closed && is_flag(text, name);
+        return is_flag.then_some((at, Join::Tight));
+    };
+    let after = at_operator + length;
+    let value = skip_spaces(text, after);
+    if ends_its_own_string(text, name, closed, value) {
+        return None;
+    }
+    let tight = at_operator == name.end && value == after && text[at_operator] == b'=';
+    let join = match tight {
+        true if upper && starts_line(text, name.start) => Join::Env,
+        true if text[..name.start].ends_with(b";") => Join::Connection,
+        true => Join::Tight,
+        false => Join::Loose,
+    };
+    Some((value, join))
+}
+
+/// The length of the operator at the start, if there is one. After a name in quotes a comma may be
+/// one: `set("name", "value")`; the word `is` is one before a value in quotes.
+fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
+    let is_quote = |byte: Option<&u8>| byte.is_some_and(|byte| b"\"'`".contains(byte));
+    match text {
+        [b',', rest @ ..] if name_is_quoted => {
+            let value = rest.trim_ascii_start();
+            is_quote(value.first()).then_some(1)
+        }
+        [b'i', b's', b' ', rest @ ..] => is_quote(rest.first()).then_some(3),
+        _ => {
+            let signs = text.iter().take(5).take_while(|byte| b"=:!+.?|&>".contains(byte)).count();
+            let known: [&[u8]; 17] = [
+                b"=", b":", b"==", b"=>", b"!=", b":=", b"?=", b"+=", b".=", b"===", b"!==",
+                b"::=", b"||=", b"&&=", b"??=", b":::=", b"=:",
+            ];
+            known.contains(&&text[..signs]).then_some(signs)
+        }
+    }
+}
+
+/// Whether the name stands at the end of a string, so that the quote after it closes that string:
+/// `label: "Password:", hint: "..."`.
+fn ends_its_own_string(text: &[u8], name: &Range<usize>, closed: usize, value: usize) -> bool {
+    let opened = text[..name.start].last().filter(|byte| b"\"'`".contains(byte));
+    opened.is_some() && closed == name.end && text.get(value) == opened
+}
+
+fn skip_spaces(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count()
+}
+
+/// Skips `: type` or `type` where an `=` follows it, as in `let password: &str = "..."` and in
+/// `var password string = "..."`.
+fn skip_type(text: &[u8], at: usize) -> usize {
+    const TYPE_BYTES_MAX: usize = 40;
+    let (rest, at_type) = match text.get(at..) {
+        Some([b':', rest @ ..]) => (rest, at + 1),
+        Some(rest) if text[..at].ends_with(b" ") => (rest, at),
+        Some(_) | None => return at,
+    };
+    let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b" &_<>[]|.?':".contains(&byte);
+    let length = rest.iter().take(TYPE_BYTES_MAX).take_while(|byte| is_type(**byte)).count();
+    let named = rest[..length].iter().any(u8::is_ascii_alphabetic);
+    let assigned = rest.get(length) == Some(&b'=') && rest.get(length + 1) != Some(&b'=');
+    if named && assigned && rest[..length].ends_with(b" ") { at_type + length } else { at }
+}
+
+fn is_flag(text: &[u8], name: &Range<usize>) -> bool {
+    text[name.clone()].starts_with(b"--")
+        && text[..name.start].last().is_none_or(u8::is_ascii_whitespace)
+}
+
+/// Whether only `export`, `set` or `-e` stands before this in its line.
+fn starts_line(text: &[u8], at: usize) -> bool {
+    const LEAD_BYTES_MAX: usize = 48;
+    let lead = &text[at.saturating_sub(LEAD_BYTES_MAX)..at];
+    let line = lead.iter().rposition(|byte| *byte == b'\n').map_or(lead, |end| &lead[end + 1..]);
+    if line.len() == LEAD_BYTES_MAX {
+        return false;
+    }
+    let line = line.strip_suffix(b"\\n").map_or(line, |_| b"".as_slice());
+    matches!(
+        line.trim_ascii(),
+        b"" | b"export" | b"set" | b"-e" | b"ENV" | b"ARG" | b"#" | b"+" | b"-" | b">" | b"$"
+    )
+}
+
+/// The value at `at`, and whether it stands in quotes.
+fn value(text: &[u8], at: usize, join: Join) -> Option<(Range<usize>, bool)> {
+    let mut open = at;
+    // Prefixes of string literals.
+    if let [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..] = text.get(open..)? {
+        open += 1;
+    }
+    let escapes = text[open..].iter().take(4).take_while(|byte| **byte == b'\\').count();
+    if let Some(quote @ (b'"' | b'\'' | b'`')) = text.get(open + escapes).copied() {
+        let start = open + escapes + 1;
+        let end = closing(text, start, quote, escapes > 0)?;
+        return (end > start).then_some((start..end, true));
+    }
+    let ends = |byte: u8| match join {
+        Join::Env => byte.is_ascii_whitespace() || b"\"'`\\".contains(&byte),
+        Join::Element => byte == b'<' || byte.is_ascii_whitespace(),
+        Join::Connection => b";\"'\\\n\r".contains(&byte),
+        Join::Tight | Join::Loose => {
+            byte.is_ascii_whitespace() || b"\"'`\\,;&)(}{[]<>|".contains(&byte)
+        }
+    };
+    let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| !ends(**byte)).count();
+    (length > 0).then_some((at..at + length, false))
+}
+
+/// Where the string that starts at `start` ends: before its closing quote, on the same line. In
+/// text that is itself escaped (`nested`), the closing quote comes with its backslashes.
+fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> {
+    let mut backslashes = 0;
+    for (offset, &byte) in text[start..].iter().enumerate().take(VALUE_BYTES_MAX) {
+        match byte {
+            b'\n' => return None,
+            b'\\' => backslashes += 1,
+            _ if byte == quote && (nested || backslashes % 2 == 0) => {
+                return Some(start + offset - if nested { backslashes } else { 0 });
+            }
+            _ => backslashes = 0,
+        }
+    }
+    None
+}
+
+fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
+    let plain = value.iter().all(u8::is_ascii_alphabetic);
+    if value.contains(&b' ') {
+        // A sentence, unless it is the value of a constant.
+        return upper && promise == Promise::Password && value.len() >= 8;
+    }
+    if value.iter().any(u8::is_ascii_whitespace)
+        || value.len() < 4
+        || shape::is_several_words(value)
+    {
+        return false;
+    }
+    match promise {
+        Promise::Password if plain => {
+            value.len() >= 6 && (upper || value.iter().all(u8::is_ascii_lowercase))
+        }
+        Promise::Password => true,
+        Promise::Key if plain => {
+            shape::is_random(value, 12) || value.len() >= if upper { 8 } else { 16 }
+        }
+        Promise::Key => value.len() >= 6 && !shape::is_numeric(value),
+    }
+}
+
+fn env_is_secret(value: &[u8], promise: Promise) -> bool {
+    match promise {
+        Promise::Password => value.len() >= 3,
+        Promise::Key => {
+            value.len() >= 6 && !shape::is_numeric(value) && !shape::is_several_words(value)
+        }
+    }
+}
+
+fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool {
+    // A call, an index, a reference, a type: code.
+    if b"([{<".contains(&next) || b"&*!?@#.".contains(&value[0]) {
+        return false;
+    }
+    let trimmed = value.strip_suffix(b".").unwrap_or(value);
+    if is_member(trimmed) || memchr::memmem::find(trimmed, b"::").is_some() {
+        return false;
+    }
+    let digits = trimmed.iter().any(u8::is_ascii_digit);
+    let letters = trimmed.iter().any(u8::is_ascii_alphabetic);
+    let pascal = trimmed[0].is_ascii_uppercase() && !shape::is_random(trimmed, 12);
+    match promise {
+        Promise::Password if shape::is_numeric(trimmed) => join == Join::Tight && value.len() >= 6,
+        Promise::Password => {
+            digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
+        }
+        Promise::Key => shape::is_random(trimmed, 12),
+    }
+}
+
+/// `self.password`, `config.db.token2`: a chain of names.
+fn is_member(value: &[u8]) -> bool {
+    let name = |part: &[u8]| {
+        part.first().is_some_and(|byte| byte.is_ascii_alphabetic() || *byte == b'_')
+            && part.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+            && !shape::is_random(part, 12)
+    };
+    value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_promise_what_they_hold() {
+        for name in [
+            "DB_PASSWORD",
+            "PGPASSWORD",
+            "password2",
+            "user.passwd",
+            "smtp_pass",
+            "--password",
+            "spring.datasource.password",
+            "rootPwd",
+        ] {
+            assert_eq!(promise(name.as_bytes()), Some(Promise::Password), "{name}");
+        }
+        for name in [
+            "GITHUB_TOKEN",
+            "apiKey",
+            "X-Api-Key",
+            "secretAccessKey",
+            "client_secret",
+            "_authToken",
+            "API_KEY_PROD",
+            "SECRET_KEY_BASE64",
+            "GITHUB_PAT",
+            "npm_config__auth",
+        ] {
+            assert_eq!(promise(name.as_bytes()), Some(Promise::Key), "{name}");
+        }
+        for name in [
+            "tokenizer",
+            "max_tokens",
+            "token_type",
+            "primary_key",
+            "public_key",
+            "key",
+            "keyboard",
+            "next_token",
+            "passed",
+            "compass_heading",
+            "bypass_cache",
+            "secrets",
+            "monkey",
+            "auth",
+        ] {
+            assert_eq!(promise(name.as_bytes()), None, "{name}");
+        }
+    }
+}

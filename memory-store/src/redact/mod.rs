@@ -1,0 +1,304 @@
+//! Redaction: what happens to text first, before it is archived, shown to a model or written to a
+//! file. To *redact* is to put `[redacted:<rule>]` where a secret stood.
+//!
+//! One pass of an automaton over all keywords finds the places worth a look; a rule's pattern is
+//! compiled when its keyword first appears and runs in a window around it.
+
+mod assignment;
+mod block;
+mod rule;
+mod shape;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::memmem;
+
+use rule::Rule;
+
+/// The beginning of what stands where a secret stood.
+const PLACEHOLDER_OPEN: &str = "[redacted:";
+
+/// How often the result is looked at again: hiding one secret may uncover the edge of another.
+const PASSES_MAX: usize = 8;
+
+/// How often a rule may look at a keyword in vain before it reads the rest of the text in one pass.
+const FAILURES_MAX: u16 = 200;
+
+/// A match inside a run of this many base 64 characters is part of an image or an archive.
+const BLOB_BYTES_MIN: usize = 256;
+
+/// What may be set about redaction.
+#[derive(Clone, Debug, Default)]
+pub struct RedactOptions {
+    /// Values that a person declared harmless, such as the password of a local test database.
+    pub harmless: Vec<String>,
+}
+
+/// Hides secrets in text. Cheap to make and to share between threads.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    options: RedactOptions,
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found it, as the placeholder names it.
+    pub rule: &'static str,
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+}
+
+impl Redactor {
+    /// Returns a redactor with the built-in rules.
+    pub fn new(options: &RedactOptions) -> Self {
+        Self { options: options.clone() }
+    }
+
+    /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
+    /// result again changes nothing.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut result = Cow::Borrowed(text);
+        for _ in 0..PASSES_MAX {
+            let findings = self.findings(&result);
+            if findings.is_empty() {
+                break;
+            }
+            result = Cow::Owned(replace(&result, &findings));
+        }
+        result
+    }
+
+    /// Returns the secrets of `text` in order; they do not overlap.
+    pub fn findings(&self, text: &str) -> Vec<Finding> {
+        let mut found = ENGINE.scan(text.as_bytes());
+        if found.is_empty() {
+            return found;
+        }
+        let hidden = placeholders(text);
+        found.retain(|finding| {
+            let value = &text.as_bytes()[finding.range.clone()];
+            let spans = matches!(finding.rule, PRIVATE_TEXT | PRIVATE_KEY);
+            (spans || !touches(&hidden, &finding.range))
+                && !self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
+                && (spans || !is_in_blob(text.as_bytes(), &finding.range))
+        });
+        let mut found = united(found);
+        for finding in &mut found {
+            finding.range = whole_characters(text, &finding.range);
+        }
+        found
+    }
+}
+
+/// Names of the rules that are code instead of data.
+const PRIVATE_KEY: &str = "private-key";
+const PRIVATE_TEXT: &str = "private";
+const ASSIGNMENT: &str = "assignment";
+
+/// What looks at a keyword, the most telling first: where matches overlap, the first gives the name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Detector {
+    PrivateText,
+    PrivateKey,
+    Rule(usize),
+    Assignment,
+}
+
+/// The built-in rules, ready to run.
+struct Engine {
+    rules: Vec<Rule>,
+    keywords: AhoCorasick,
+    /// Who wants to see each keyword.
+    detectors: Vec<Vec<Detector>>,
+}
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
+
+impl Engine {
+    fn new() -> Self {
+        // Proved by the test `the_table_of_rules_is_sound`.
+        let rules = rule::parse(include_str!("rules.toml")).expect("the built-in rules are valid");
+        let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
+        let pairs = [
+            (block::PRIVATE_OPEN, Detector::PrivateText),
+            (block::PEM_KEYWORD, Detector::PrivateKey),
+        ];
+        let tabled = rules.iter().enumerate().flat_map(|(index, rule)| {
+            rule.keywords.iter().map(move |word| (word.as_str(), Detector::Rule(index)))
+        });
+        let mut words: Vec<String> = Vec::new();
+        let mut detectors: Vec<Vec<Detector>> = Vec::new();
+        for (word, detector) in pairs.into_iter().chain(tabled).chain(own) {
+            let word = word.to_ascii_lowercase();
+            let index = words.iter().position(|known| *known == word).unwrap_or(words.len());
+            if index == words.len() {
+                words.push(word);
+                detectors.push(Vec::new());
+            }
+            detectors[index].push(detector);
+        }
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&words)
+            .expect("a few hundred short keywords fit the automaton");
+        Self { rules, keywords, detectors }
+    }
+
+    fn scan(&'static self, text: &[u8]) -> Vec<Finding> {
+        let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
+        let mut failures = Failures::default();
+        for hit in self.keywords.find_overlapping_iter(text) {
+            for &detector in &self.detectors[hit.pattern().as_usize()] {
+                let range = hit.range();
+                let seen = |(known, secret): &(Detector, Range<usize>)| {
+                    *known == detector && secret.end >= range.end
+                };
+                if found.iter().rev().take(4).any(seen) || failures.is_done(detector) {
+                    continue;
+                }
+                match self.find(detector, text, &range) {
+                    Some(secret) => found.push((detector, secret)),
+                    None if failures.are_too_many(detector, self.rules.len()) => {
+                        let rest = self.find_all(detector, text, range.start);
+                        found.extend(rest.into_iter().map(|secret| (detector, secret)));
+                    }
+                    None => {}
+                }
+            }
+        }
+        found.sort_by_key(|(detector, range)| (*detector, range.start));
+        found
+            .into_iter()
+            .map(|(detector, range)| Finding { rule: self.name(detector), range })
+            .collect()
+    }
+
+    /// All that a rule finds from here on, for text that is full of its keyword.
+    fn find_all(&self, detector: Detector, text: &[u8], from: usize) -> Vec<Range<usize>> {
+        match detector {
+            Detector::Rule(index) => self.rules[index].find_all(text, from),
+            Detector::PrivateText | Detector::PrivateKey | Detector::Assignment => Vec::new(),
+        }
+    }
+
+    fn find(&self, detector: Detector, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+        match detector {
+            Detector::PrivateText => block::private_text(text, hit),
+            Detector::PrivateKey => block::private_key(text, hit),
+            Detector::Rule(index) => self.rules[index].find(text, hit),
+            Detector::Assignment => assignment::find(text, hit),
+        }
+    }
+
+    fn name(&'static self, detector: Detector) -> &'static str {
+        match detector {
+            Detector::PrivateText => PRIVATE_TEXT,
+            Detector::PrivateKey => PRIVATE_KEY,
+            Detector::Rule(index) => &self.rules[index].name,
+            Detector::Assignment => ASSIGNMENT,
+        }
+    }
+}
+
+/// How often rules looked at a keyword in vain. A window around each keyword is fast while there
+/// are few; text that is full of a keyword is faster read once as a whole.
+#[derive(Default)]
+struct Failures {
+    by_rule: Vec<u16>,
+}
+
+impl Failures {
+    /// Whether the rule has read the text to its end.
+    fn is_done(&self, detector: Detector) -> bool {
+        let Detector::Rule(index) = detector else { return false };
+        self.by_rule.get(index).is_some_and(|count| *count >= FAILURES_MAX)
+    }
+
+    /// Counts a failure; says whether the rule is now to read the rest as a whole.
+    fn are_too_many(&mut self, detector: Detector, rules: usize) -> bool {
+        let Detector::Rule(index) = detector else { return false };
+        if self.by_rule.is_empty() {
+            self.by_rule.resize(rules, 0);
+        }
+        self.by_rule[index] = self.by_rule[index].saturating_add(1);
+        self.by_rule[index] == FAILURES_MAX
+    }
+}
+
+/// Unites overlapping findings (sorted by how telling they are); the most telling gives the name.
+fn united(found: Vec<Finding>) -> Vec<Finding> {
+    let mut ranked: Vec<(usize, Finding)> = found.into_iter().enumerate().collect();
+    ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
+    let mut kept: Vec<(usize, Finding)> = Vec::new();
+    for (rank, finding) in ranked {
+        match kept.last_mut() {
+            Some((known, last)) if overlap(&last.range, &finding.range) => {
+                last.range.end = last.range.end.max(finding.range.end);
+                if rank < *known {
+                    (*known, last.rule) = (rank, finding.rule);
+                }
+            }
+            Some(_) | None => kept.push((rank, finding)),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Whether one of these ranges, which are in order, overlaps with another range.
+fn touches(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
+    let first = ordered.partition_point(|known| known.end <= range.start);
+    ordered.get(first).is_some_and(|known| overlap(known, range))
+}
+
+fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
+    left.start < right.end && right.start < left.end
+}
+
+/// Where secrets were hidden before.
+fn placeholders(text: &str) -> Vec<Range<usize>> {
+    memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
+        .filter_map(|start| {
+            let name = &text.as_bytes()[start + PLACEHOLDER_OPEN.len()..];
+            let length =
+                name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'-').count();
+            (name.get(length) == Some(&b']'))
+                .then_some(start..start + PLACEHOLDER_OPEN.len() + length + 1)
+        })
+        .collect()
+}
+
+/// Whether a match lies inside a long run of base 64: an image, an archive, an integrity string.
+fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
+    let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let before =
+        text[..range.start].iter().rev().take(BLOB_BYTES_MIN).take_while(is_base64).count();
+    let after = text[range.end..].iter().take(BLOB_BYTES_MIN).take_while(is_base64).count();
+    before.max(after) >= BLOB_BYTES_MIN
+}
+
+fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
+}
+
+fn replace(text: &str, findings: &[Finding]) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut at = 0;
+    for finding in findings {
+        result.push_str(&text[at..finding.range.start]);
+        result.push_str(PLACEHOLDER_OPEN);
+        result.push_str(finding.rule);
+        result.push(']');
+        at = finding.range.end;
+    }
+    result.push_str(&text[at..]);
+    result
+}
+
+#[cfg(test)]
+mod tests;

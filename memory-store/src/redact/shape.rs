@@ -1,0 +1,277 @@
+//! What a value looks like: a placeholder, a reference, a path, a word, or something random.
+
+/// Parts of text that somebody put where a secret belongs.
+const PLACEHOLDERS: [&str; 17] = [
+    "xxxx",
+    "****",
+    "....",
+    "example",
+    "placeholder",
+    "redacted",
+    "your",
+    "changeme",
+    "change-me",
+    "change_me",
+    "dummy",
+    "${",
+    "$(",
+    "{{",
+    "}}",
+    "process.env",
+    "os.environ",
+];
+
+/// Beginnings of references to a secret that lies elsewhere.
+const REFERENCES: [&str; 12] = [
+    "<",
+    "[redacted:",
+    "env.",
+    "env:",
+    "getenv",
+    "secrets.",
+    "vault:",
+    "op://",
+    "arn:",
+    "file:",
+    "keyring:",
+    "replace",
+];
+
+/// Words that stand where a secret would, and say nothing.
+const STOP_WORDS: [&str; 66] = [
+    "string",
+    "str",
+    "text",
+    "password",
+    "passwd",
+    "passphrase",
+    "token",
+    "secret",
+    "bearer",
+    "basic",
+    "none",
+    "null",
+    "nil",
+    "true",
+    "false",
+    "undefined",
+    "required",
+    "optional",
+    "default",
+    "hidden",
+    "keyword",
+    "identifier",
+    "number",
+    "integer",
+    "boolean",
+    "bool",
+    "object",
+    "value",
+    "empty",
+    "missing",
+    "invalid",
+    "unknown",
+    "prompt",
+    "plain",
+    "input",
+    "field",
+    "label",
+    "type",
+    "name",
+    "user",
+    "admin",
+    "root",
+    "login",
+    "api_key",
+    "apikey",
+    "key",
+    "sha1",
+    "sha256",
+    "sha384",
+    "sha512",
+    "md5",
+    "argon2",
+    "argon2i",
+    "argon2id",
+    "pbkdf2",
+    "bcrypt",
+    "scrypt",
+    "base64",
+    "utf8",
+    "utf-8",
+    "uuid4",
+    "u128",
+    "int32",
+    "int64",
+    "uint32",
+    "uint64",
+];
+
+/// Shannon entropy in bits per byte.
+pub(super) fn entropy(text: &[u8]) -> f32 {
+    let mut counts = [0u32; 256];
+    for &byte in text {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = text.len() as f32;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| {
+            let share = count as f32 / total;
+            -share * share.log2()
+        })
+        .sum()
+}
+
+/// Whether this stands for a secret instead of being one.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    // A shell's quotes end and begin again around a variable.
+    let value = match value {
+        [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
+        _ => value,
+    };
+    let lower = value.to_ascii_lowercase();
+    let contains = |part: &&str| memchr::memmem::find(&lower, part.as_bytes()).is_some();
+    PLACEHOLDERS.iter().any(contains)
+        || REFERENCES.iter().any(|start| lower.starts_with(start.as_bytes()))
+        || is_variable(value)
+        || has_few_characters(value)
+}
+
+/// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
+fn is_variable(value: &[u8]) -> bool {
+    let named = |rest: &[u8]| {
+        rest.first().is_some_and(u8::is_ascii_alphabetic)
+            && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_:-".contains(byte))
+    };
+    match value {
+        [b'$', b'{' | b'(', ..] => true,
+        [b'$', rest @ ..] => named(rest) || rest.len() <= 1,
+        [b'%', inner @ .., b'%'] | [b'{', inner @ .., b'}'] | [b'@', inner @ .., b'@'] => {
+            named(inner)
+        }
+        [b'%', rest @ ..] => rest.len() <= 2,
+        _ => false,
+    }
+}
+
+/// `****`, `------`, `aaaaaaaa`: made of one or two characters.
+fn has_few_characters(value: &[u8]) -> bool {
+    let mut seen: Vec<u8> = Vec::with_capacity(3);
+    for &byte in value {
+        if !seen.contains(&byte) {
+            seen.push(byte);
+        }
+        if seen.len() > 2 {
+            return false;
+        }
+    }
+    seen.len() == 1 || value.len() > 4
+}
+
+/// Whether this is a word that says nothing about a secret.
+pub(super) fn is_stop_word(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    STOP_WORDS.iter().any(|word| word.as_bytes() == lower)
+}
+
+/// Whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as
+/// in `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
+pub(super) fn is_several_words(value: &[u8]) -> bool {
+    let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
+    value.iter().any(separator)
+        && value.iter().all(|byte| byte.is_ascii_alphabetic() || separator(byte))
+        && value.split(separator).all(|word| word.len() <= 16 && case_changes(word) <= 3)
+}
+
+/// Whether this is a path of a file: several segments, none of them random.
+pub(super) fn is_path(value: &[u8]) -> bool {
+    let rooted =
+        [b"/".as_slice(), b"./", b"../", b"~/"].iter().any(|start| value.starts_with(start));
+    let segments = || value.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
+    rooted && segments().count() > 1 && !segments().any(|segment| is_random(segment, 16))
+}
+
+/// Whether this is a number, a version or a date.
+pub(super) fn is_numeric(value: &[u8]) -> bool {
+    value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
+}
+
+/// Whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or
+/// long, and with capitals where no name would have them.
+pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
+    const ONLY_LETTERS_BYTES_MIN: usize = 20;
+    if value.len() < bytes_min || entropy(value) < 2.6 {
+        return false;
+    }
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let changes = case_changes(value);
+    let capitals = value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
+    letters >= 2 && (digits >= 3 || digits >= 1 && changes >= 2)
+        || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && capitals >= 2
+}
+
+/// How often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
+fn case_changes(value: &[u8]) -> usize {
+    let changes = value
+        .windows(2)
+        .filter(|pair| {
+            pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase()
+                || pair[0].is_ascii_uppercase() && pair[1].is_ascii_lowercase()
+        })
+        .count();
+    changes.saturating_sub(usize::from(value.first().is_some_and(u8::is_ascii_uppercase)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_told_from_secrets() {
+        for text in [
+            "xxxxxxxx",
+            "<your-key>",
+            "example-key",
+            "REDACTED",
+            "${VAR}",
+            "$TOKEN",
+            "$(pass show x)",
+            "********",
+            "{{ secrets.X }}",
+            "YOUR_API_KEY",
+            "%TOKEN%",
+            "[redacted:jwt]",
+            "aaaaaaaa",
+            "...",
+            "process.env.TOKEN",
+            "op://vault/item",
+        ] {
+            assert!(is_placeholder(text.as_bytes()), "{text}");
+        }
+        for text in ["hunter2", "s3cr3tV4lue", "p$ssw0rd", "%41bcdefgh", "a9b8c7d6e5f4"] {
+            assert!(!is_placeholder(text.as_bytes()), "{text}");
+        }
+    }
+
+    #[test]
+    fn random_text_is_told_from_names() {
+        for text in ["a9b8c7d6e5f4", "qWeRTyUIoPaSdFgHjKLz", "3f2a91bc77e0", "Zx81kQp09Lm"] {
+            assert!(is_random(text.as_bytes(), 8), "{text}");
+        }
+        for text in ["getAccessToken", "next_token", "Uint8Array", "CamelCaseName", "token_v2"] {
+            assert!(!is_random(text.as_bytes(), 8), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_and_words_are_recognised() {
+        assert!(is_path(b"/run/secrets/db_password"));
+        assert!(!is_path(b"/9jR4tQ81LmZx0PqW7vN2"));
+        assert!(is_several_words(b"auth.password.label"));
+        assert!(is_several_words(b"DB_PASSWORD"));
+        assert!(!is_several_words(b"swordfish"));
+    }
+}

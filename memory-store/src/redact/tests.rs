@@ -1,0 +1,461 @@
+//! Values here are made up, and put together at run time so that no scanner takes this file for a
+//! leak.
+
+use proptest::prelude::*;
+
+use super::*;
+
+const ALNUM: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const HEX: &str = "0123456789abcdef";
+const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+/// A repeatable text of `length` characters that looks drawn at random.
+fn random(alphabet: &str, length: usize, seed: u64) -> String {
+    let alphabet = alphabet.as_bytes();
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    (0..length)
+        .map(|_| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            char::from(alphabet[(state >> 32) as usize % alphabet.len()])
+        })
+        .collect()
+}
+
+/// One made-up secret for each format of the table: the rule, and the secret.
+fn tokens(seed: u64) -> Vec<(&'static str, String)> {
+    let a = |length| random(ALNUM, length, seed);
+    let h = |length| random(HEX, length, seed);
+    vec![
+        ("github-token", format!("{}_{}", "ghp", a(36))),
+        ("github-token", format!("{}_{}", "ghs", a(40))),
+        ("github-token", format!("{}_pat_{}_{}", "github", a(22), a(59))),
+        ("gitlab-token", format!("{}-{}", "glpat", a(20))),
+        ("npm-token", format!("{}_{}", "npm", a(36))),
+        ("pypi-token", format!("{}-AgEIcHlwaS5vcmc{}", "pypi", a(80))),
+        ("rubygems-token", format!("{}_{}", "rubygems", h(48))),
+        ("crates-token", format!("{}{}", "cio", a(32))),
+        ("nuget-key", format!("{}{}", "oy2", random(LOWER, 43, seed))),
+        ("docker-token", format!("{}_pat_{}", "dckr", a(27))),
+        ("artifactory-token", format!("{}{}", "AKCp", a(69))),
+        ("aws-key-id", format!("{}{}", "AKIA", random(BASE32, 16, seed))),
+        ("aws-bedrock-key", format!("{}{}", "ABSK", a(128))),
+        ("google-api-key", format!("{}{}", "AIza", a(35))),
+        ("google-oauth", format!("{}.{}", "ya29", a(60))),
+        ("google-oauth", format!("{}-{}", "GOCSPX", a(28))),
+        ("azure-client-secret", format!("{}8Q~{}", a(3), a(34))),
+        ("azure-devops-token", format!("{}{}{}", a(76), "AZDO", a(4))),
+        ("digitalocean-token", format!("{}_v1_{}", "dop", h(64))),
+        ("alibaba-key-id", format!("{}{}", "LTAI", a(20))),
+        ("tencent-key-id", format!("{}{}", "AKID", a(32))),
+        ("cloudflare-key", format!("{}-{}-{}", "v1.0", h(24), h(146))),
+        ("fly-token", format!("{}_{}", "fm2", a(200))),
+        ("heroku-key", format!("{}-{}", "HRKU", a(60))),
+        ("netlify-token", format!("{}_{}", "nfp", a(36))),
+        ("supabase-key", format!("{}_{}", "sbp", h(40))),
+        ("planetscale-token", format!("{}_tkn_{}", "pscale", a(43))),
+        ("databricks-token", format!("{}{}", "dapi", h(32))),
+        ("vault-token", format!("{}.{}", "hvs", a(90))),
+        ("terraform-token", format!("{}.{}.{}", a(14), "atlasv1", a(67))),
+        ("doppler-token", format!("{}.pt.{}", "dp", a(43))),
+        ("pulumi-token", format!("{}-{}", "pul", h(40))),
+        (
+            "dynatrace-token",
+            format!("{}c01.{}.{}", "dt0", random(BASE32, 24, seed), random(BASE32, 64, seed)),
+        ),
+        ("anthropic-key", format!("{}-api03-{}AA", "sk-ant", a(93))),
+        ("openai-key", format!("{}-proj-{}", "sk", a(156))),
+        ("openai-key", format!("{}-{}{}{}", "sk", a(20), "T3BlbkFJ", a(20))),
+        ("openrouter-key", format!("{}-or-v1-{}", "sk", h(64))),
+        ("llm-api-key", format!("{}-{}", "sk", h(32))),
+        ("huggingface-token", format!("{}_{}", "hf", a(34))),
+        ("replicate-token", format!("{}_{}", "r8", a(37))),
+        ("perplexity-key", format!("{}-{}", "pplx", a(48))),
+        ("groq-key", format!("{}_{}", "gsk", a(52))),
+        ("xai-key", format!("{}-{}", "xai", a(80))),
+        ("stripe-key", format!("{}_live_{}", "sk", a(24))),
+        ("stripe-key", format!("{}_test_{}", "rk", a(99))),
+        ("webhook-secret", format!("{}_{}", "whsec", a(32))),
+        ("square-token", format!("{}-{}", "sq0atp", a(22))),
+        ("shopify-token", format!("{}_{}", "shpat", h(32))),
+        ("sendgrid-key", format!("{}.{}.{}", "SG", a(22), a(43))),
+        ("mailgun-key", format!("{}-{}", "key", h(32))),
+        ("mailchimp-key", format!("{}-us{}", h(32), 12)),
+        ("brevo-key", format!("{}-{}-{}", "xkeysib", h(64), a(16))),
+        ("twilio-key", format!("{}{}", "SK", h(32))),
+        ("slack-token", format!("{}-{}-{}", "xoxb", random("0123456789", 12, seed), a(24))),
+        ("slack-token", format!("{}-1-A0{}", "xapp", a(40))),
+        ("telegram-token", format!("{}:AA{}", random("123456789", 10, seed), a(33))),
+        ("facebook-token", format!("{}{}", "EAAM", a(120))),
+        ("linear-key", format!("{}_api_{}", "lin", a(40))),
+        ("notion-token", format!("{}_{}", "ntn", a(46))),
+        ("figma-token", format!("{}_{}", "figd", a(40))),
+        ("airtable-token", format!("{}{}.{}", "pat", a(14), h(64))),
+        ("atlassian-token", format!("{}{}", "ATATT3", a(186))),
+        ("new-relic-key", format!("{}-{}", "NRAK", random(BASE32, 27, seed))),
+        ("grafana-token", format!("{}_{}_{}", "glsa", a(32), h(8))),
+        ("sentry-token", format!("{}_{}", "sntrys", a(120))),
+        ("postman-key", format!("{}-{}-{}", "PMAK", h(24), h(34))),
+        ("sonar-token", format!("{}_{}", "sqp", h(40))),
+        (
+            "age-key",
+            format!("{}-{}", "AGE-SECRET-KEY", format_args!("1{}", random(BASE32, 58, seed))),
+        ),
+        ("jwt", format!("{}{}.{}{}.{}", "eyJ", a(33), "eyJ", a(80), a(43))),
+    ]
+}
+
+fn redact(text: &str) -> String {
+    Redactor::default().redact(text).into_owned()
+}
+
+#[test]
+fn the_table_of_rules_is_sound() {
+    let rules = rule::parse(include_str!("rules.toml")).unwrap();
+    for rule in &rules {
+        rule.compile().unwrap_or_else(|error| panic!("{}: {error}", rule.name));
+        assert!(rule.keywords.iter().all(|word| word.len() >= 2), "{}: short keyword", rule.name);
+        let name = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+        assert!(
+            rule.name.bytes().all(name),
+            "{}: a placeholder could not be recognised",
+            rule.name
+        );
+    }
+}
+
+#[test]
+fn every_provider_s_token_is_hidden_wherever_it_stands() {
+    for seed in [3, 71, 4242] {
+        for (rule, token) in tokens(seed) {
+            let hidden = format!("[redacted:{rule}]");
+            for (before, after) in [
+                ("", ""),
+                ("the key is ", ", keep it"),
+                ("\"value\": \"", "\"}"),
+                ("https://example.org/?x=", "&y=1"),
+                ("line\\n", "\\n"),
+                ("(", ")."),
+            ] {
+                assert_eq!(
+                    redact(&format!("{before}{token}{after}")),
+                    format!("{before}{hidden}{after}"),
+                    "{rule}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn assignments_of_secrets_are_hidden() {
+    let key = random(ALNUM, 24, 9);
+    let hex = random(HEX, 32, 9);
+    let word = format!("{}2", "hunter");
+    for (before, secret, after) in [
+        ("DB_PASSWORD=", word.as_str(), "\n"),
+        ("export GH_TOKEN=", &key, "\n"),
+        ("A=1\nSECRET_KEY_BASE=", "p#q;r,s&t", "\nB=2"),
+        ("password: \"", &word, "\""),
+        ("  password: ", &word, "\n"),
+        ("{\"apiKey\":\"", &key, "\"}"),
+        ("{\\\"client_secret\\\": \\\"", &key, "\\\"}"),
+        ("let password: &str = \"", &word, "\";"),
+        ("const accessToken = '", &key, "'"),
+        ("api_key = '", &hex, "'"),
+        ("os.environ[\"API_KEY\"] = \"", &key, "\""),
+        ("GET /v1?access_token=", &key, "&page=2"),
+        ("Server=db;User Id=sa;Password=", "Tr0ub4dor", ";Encrypt=yes"),
+        ("mysql --password=", &word, " shop"),
+        ("tool --token ", &key, " run"),
+        ("X-Api-Key: ", &key, "\r\n"),
+        ("//registry.example.org/:_authToken=", &hex, "\n"),
+        ("if password == \"", &word, "\" {"),
+        ("PGPASSWORD=", "swordfish", " psql"),
+        ("secret: '", &key, "'"),
+        ("docker run -e POSTGRES_PASSWORD=", &word, " postgres"),
+        ("var apiToken string = \"", &key, "\""),
+        ("SHOP_TOKEN ::= \"", &key, "\""),
+        ("$shopToken .= '", &key, "';"),
+        ("setProperty(\"SHOP_TOKEN\", \"", &key, "\")"),
+        ("<shopToken>\n    ", &key, "\n</shopToken>"),
+        ("the password is \"", &word, "\"."),
+        ("Data Source=db;User ID=me;Password=", "mine", ";Encrypt=yes"),
+        ("private String mySecretString = \"", &key, "\";"),
+    ] {
+        assert_eq!(
+            redact(&format!("{before}{secret}{after}")),
+            format!("{before}[redacted:assignment]{after}")
+        );
+    }
+}
+
+#[test]
+fn credentials_in_urls_and_headers_are_hidden() {
+    let key = random(ALNUM, 30, 5);
+    for (before, secret, after, rule) in [
+        ("postgres://shop:", "s3cr3t", "@db.internal:5432/shop", "url-password"),
+        ("mongodb+srv://admin:", "p@ss%21", "@cluster0.mongodb.net/?w=1", "url-password"),
+        ("redis://:", "hunter22", "@cache:6379/0", "url-password"),
+        ("git clone https://oauth2:", key.as_str(), "@git.example.org/a/b.git", "url-password"),
+        ("pip install --index-url https://", &key, "@host.example.org/simple", "url-token"),
+        ("Authorization: Bearer ", &key, "", "authorization"),
+        ("-H 'authorization: token ", &key, "'", "authorization"),
+        ("\"Authorization\": \"Basic ", "dXNlcjpodW50ZXIy", "\"", "authorization"),
+        ("authorization: ", &key, "", "authorization"),
+        ("use bearer ", "abc123def456ghi789", " here", "bearer-token"),
+        ("curl -u alice:", "hunter2", " https://x.example.org", "login"),
+        ("curl --user alice:'", "hunter2", "' https://x.example.org", "login"),
+        ("sshpass -p ", "hunter2", " ssh host", "login"),
+        (
+            "https://hooks.slack.com/services/",
+            "T0AB12CD3/B0AB12CD3/a1B2c3D4e5F6g7H8i9J0k1L2",
+            "",
+            "slack-webhook",
+        ),
+    ] {
+        assert_eq!(
+            redact(&format!("{before}{secret}{after}")),
+            format!("{before}[redacted:{rule}]{after}")
+        );
+    }
+}
+
+#[test]
+fn private_keys_are_hidden_whole_or_cut() {
+    let line = random(ALNUM, 64, 1);
+    for label in ["RSA PRIVATE KEY", "PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"]
+    {
+        let key = format!("-----BEGIN {label}-----\n{line}\n{line}\n-----END {label}-----");
+        assert_eq!(redact(&format!("a\n{key}\nb")), "a\n[redacted:private-key]\nb");
+        let escaped = key.replace('\n', "\\n");
+        assert_eq!(redact(&format!("k=\"{escaped}\"")), "k=\"[redacted:private-key]\"");
+        let cut = format!("cat id\n-----BEGIN {label}-----\n{line}\n{line}\n");
+        assert_eq!(redact(&cut), "cat id\n[redacted:private-key]");
+    }
+    let mention = "if text.starts_with(\"-----BEGIN PRIVATE KEY-----\") { return; }";
+    assert_eq!(redact(mention), mention);
+}
+
+#[test]
+fn private_text_is_dropped() {
+    assert_eq!(redact("a <private>my secret</private> b"), "a [redacted:private] b");
+    assert_eq!(redact("a <PRIVATE>x<private>y</private>z</Private> b"), "a [redacted:private] b");
+    assert_eq!(redact("a <private>never closed"), "a [redacted:private]");
+    assert_eq!(redact("<private>[redacted:jwt] and more</private>"), "[redacted:private]");
+}
+
+#[test]
+fn what_is_no_secret_is_left_alone() {
+    let hex = random(HEX, 40, 8);
+    let blob = format!(
+        "data:image/png;base64,{}/AKIA{}/{}",
+        random(ALNUM, 600, 2),
+        random(BASE32, 16, 2),
+        random(ALNUM, 600, 3)
+    );
+    let integrity = format!("\"integrity\": \"sha512-{}==\"", random(ALNUM, 86, 4));
+    for text in [
+        format!("commit {hex}"),
+        format!("merge {}..{}", &hex[..7], &hex[7..14]),
+        integrity,
+        blob,
+        "id 7f1f9f6e-4a2b-4c1d-9e8f-0a1b2c3d4e5f".to_owned(),
+    ]
+    .iter()
+    .map(String::as_str)
+    .chain([
+        "API_KEY=xxxxxxxxxxxxxxxx",
+        "API_KEY=<your-key>",
+        "API_KEY=your-api-key-here",
+        "password=${DB_PASSWORD}",
+        "password: $PASSWORD",
+        "export TOKEN=$(gh auth token)",
+        "TOKEN=REDACTED",
+        "AWS_ACCESS_KEY_ID=AKIAIOSFODNN7EXAMPLE",
+        "const token = getToken();",
+        "let token = tokens[0];",
+        "let token = lexer.next_token()?;",
+        "pub token: String,",
+        "password: Option<String>,",
+        "def login(user: str, password: str = None) -> Token:",
+        "self.password = password",
+        "password = request.form['password']",
+        "api_key=os.environ['API_KEY']",
+        "api_key: process.env.API_KEY",
+        "\"password\": \"Your password must have 8 characters\"",
+        "label.password=\"auth.password.label\"",
+        "max_tokens: 4096",
+        "token_count = 123456789012",
+        "tokenizer = \"bert-base-uncased\"",
+        "\"type\": \"password\"",
+        "\"password\": {\"type\": \"string\"}",
+        "secretName: db-credentials",
+        "POSTGRES_PASSWORD_FILE=/run/secrets/db_password",
+        "SECRET_FILE = \"/run/secrets/db\"",
+        "password_file: /run/secrets/db_password",
+        "primary_key: user_id_2024",
+        "key = \"a1b2c3d4e5\"",
+        "git@github.com:owner/repo.git",
+        "https://example.org:8080/@scope/package",
+        "http://localhost:3000/path?next=a@b.c",
+        "ssh://git@example.org:2222/a/b",
+        "Authorization: Bearer <token>",
+        "Authorization: Bearer ${TOKEN}",
+        "the Authorization header is required for all requests",
+        "bearer authentication is used here",
+        "task-management-with-a-long-dashed-name",
+        "Password: ",
+        "token:\n  next: line",
+        "npm_config_registry=https://registry.example.org",
+        "12 passed; 0 failed",
+        "Token::Ident(\"abc123def456ghi\")",
+        "this.addPassword = '#add-password';",
+        "userLabel:\"User:\",passwordLabel:\"Password:\",rememberMeLabel:\"Remember me:\"",
+        "get '/passwords/:id/edit' => \"cms/sites/passwords#edit\", as: 'edit_password'",
+        "echo 'export DB_PASSWORD=\"'$OTHER_PASSWORD'\"' >> .env",
+        "zip(\"token\", \"name\")",
+        "let authorization = authorization.expect(\"a header\");",
+        "type Token = oauth2::StandardToken2::With3;",
+        "[\"/etc/passwd\", \"/etc/shadow2\"]",
+        "![badge](http://x.example.org/a--url:mozilla.org)",
+        "what lies in `<private>` is dropped",
+        "the token is valid and the password is checked",
+    ]) {
+        assert_eq!(redact(text), text);
+        assert!(matches!(Redactor::default().redact(text), Cow::Borrowed(_)), "{text}");
+    }
+}
+
+#[test]
+fn what_a_person_declared_harmless_is_left_alone() {
+    let options = RedactOptions { harmless: vec!["hunter2".to_owned()] };
+    let text = "DB_PASSWORD=hunter2\nOTHER_PASSWORD=hunter3\n";
+    assert_eq!(
+        Redactor::new(&options).redact(text),
+        "DB_PASSWORD=hunter2\nOTHER_PASSWORD=[redacted:assignment]\n"
+    );
+}
+
+#[test]
+fn the_most_telling_rule_gives_the_name() {
+    let token = format!("{}_{}", "ghp", random(ALNUM, 36, 6));
+    assert_eq!(redact(&format!("GITHUB_TOKEN={token}")), "GITHUB_TOKEN=[redacted:github-token]");
+    assert_eq!(
+        redact(&format!("Authorization: token {token}")),
+        "Authorization: token [redacted:github-token]"
+    );
+}
+
+#[test]
+fn text_in_other_scripts_stays_whole() {
+    let token = format!("{}_{}", "ghp", random(ALNUM, 36, 6));
+    assert_eq!(redact(&format!("密码{token}是")), "密码[redacted:github-token]是");
+    assert_eq!(
+        redact("パスワード password=\"пароль7\" 終"),
+        "パスワード password=\"[redacted:assignment]\" 終"
+    );
+}
+
+#[test]
+fn a_secret_behind_many_harmless_keywords_is_found() {
+    let token = random(ALNUM, 40, 3);
+    let text = format!(
+        "{} sk-{token} {}",
+        "see task sk-1, ".repeat(400),
+        "https://x.example.org/ ".repeat(400)
+    );
+    let hidden = redact(&format!("{text} https://me:s3cret@x.example.org"));
+    assert!(hidden.contains("sk-1, ") && !hidden.contains(&token));
+    assert!(hidden.ends_with("https://me:[redacted:url-password]@x.example.org"));
+}
+
+#[test]
+fn long_values_are_hidden_to_their_end() {
+    let long = random(ALNUM, 9_000, 3);
+    for text in [format!("SIGNING_KEY={long}\n"), format!("\"signing_key\": \"{long}\"")] {
+        assert!(!redact(&text).contains(&long[8_900..]));
+    }
+}
+
+#[test]
+fn hostile_text_costs_no_more_than_its_length() {
+    // Well below what anything quadratic would take, far above what a busy machine needs.
+    const TIME_MAX: std::time::Duration = std::time::Duration::from_secs(20);
+    for piece in [
+        "password=",
+        "eyJ",
+        "://",
+        "<private>",
+        "-----BEGIN PRIVATE KEY-----",
+        "token: \"a1b2c3d4\" ",
+        "[redacted:jwt]",
+        "Authorization: ",
+        "sk-",
+        "AKIA",
+        "a:b@",
+        "\"",
+    ] {
+        let start = std::time::Instant::now();
+        let text = piece.repeat((16 << 10) / piece.len());
+        let once = redact(&text);
+        assert_eq!(redact(&once), once, "{piece}");
+        assert!(start.elapsed() < TIME_MAX, "{piece}: {:?}", start.elapsed());
+    }
+}
+
+/// Pieces of text of which hostile ones are made.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        "[A-Za-z0-9_=:/@.\"' -]{0,24}",
+        proptest::sample::select(vec![
+            "password=",
+            "\"token\": \"",
+            "API_KEY=",
+            "Bearer ",
+            "https://u:",
+            "@h",
+            "<private>",
+            "</private>",
+            "-----BEGIN PRIVATE KEY-----",
+            "-----END PRIVATE KEY-----",
+            "\\n",
+            "\n",
+            "[redacted:",
+            "]",
+            "eyJ",
+            "'",
+            "\\\"",
+            "secret",
+            ": ",
+            "=>",
+            "Authorization: ",
+        ])
+        .prop_map(str::to_owned),
+        (0..200u64, proptest::sample::Index::arbitrary_with(())).prop_map(|(seed, index)| {
+            let tokens = tokens(seed);
+            index.get(&tokens).1.clone()
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn redacting_twice_is_redacting_once(pieces in proptest::collection::vec(piece(), 0..10)) {
+        let once = redact(&pieces.concat());
+        prop_assert_eq!(redact(&once), once);
+    }
+
+    #[test]
+    fn a_token_between_spaces_never_survives(
+        before in ".{0,40}", after in ".{0,40}", seed in 0..500u64, index: proptest::sample::Index,
+    ) {
+        let tokens = tokens(seed);
+        let token = &index.get(&tokens).1;
+        let result = redact(&format!("{before} {token} {after}"));
+        prop_assert!(!result.contains(token.as_str()), "{}", result);
+    }
+}

@@ -1,0 +1,122 @@
+//! Settings, as they are in effect after defaults, the user's file and the repository's file.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::kind::Kind;
+
+/// The settings in effect. The processor compiles them into the index's manifest, so that a hook
+/// never parses TOML. Unknown keys are ignored, missing ones have their default.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Budget of the session-start block, in tokens (a token is a quarter of a character count).
+    pub start_tokens: u32,
+    /// Budget of what accompanies a prompt, in tokens.
+    pub prompt_tokens: u32,
+    /// How many memories may accompany a prompt.
+    pub prompt_memories: u32,
+    /// Budget of what accompanies a tool call, in tokens.
+    pub tool_tokens: u32,
+    /// How many memories may accompany a touched file or a failed command.
+    pub tool_memories: u32,
+    /// The share of prompts that nothing in the store answers and that may still be given a memory.
+    pub alpha: f32,
+    /// Minutes between two background runs that a finished turn starts.
+    pub due_minutes: u32,
+    /// Whether a person is told that something was injected.
+    pub notice: Notice,
+    /// Whether new memories go straight into the folder.
+    pub promote: Promote,
+    /// Days that archived turns are kept.
+    pub retention_days: u32,
+    /// Bytes that the archive of one project may take.
+    pub archive_bytes_max: u64,
+    /// Memories kept from one session of average length; longer sessions may have more.
+    pub memories_per_session: f32,
+    /// Files that are never archived or mined, as globs relative to the root.
+    pub ignore_paths: Vec<String>,
+    /// The kinds that are kept; empty means all.
+    pub kinds: Vec<Kind>,
+    /// Half-lives in days that differ from those of [`Kind::half_life_days`].
+    pub half_life_days: BTreeMap<Kind, u32>,
+    /// Which extractor runs besides the rules: none, or Ollama.
+    pub llm: Option<Llm>,
+}
+
+impl Settings {
+    /// Days after which a memory of this kind that was not renewed counts half in ranking.
+    pub fn half_life_days(&self, kind: Kind) -> u32 {
+        self.half_life_days.get(&kind).copied().unwrap_or_else(|| kind.half_life_days())
+    }
+}
+
+/// Whether a person sees that something was injected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notice {
+    /// Never.
+    Off,
+    /// The first time in a session.
+    #[default]
+    First,
+    /// Each time.
+    Each,
+}
+
+/// What happens to a new memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Promote {
+    /// It is written into the folder at once.
+    #[default]
+    Auto,
+    /// It is recalled, but stays private until `throughline review`.
+    Review,
+}
+
+/// A local language model that helps to extract memories.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Llm {
+    /// The provider: `ollama`.
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// The endpoint; empty means `OLLAMA_HOST`, or the default of Ollama.
+    #[serde(default)]
+    pub host: String,
+    /// Hosts other than this machine that the user agreed to send redacted text to.
+    #[serde(default)]
+    pub consented_hosts: Vec<String>,
+    /// Seconds that one answer may take.
+    #[serde(default = "default_timeout_s")]
+    pub timeout_s: u32,
+}
+
+fn default_timeout_s() -> u32 {
+    120
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            start_tokens: 1200,
+            prompt_tokens: 600,
+            prompt_memories: 5,
+            tool_tokens: 200,
+            tool_memories: 2,
+            alpha: 0.05,
+            due_minutes: 5,
+            notice: Notice::First,
+            promote: Promote::Auto,
+            retention_days: 365,
+            archive_bytes_max: 2 << 30,
+            memories_per_session: 7.0,
+            ignore_paths: Vec::new(),
+            kinds: Vec::new(),
+            half_life_days: BTreeMap::new(),
+            llm: None,
+        }
+    }
+}

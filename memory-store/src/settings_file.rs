@@ -1,0 +1,380 @@
+//! The settings files: the user's `config.toml`, and the repository's, of which only what cannot
+//! hurt is taken.
+//!
+//! A wrong key never stops anything: it is reported with its file and name, and the value that was
+//! in effect before stays.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::kind::Kind;
+use crate::layout::{Tree, UserDirs};
+use crate::settings::{Llm, Settings};
+use crate::store::read_if_there;
+
+/// Bytes that a settings file may have.
+const FILE_BYTES_MAX: usize = 256 << 10;
+
+/// Entries that a list in a settings file may have.
+const ENTRIES_MAX: usize = 1_000;
+
+/// Characters that a text in a list may have.
+const ENTRY_CHARS_MAX: usize = 400;
+
+/// Something in a settings file that was not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The settings file.
+    pub path: PathBuf,
+    /// The key; empty when the whole file could not be read.
+    pub key: String,
+    /// What is wrong, and what is done instead.
+    pub message: String,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gap = if self.key.is_empty() { "" } else { " " };
+        write!(f, "{}:{gap}{}: {}", self.path.display(), self.key, self.message)
+    }
+}
+
+/// Where the value of a key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// A settings file did.
+    File(PathBuf),
+}
+
+/// A key with the value in effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explained {
+    /// The key.
+    pub key: &'static str,
+    /// Its value, as it would be written in a settings file.
+    pub value: String,
+    /// Who set it.
+    pub origin: Origin,
+}
+
+/// Reads the settings in effect for a tree, or for the user alone.
+pub fn load(dirs: &UserDirs, tree: Option<&Tree>) -> (Settings, Vec<Warning>) {
+    let loaded = Loaded::read(dirs, tree);
+    (loaded.settings, loaded.warnings)
+}
+
+/// Says of each key what it is and who set it.
+pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
+    let loaded = Loaded::read(dirs, tree);
+    let values = Table::try_from(&loaded.settings).unwrap_or_default();
+    KEYS.iter()
+        .map(|key| Explained {
+            key: key.name,
+            value: values.get(key.name).map_or_else(|| "none".to_owned(), shown),
+            origin: match loaded.origins.iter().rev().find(|(name, _)| *name == key.name) {
+                Some((_, path)) => Origin::File(path.clone()),
+                None => Origin::Default,
+            },
+        })
+        .collect()
+}
+
+fn shown(value: &Value) -> String {
+    match value {
+        // The settings hold single precision; more digits would be noise.
+        Value::Float(number) => (*number as f32).to_string(),
+        value => value.to_string(),
+    }
+}
+
+#[derive(Default)]
+struct Loaded {
+    settings: Settings,
+    warnings: Vec<Warning>,
+    origins: Vec<(&'static str, PathBuf)>,
+}
+
+impl Loaded {
+    fn read(dirs: &UserDirs, tree: Option<&Tree>) -> Self {
+        let mut loaded = Self::default();
+        loaded.file(&dirs.config_file(), true);
+        if let Some(tree) = tree {
+            loaded.file(&tree.store().join("config.toml"), false);
+        }
+        loaded
+    }
+
+    fn file(&mut self, path: &Path, is_users: bool) {
+        let table = match table(path) {
+            Ok(table) => table,
+            Err(message) => return self.warn(path, "", message),
+        };
+        for (name, value) in table {
+            let Some(key) = KEYS.iter().find(|key| key.name == name) else {
+                self.warn(path, &name, "is no setting; it is ignored".to_owned());
+                continue;
+            };
+            if !is_users && !key.in_repository {
+                let message = "may only be set in the user's own config.toml; it is ignored";
+                self.warn(path, &name, message.to_owned());
+                continue;
+            }
+            match (key.set)(&mut self.settings, value) {
+                Ok(()) => self.origins.push((key.name, path.to_owned())),
+                Err(message) => self.warn(path, &name, message),
+            }
+        }
+    }
+
+    fn warn(&mut self, path: &Path, key: &str, message: String) {
+        let key: String = key.chars().take(80).collect();
+        self.warnings.push(Warning { path: path.to_owned(), key, message });
+    }
+}
+
+fn table(path: &Path) -> Result<Table, String> {
+    let bytes = read_if_there(path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
+    let Some(bytes) = bytes else { return Ok(Table::new()) };
+    let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    text.parse().map_err(|error: toml::de::Error| format!("{error}the file is ignored"))
+}
+
+/// A setting that files may give.
+struct Key {
+    name: &'static str,
+    /// Whether a repository may set it: budgets, kinds, half-lives. Never endpoints,
+    /// commands, redaction, trust, or what is kept for how long.
+    in_repository: bool,
+    set: fn(&mut Settings, Value) -> Result<(), String>,
+}
+
+/// A block longer than this would pass Claude Code's limit of 10,000 characters.
+const TOKENS: RangeInclusive<u32> = 0..=2_400;
+const MEMORIES: RangeInclusive<u32> = 0..=20;
+const DAYS: RangeInclusive<u32> = 1..=36_500;
+
+static KEYS: [Key; 16] = [
+    repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
+    repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
+    repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
+    repository("tool_tokens", |s, v| number(v, TOKENS).map(|v| s.tool_tokens = v)),
+    repository("tool_memories", |s, v| number(v, MEMORIES).map(|v| s.tool_memories = v)),
+    repository("memories_per_session", |s, v| {
+        share(v, 0.0..=1_000.0).map(|v| s.memories_per_session = v)
+    }),
+    repository("kinds", |s, v| kinds(v).map(|v| s.kinds = v)),
+    repository("half_life_days", half_lives),
+    user("alpha", |s, v| share(v, 0.0..=1.0).map(|v| s.alpha = v)),
+    user("due_minutes", |s, v| number(v, 0..=10_080).map(|v| s.due_minutes = v)),
+    user("notice", |s, v| parsed(v, "\"off\", \"first\" or \"each\"").map(|v| s.notice = v)),
+    user("promote", |s, v| parsed(v, "\"auto\" or \"review\"").map(|v| s.promote = v)),
+    user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
+    user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
+    user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
+    user("llm", |s, v| llm(v).map(|v| s.llm = v)),
+];
+
+type Set = fn(&mut Settings, Value) -> Result<(), String>;
+
+const fn repository(name: &'static str, set: Set) -> Key {
+    Key { name, in_repository: true, set }
+}
+
+const fn user(name: &'static str, set: Set) -> Key {
+    Key { name, in_repository: false, set }
+}
+
+fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Result<T, String> {
+    let shown = short(&value);
+    value.try_into().map_err(|_| format!("expected {expected}, found {shown}; it is ignored"))
+}
+
+/// A whole number in a range; one beyond it is ignored rather than bent, so that a slip of the
+/// finger does not become a setting.
+fn number<T>(value: Value, range: RangeInclusive<T>) -> Result<T, String>
+where
+    T: TryFrom<i64> + PartialOrd + fmt::Display,
+{
+    let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+    let found: i64 = parsed(value, &expected())?;
+    T::try_from(found)
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| format!("expected {}, found {found}; it is ignored", expected()))
+}
+
+fn share(value: Value, range: RangeInclusive<f32>) -> Result<f32, String> {
+    let expected = format!("a number from {} to {}", range.start(), range.end());
+    let number = match value {
+        Value::Integer(number) => number as f32,
+        value => parsed(value, &expected)?,
+    };
+    if range.contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("expected {expected}, found {number}; it is ignored"))
+    }
+}
+
+fn texts(value: Value) -> Result<Vec<String>, String> {
+    let texts: Vec<String> = parsed(value, "a list of texts")?;
+    if texts.len() > ENTRIES_MAX {
+        return Err(format!("more than {ENTRIES_MAX} entries; it is ignored"));
+    }
+    if texts.iter().any(|text| text.chars().count() > ENTRY_CHARS_MAX) {
+        return Err(format!("an entry has more than {ENTRY_CHARS_MAX} characters; it is ignored"));
+    }
+    Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
+}
+
+fn kinds(value: Value) -> Result<Vec<Kind>, String> {
+    texts(value)?.iter().map(|name| kind(name)).collect()
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    Kind::from_name(name).ok_or_else(|| {
+        let kinds = Kind::ALL.map(Kind::name).join(", ");
+        let name: String = name.chars().take(40).collect();
+        format!("`{name}` is no kind; there are: {kinds}; it is ignored")
+    })
+}
+
+fn half_lives(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let table: Table = parsed(value, "a table of kinds and days, as in `fix = 30`")?;
+    let mut half_lives = settings.half_life_days.clone();
+    for (name, days) in table {
+        half_lives.insert(kind(&name)?, number(days, DAYS)?);
+    }
+    settings.half_life_days = half_lives;
+    Ok(())
+}
+
+fn llm(value: Value) -> Result<Option<Llm>, String> {
+    const PROVIDERS: [&str; 1] = ["ollama"];
+    const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
+    let expected = "a table with `provider = \"ollama\"` and `model = \"...\"`";
+    let llm: Llm = parsed(value, expected)?;
+    if !PROVIDERS.contains(&llm.provider.as_str()) {
+        return Err(format!("`provider` must be {}; it is ignored", PROVIDERS.join(" or ")));
+    }
+    if llm.model.trim().is_empty() {
+        return Err("`model` is empty; it is ignored".to_owned());
+    }
+    if !TIMEOUT_S.contains(&llm.timeout_s) {
+        let (least, most) = TIMEOUT_S.into_inner();
+        return Err(format!("`timeout_s` must be from {least} to {most}; it is ignored"));
+    }
+    Ok(Some(llm))
+}
+
+fn short(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::ProjectId;
+    use crate::settings::{Notice, Promote};
+
+    struct Files {
+        _folder: tempfile::TempDir,
+        dirs: UserDirs,
+        tree: Tree,
+    }
+
+    fn files(user: &str, repository: &str) -> Files {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().to_owned();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
+        let root = folder.path().join("work");
+        let tree = Tree { project: ProjectId([1; 16]), root: root.clone(), main_root: root };
+        for (path, text) in
+            [(dirs.config_file(), user), (tree.store().join("config.toml"), repository)]
+        {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        Files { _folder: folder, dirs, tree }
+    }
+
+    fn warnings(files: &Files) -> Vec<(String, String)> {
+        let warnings = load(&files.dirs, Some(&files.tree)).1;
+        warnings.into_iter().map(|warning| (warning.key, warning.message)).collect()
+    }
+
+    #[test]
+    fn the_repository_comes_after_the_user_and_sets_only_what_is_safe() {
+        let files = files(
+            "start_tokens = 800\nnotice = \"each\"\n[llm]\nprovider = \"ollama\"\nmodel = \"m\"\n",
+            "start_tokens = 500\nkinds = [\"fix\", \"todo\"]\nnotice = \"off\"\npromote = \"review\"\n\
+             [half_life_days]\nfix = 90\n[llm]\nprovider = \"ollama\"\nmodel = \"evil\"\nhost = \"http://evil\"\n",
+        );
+        let (settings, warnings) = load(&files.dirs, Some(&files.tree));
+        assert_eq!((settings.start_tokens, settings.notice), (500, Notice::Each));
+        assert_eq!(settings.promote, Promote::Auto);
+        assert_eq!(settings.kinds, [Kind::Fix, Kind::Task]);
+        assert_eq!(settings.half_life_days(Kind::Fix), 90);
+        assert_eq!(settings.half_life_days(Kind::Task), 30);
+        assert_eq!(settings.llm.unwrap().model, "m");
+        let refused: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
+        assert_eq!(refused, ["llm", "notice", "promote"]);
+        assert!(warnings[0].to_string().contains("config.toml: llm: may only be set"));
+        assert_eq!(load(&files.dirs, None).0.start_tokens, 800);
+    }
+
+    #[test]
+    fn wrong_keys_are_named_and_change_nothing() {
+        let files = files(
+            "start_tokens = \"many\"\nprompt_tokens = -1\ntool_tokens = 9999999999\nalpha = 7\n\
+             notice = \"loud\"\nkinds = [\"fix\", \"what\"]\nretention_day = 3\nmemories_per_session = nan\n\
+             ignore_paths = \"secret\"\n[llm]\nprovider = \"cloud\"\nmodel = \"m\"\n",
+            "half_life_days = 3\n",
+        );
+        assert_eq!(load(&files.dirs, Some(&files.tree)).0, Settings::default());
+        let keys: Vec<_> = warnings(&files).into_iter().map(|(key, _)| key).collect();
+        assert_eq!(keys.len(), 11, "{keys:?}");
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_ignored_with_its_place() {
+        let files = files("a = = 1\n", "\u{feff}start_tokens = 7\n");
+        let (settings, warnings) = load(&files.dirs, Some(&files.tree));
+        assert_eq!((settings.start_tokens, warnings.len()), (7, 1));
+        assert!(warnings[0].message.contains("line 1, column 5"), "{}", warnings[0]);
+    }
+
+    #[test]
+    fn each_key_says_who_set_it() {
+        let files = files("due_minutes = 9\n", "tool_memories = 1\n");
+        let explained = explain(&files.dirs, Some(&files.tree));
+        let find = |name| explained.iter().find(|explained| explained.key == name).unwrap();
+        assert_eq!(find("due_minutes").origin, Origin::File(files.dirs.config_file()));
+        assert_eq!(find("due_minutes").value, "9");
+        let repository = files.tree.store().join("config.toml");
+        assert_eq!(find("tool_memories").origin, Origin::File(repository));
+        assert_eq!(find("notice").origin, Origin::Default);
+        assert_eq!(find("alpha").value, "0.05");
+        assert_eq!(find("notice").value, "\"first\"");
+        // Every field of the settings can be set, and nothing else.
+        let llm = Llm {
+            provider: "ollama".to_owned(),
+            model: "m".to_owned(),
+            host: String::new(),
+            consented_hosts: Vec::new(),
+            timeout_s: 9,
+        };
+        let settings = Settings { llm: Some(llm), ..Settings::default() };
+        let fields = Table::try_from(&settings).unwrap();
+        let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
+        names.sort_unstable();
+        assert_eq!(fields.keys().map(String::as_str).collect::<Vec<_>>(), names);
+    }
+}

@@ -1,0 +1,18 @@
+//! Signatures: what stays the same of a command or an error from one time to the next.
+//!
+//! A command's is its program, subcommand and flags; an error's are its most telling lines without
+//! numbers, hashes, times and folders. Words in quotes stay: often they are the error.
+
+mod classify;
+mod command;
+mod error;
+pub mod shell;
+
+pub use classify::{CommandClass, classify};
+pub use command::normalise_command;
+pub use error::{error_signature, telling_lines};
+
+/// Returns the number that stands for a signature in an index. Case does not matter.
+pub fn signature_hash(signature: &str) -> u64 {
+    crate::text::term_hash(&signature.to_lowercase())
+}

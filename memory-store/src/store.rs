@@ -1,0 +1,499 @@
+//! A store: a folder of memory files, and what a person or a model does with them.
+//!
+//! Everything here goes through files that a person may edit, rename or delete at any moment, so
+//! each operation looks at the disk first and trusts only what it finds there.
+
+mod disk;
+mod listing;
+mod readme;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+pub(crate) use disk::private_options;
+pub use disk::{Privacy, create_folder, read as read_bounded, read_if_there, remove, replace};
+pub use listing::{FILES_MAX, Listing, Stored};
+pub(crate) use listing::{Read, visit};
+
+use crate::error::{At, Error, Place, Result};
+use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
+use crate::id::MemoryId;
+use crate::identity::{self, Mode};
+use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
+use crate::ledger::{Entry, Ledger, Reason, Tombstone};
+use crate::memory::{Memory, Scope, Status};
+use crate::time::Timestamp;
+
+/// The folder of memory files inside a committed store.
+const MEMORIES_DIR: &str = "memories";
+
+/// Fewest characters of an id that find a memory.
+const SHORT_ID_CHARS_MIN: usize = 4;
+
+/// A store that this machine vouches for.
+#[derive(Clone, Debug)]
+pub struct Store {
+    dirs: UserDirs,
+    home: ProjectDir,
+    folder: PathBuf,
+    /// The working tree, when the files are meant to be committed.
+    root: Option<PathBuf>,
+}
+
+/// What saving a memory did.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Saved {
+    /// The memory as it is now.
+    pub stored: Stored,
+    /// Whether it is new, changed or the same as before.
+    pub change: Change,
+}
+
+/// What happened to a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was written for the first time.
+    Created,
+    /// It says something else now.
+    Updated,
+    /// It said so already; it was not touched.
+    Unchanged,
+}
+
+/// How to forget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Forget {
+    /// The file is put aside; [`Store::restore`] brings it back.
+    Archive,
+    /// The file and every copy of its text are removed for good.
+    Delete,
+}
+
+impl Store {
+    /// The store of a working tree: its committed folder, or the project's private one.
+    pub fn open(dirs: &UserDirs, tree: &Tree) -> Result<Self> {
+        let mode = identity::mode(dirs, tree.project)?;
+        let home = dirs.project(tree.project);
+        Ok(match mode {
+            Mode::Committed => Self::committed(dirs, home, &tree.root),
+            Mode::Private => {
+                Self { dirs: dirs.clone(), folder: home.private_memories(), home, root: None }
+            }
+        })
+    }
+
+    /// The user's own store, for every project.
+    pub fn user(dirs: &UserDirs) -> Result<Self> {
+        Ok(Self {
+            dirs: dirs.clone(),
+            home: dirs.user_dir(),
+            folder: dirs.user_memories(),
+            root: None,
+        })
+    }
+
+    fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
+        let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
+        Self { dirs: dirs.clone(), home, folder, root: Some(root.to_owned()) }
+    }
+
+    /// The same project's store in another of its working trees.
+    pub fn at(&self, root: &Path) -> Self {
+        match self.root {
+            Some(_) => Self::committed(&self.dirs, self.home.clone(), root),
+            None => self.clone(),
+        }
+    }
+
+    /// Makes the folder of memory files and the note beside it, so that a person sees where they
+    /// will be before the first one is there.
+    pub fn create(&self) -> Result<()> {
+        self.check_folder()?;
+        let privacy = self.privacy_of(&self.folder);
+        if privacy == Privacy::Shared {
+            readme::write(&self.folder)?;
+        }
+        create_folder(&self.folder, privacy)
+    }
+
+    /// The folder of memory files.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The working tree whose files these are; `None` when they are kept privately.
+    pub fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
+    /// The private, lasting folder beside it: ledger, drafts, what was put aside.
+    pub fn home(&self) -> &ProjectDir {
+        &self.home
+    }
+
+    /// Lists the memories, those that wait for review included.
+    pub fn list(&self) -> Result<Listing> {
+        if let Err(error) = self.check_folder() {
+            let mut listing = listing::list(&[&self.home.drafts()]);
+            listing.broken.push(error);
+            return Ok(listing);
+        }
+        Ok(listing::list(&[&self.folder, &self.home.drafts()]))
+    }
+
+    /// Finds a memory by its id, or by its last characters.
+    pub fn find(&self, id: &str) -> Result<Stored> {
+        pick(self.list()?.memories, id)
+    }
+
+    /// Saves a memory that a person or a model wrote. One of the same kind and title is updated:
+    /// its text is replaced, tags and paths are united.
+    pub fn save(&self, memory: Memory, now: Timestamp) -> Result<Saved> {
+        if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
+            return Self::user(&self.dirs)?.save(memory, now);
+        }
+        let _lock = self.lock()?;
+        let same = self.list()?.memories.into_iter().find(|stored| is_same(stored, &memory));
+        match same {
+            Some(stored) => self.update(&stored.path, |old| unite(old, memory, now)),
+            None => {
+                self.check_folder()?;
+                let file = MemoryFile::new(memory)?;
+                let path = self.free_path(&file.memory)?;
+                self.write(&path, file.bytes())?;
+                self.note_saved(&path, &file)?;
+                let stored = listing::read(&path)?.stored;
+                Ok(Saved { stored, change: Change::Created })
+            }
+        }
+    }
+
+    /// Changes a memory; its id stays. The file is edited in place.
+    pub fn edit(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Memory),
+        _now: Timestamp,
+    ) -> Result<Saved> {
+        let _lock = self.lock()?;
+        let stored = self.find(id)?;
+        self.update(&stored.path, change)
+    }
+
+    /// Takes a memory out of recall, and keeps it from being learned again.
+    pub fn forget(&self, id: &str, how: Forget, now: Timestamp) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let stored = self.find(id)?;
+        let memory = &stored.memory;
+        let archived = self.archived_path(memory);
+        // In this order a crash leaves the memory where it was, or complete in both places.
+        if how == Forget::Archive {
+            let (bytes, _) = read_bounded(&stored.path, FILE_BYTES_MAX)?;
+            replace(&archived, &bytes, Privacy::Private)?;
+        }
+        let mut ledger = Ledger::open(&self.home)?;
+        let name = self.relative(&stored.path);
+        ledger.bury(memory.id, &memory.title, Reason::Forgotten, name.as_deref(), now)?;
+        if how == Forget::Delete {
+            ledger.scrub(memory.id)?;
+            remove(&archived)?;
+        }
+        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id.
+        for path in self.copies(memory.id) {
+            remove(&path)?;
+        }
+        Ok(stored)
+    }
+
+    /// Brings back a memory that was put aside, or lifts the tombstone of one that is learned
+    /// again at the next sync.
+    pub fn restore(&self, id: &str, _now: Timestamp) -> Result<Option<Stored>> {
+        let _lock = self.lock()?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let stored = match pick(self.archived()?.memories, id) {
+            Ok(stored) => stored,
+            Err(missing) => {
+                // Nothing was put aside, but a deleted file may have left a tombstone.
+                return match ledger.find_tombstone(id) {
+                    Some(id) => ledger.revive(id, None).map(|()| None),
+                    None => Err(missing),
+                };
+            }
+        };
+        self.check_folder()?;
+        let (bytes, _) = read_bounded(&stored.path, FILE_BYTES_MAX)?;
+        let was_at =
+            ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
+        let path = match was_at.map(|name| self.folder.join(name)) {
+            Some(path) if !path.exists() && path.starts_with(&self.folder) => path,
+            Some(_) | None => self.free_path(&stored.memory)?,
+        };
+        self.write(&path, &bytes)?;
+        ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
+        remove(&stored.path)?;
+        Ok(Some(listing::read(&path)?.stored))
+    }
+
+    /// Lets a draft into the folder of memory files, as a review does.
+    pub fn promote(&self, id: &str) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let draft = self.find_draft(id)?;
+        self.check_folder()?;
+        let Read { mut file, .. } = listing::read(&draft.path)?;
+        file.set(&Memory { status: Status::Active, ..draft.memory.clone() })?;
+        let path = self.free_path(&file.memory)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let entry = ledger.entry(draft.memory.id).cloned();
+        let entry = entry.unwrap_or_else(|| Entry::new(draft.memory.id, self.ledger_root()));
+        self.write(&path, file.bytes())?;
+        let name = self.relative(&path).unwrap_or_default();
+        ledger.promoted(
+            Entry { root: self.ledger_root().to_owned(), ..entry },
+            &name,
+            file.text(),
+        )?;
+        remove(&draft.path)?;
+        Ok(listing::read(&path)?.stored)
+    }
+
+    /// Turns a draft down: it is removed and not learned again.
+    pub fn reject(&self, id: &str, now: Timestamp) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let draft = self.find_draft(id)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        ledger.bury(draft.memory.id, &draft.memory.title, Reason::Rejected, None, now)?;
+        remove(&draft.path)?;
+        Ok(draft)
+    }
+
+    /// Lists what waits for review.
+    pub fn drafts(&self) -> Result<Listing> {
+        let mut listing = listing::list(&[&self.home.drafts()]);
+        listing.memories.retain(|stored| stored.memory.status == Status::Draft);
+        Ok(listing)
+    }
+
+    /// The memories that are not learned again, by id.
+    pub fn tombstones(&self) -> Result<Vec<Tombstone>> {
+        Ok(Ledger::open(&self.home)?.tombstones())
+    }
+
+    fn find_draft(&self, id: &str) -> Result<Stored> {
+        pick(self.drafts()?.memories, id)
+    }
+
+    /// Lists what was put aside.
+    pub fn archived(&self) -> Result<Listing> {
+        let mut listing = listing::list(&[&self.home.archived_memories()]);
+        for stored in &mut listing.memories {
+            stored.memory.status = Status::Archived;
+        }
+        Ok(listing)
+    }
+
+    /// Held while files of this project are changed. Blocks until the other writer is done, which
+    /// takes a second at most; readers take nothing. It is released when dropped.
+    pub(crate) fn lock(&self) -> Result<File> {
+        create_folder(&self.home.0, Privacy::Private)?;
+        let path = self.home.0.join("store.lock");
+        let mut options = private_options();
+        let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
+        lock.lock().at(&path)?;
+        Ok(lock)
+    }
+
+    /// Refuses a committed folder that is a symbolic link: a commit of somebody else could make
+    /// it lead anywhere.
+    pub(crate) fn check_folder(&self) -> Result<()> {
+        self.root.as_deref().map_or(Ok(()), check_folder)
+    }
+
+    /// Writes a memory file.
+    fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        self.check_folder()?;
+        replace(path, bytes, self.privacy_of(path))
+    }
+
+    /// Removes what killed writers left beside memory files. The lock is held.
+    pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
+        for root in roots {
+            disk::sweep(&self.at(root).folder, listing::LEVELS_MAX);
+        }
+        disk::sweep(&self.folder, listing::LEVELS_MAX);
+        disk::sweep(&self.home.drafts(), 1);
+        disk::sweep(&self.home.archived_memories(), 1);
+    }
+
+    fn privacy_of(&self, path: &Path) -> Privacy {
+        match self.root {
+            Some(_) if path.starts_with(&self.folder) => Privacy::Shared,
+            Some(_) | None => Privacy::Private,
+        }
+    }
+
+    /// A path for a new memory's file that nothing has yet.
+    pub(crate) fn free_path(&self, memory: &Memory) -> Result<PathBuf> {
+        let folder = match memory.status {
+            Status::Draft => &self.home.drafts(),
+            Status::Active | Status::Rejected | Status::Archived => &self.folder,
+        };
+        free_path_in(folder, memory)
+    }
+
+    /// The path below the folder of memory files, when it lies there.
+    pub(crate) fn relative(&self, path: &Path) -> Option<String> {
+        path.strip_prefix(&self.folder).ok().and_then(Path::to_str).map(str::to_owned)
+    }
+
+    fn update(&self, path: &Path, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
+        let Read { stored, mut file } = listing::read(path)?;
+        let mut memory = stored.memory.clone();
+        change(&mut memory);
+        memory.id = stored.memory.id;
+        let before = file.bytes().to_vec();
+        file.set(&memory)?;
+        if file.bytes() == before {
+            return Ok(Saved { stored, change: Change::Unchanged });
+        }
+        self.write(path, file.bytes())?;
+        self.note_saved(path, &file)?;
+        Ok(Saved { stored: listing::read(path)?.stored, change: Change::Updated })
+    }
+
+    /// What a person or a model saved survives `git clean` and the like as what was derived does.
+    fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
+        let Some(name) = self.relative(path) else { return Ok(()) };
+        let mut ledger = Ledger::open(&self.home)?;
+        let entry = ledger.entry(file.memory.id).cloned();
+        let entry = entry.unwrap_or_else(|| Entry::new(file.memory.id, self.ledger_root()));
+        ledger.saved(entry, &name, file.text())
+    }
+
+    /// How the ledger calls the tree these files are in.
+    fn ledger_root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new(""))
+    }
+
+    fn archived_path(&self, memory: &Memory) -> PathBuf {
+        // Named by the whole id: the title may have changed since it was last put aside.
+        self.home.archived_memories().join(format!("{}.md", memory.id))
+    }
+
+    fn copies(&self, id: MemoryId) -> Vec<PathBuf> {
+        let mut copies = Vec::new();
+        visit(&[&self.folder, &self.home.drafts()], &mut |read| {
+            if let Ok(read) = read
+                && read.stored.memory.id == id
+            {
+                copies.push(read.stored.path);
+            }
+        });
+        copies
+    }
+}
+
+/// Refuses a working tree whose committed folder is a symbolic link; to be asked before anybody
+/// vouches for it.
+pub fn check_folder(root: &Path) -> Result<()> {
+    let store = root.join(STORE_DIR);
+    for folder in [store.join(MEMORIES_DIR), store] {
+        if std::fs::symlink_metadata(&folder).is_ok_and(|at| at.is_symlink()) {
+            return Err(Error::Memory {
+                path: folder,
+                place: Place { line: 1, column: 1 },
+                message: "this folder is a symbolic link and is not followed; make it a folder"
+                    .to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Writes files of several stores.
+pub(crate) fn write_all(files: &[(Store, PathBuf, String)]) -> Result<()> {
+    let mut writes = Vec::with_capacity(files.len());
+    for (store, path, text) in files {
+        let privacy = store.privacy_of(path);
+        writes.push(disk::Write { path, bytes: text.as_bytes(), privacy });
+    }
+    disk::replace_all(&writes)
+}
+
+/// A path in this folder that nothing has yet.
+pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
+    let path = folder.join(file_name(memory));
+    if std::fs::symlink_metadata(&path).is_err() {
+        return Ok(path);
+    }
+    // The short id is taken by another memory of the same title, or a person's file stands there.
+    let name = format!("{}.md", memory.id);
+    let path = folder.join(name);
+    match std::fs::symlink_metadata(&path) {
+        Err(_) => Ok(path),
+        Ok(_) => Err(Error::Memory {
+            path,
+            place: Place { line: 1, column: 1 },
+            message: "this file stands where a memory is to be written; move it away".to_owned(),
+        }),
+    }
+}
+
+fn pick(memories: Vec<Stored>, id: &str) -> Result<Stored> {
+    let asked = id.trim().to_ascii_lowercase();
+    let mut found: Vec<Stored> = match asked.len() {
+        0..SHORT_ID_CHARS_MIN => Vec::new(),
+        _ => memories
+            .into_iter()
+            .filter(|stored| stored.memory.id.to_string().ends_with(&asked))
+            .collect(),
+    };
+    match (found.len(), found.pop()) {
+        (1, Some(stored)) => Ok(stored),
+        (found, _) => Err(Error::NotFound { id: id.to_owned(), found }),
+    }
+}
+
+fn is_same(stored: &Stored, memory: &Memory) -> bool {
+    let live = matches!(stored.memory.status, Status::Active | Status::Draft);
+    let title = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    stored.memory.id == memory.id
+        || live
+            && stored.memory.kind == memory.kind
+            && title(&stored.memory.title) == title(&memory.title)
+}
+
+/// Makes `old` say what `new` says: its text, with the tags and paths of both. What was said again
+/// in other words happened again.
+fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
+    let before = old.clone();
+    let occurred = new.occurred.unwrap_or(now);
+    if !new.body.trim().is_empty() {
+        old.body = new.body;
+    }
+    for tag in new.tags {
+        if !old.tags.contains(&tag) {
+            old.tags.push(tag);
+        }
+    }
+    for path in new.paths {
+        match old.paths.iter_mut().find(|known| known.path == path.path) {
+            Some(known) if path.seen.is_some() => known.seen = path.seen,
+            Some(_) => {}
+            None => old.paths.push(path),
+        }
+    }
+    old.confidence = old.confidence.max(new.confidence);
+    old.pinned |= new.pinned;
+    old.topic = new.topic.or(old.topic.take());
+    for signature in new.signatures {
+        if !old.signatures.contains(&signature) {
+            old.signatures.push(signature);
+        }
+    }
+    if let Some(command) = new.command {
+        old.command = Some(command);
+    }
+    if *old != before {
+        old.occurred = old.occurred.max(Some(occurred));
+    }
+}

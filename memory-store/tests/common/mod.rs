@@ -1,0 +1,264 @@
+//! A store of our own in a sealed folder: a made-up billing project.
+
+#![expect(dead_code, reason = "each test file uses a part of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use memory_store::file::{MemoryFile, file_name};
+use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns};
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
+use memory_store::recall::Recall;
+use memory_store::settings::Settings;
+use memory_store::store::Stored;
+use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
+
+/// The time of every test.
+pub const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+/// The id of the memory with this number.
+pub fn id(number: u8) -> MemoryId {
+    MemoryId::new(Timestamp(NOW.0 - 86_400_000), [number; 10])
+}
+
+/// A memory with this number.
+pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
+    Memory {
+        id: id(number),
+        kind,
+        title: title.into(),
+        body: body.into(),
+        scope: Scope::Project,
+        created: Timestamp(NOW.0 - 86_400_000),
+        occurred: None,
+        valid_from: None,
+        valid_until: None,
+        confidence: 0.8,
+        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
+        paths: Vec::new(),
+        topic: None,
+        tags: Vec::new(),
+        entities: Vec::new(),
+        facts: Vec::new(),
+        relations: Vec::new(),
+        supersedes: Vec::new(),
+        superseded_by: None,
+        pinned: false,
+        status: Status::Active,
+        author: None,
+        signatures: Vec::new(),
+        command: None,
+    }
+}
+
+/// The memories of the made-up project.
+pub fn memories() -> Vec<Memory> {
+    let mut importer = memory(
+        1,
+        Kind::Gotcha,
+        "The invoice importer needs a trailing newline",
+        "Without a newline at the end the importer drops the last row of the file.",
+    );
+    importer.paths = vec![PathRef { path: "billing/src/import.rs".into(), seen: None }];
+    let mut old =
+        memory(2, Kind::Fact, "The ledger service listens on port 7440", "Set in ledger.toml.");
+    old.superseded_by = Some(id(3));
+    let mut new = memory(
+        3,
+        Kind::Fact,
+        "The ledger service listens on port 7441",
+        "Changed because 7440 collides with the metrics agent.",
+    );
+    new.supersedes = vec![id(2)];
+    let mut fix = memory(
+        4,
+        Kind::Fix,
+        "money_fmt needs the macros feature",
+        "`cargo build` fails with: cannot find macro `money_fmt` in this scope. Enable the feature `macros` of the crate money.",
+    );
+    fix.signatures = memory_store::signature::error_signature(
+        "error: cannot find macro `money_fmt` in this scope",
+    )
+    .into_iter()
+    .collect();
+    vec![
+        importer,
+        old,
+        new,
+        fix,
+        memory(
+            5,
+            Kind::Preference,
+            "Never use float for money",
+            "Amounts are integers of cents everywhere.",
+        ),
+        memory(
+            6,
+            Kind::Decision,
+            "Reports are rendered on the server",
+            "The browser took four seconds for a yearly statement.",
+        ),
+        memory(
+            7,
+            Kind::Convention,
+            "Feature branches are named after the ticket",
+            "For example BIL-120-retry.",
+        ),
+        memory(
+            8,
+            Kind::Command,
+            "cargo test -p billing --features sandbox",
+            "Passed 14 times; without the sandbox feature it charges real cards.",
+        ),
+        memory(
+            9,
+            Kind::FailedApproach,
+            "Batching the reminders did not work",
+            "The mail provider dropped everything after the fiftieth recipient.",
+        ),
+        memory(10, Kind::Task, "Remove the legacy discount table", "Waits for the audit."),
+    ]
+}
+
+/// A sealed home with one project.
+pub struct Fixture {
+    home: tempfile::TempDir,
+    pub dirs: UserDirs,
+    pub tree: Tree,
+}
+
+impl Fixture {
+    /// A project without memories.
+    pub fn empty() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().to_owned();
+        let dirs =
+            UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into_os_string()))
+                .unwrap();
+        let root = home.path().join("work");
+        fs::create_dir_all(root.join(".throughline/memories")).unwrap();
+        let tree = Tree { project: ProjectId([5; 16]), root: root.clone(), main_root: root };
+        Self { home, dirs, tree }
+    }
+
+    /// The made-up project, published.
+    pub fn filled() -> Self {
+        let fixture = Self::empty();
+        for memory in memories() {
+            fixture.write(memory);
+        }
+        fixture.publish();
+        fixture
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.tree.root
+    }
+
+    pub fn index(&self) -> PathBuf {
+        self.dirs.tree(&self.tree.root).index()
+    }
+
+    pub fn recall(&self) -> Recall {
+        Recall::open(&self.dirs, &self.tree)
+    }
+
+    pub fn write(&self, memory: Memory) -> Stored {
+        write(&self.root().join(".throughline/memories"), memory)
+    }
+
+    /// The memories on disk, as `Store::list` gives them.
+    pub fn list(&self) -> Vec<Stored> {
+        let mut files: Vec<PathBuf> = fs::read_dir(self.root().join(".throughline/memories"))
+            .unwrap()
+            .map(|file| file.unwrap().path())
+            .collect();
+        files.sort();
+        files
+            .into_iter()
+            .filter_map(|path| {
+                let file = MemoryFile::parse(&path, fs::read(&path).unwrap()).ok()?;
+                Some(stored(path, file.memory.clone()))
+            })
+            .collect()
+    }
+
+    pub fn publish(&self) -> Published {
+        self.publish_turns(Turns::Keep)
+    }
+
+    pub fn publish_turns(&self, turns: Turns<'_>) -> Published {
+        let publisher = Publisher::begin(&self.index()).unwrap();
+        self.publish_with(publisher, &self.list(), turns)
+    }
+
+    pub fn publish_with(
+        &self,
+        publisher: Publisher,
+        memories: &[Stored],
+        turns: Turns<'_>,
+    ) -> Published {
+        let start = StartPlan::default();
+        publisher.publish(content(self.root(), memories, turns, &start)).unwrap()
+    }
+
+    pub fn publish_start(&self, numbers: &[u8]) {
+        let start = StartPlan { memories: numbers.iter().map(|&number| id(number)).collect() };
+        let publisher = Publisher::begin(&self.index()).unwrap();
+        publisher.publish(content(self.root(), &self.list(), Turns::Keep, &start)).unwrap();
+    }
+
+    pub fn publish_user(&self, memories: &[Memory]) {
+        let folder = self.dirs.user_memories();
+        fs::create_dir_all(&folder).unwrap();
+        let stored: Vec<Stored> =
+            memories.iter().map(|memory| write(&folder, memory.clone())).collect();
+        let start = StartPlan { memories: memories.iter().map(|memory| memory.id).collect() };
+        let publisher = Publisher::begin(&self.dirs.user_state().index()).unwrap();
+        publisher.publish(content(&self.dirs.data, &stored, Turns::Keep, &start)).unwrap();
+    }
+
+    /// The files of the index, by name.
+    pub fn index_files(&self) -> Vec<(String, Vec<u8>)> {
+        let mut files: Vec<_> = fs::read_dir(self.index())
+            .unwrap()
+            .map(|file| file.unwrap())
+            .map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap()))
+            .collect();
+        files.sort();
+        files
+    }
+
+    /// Gives every memory file the same time of change.
+    pub fn set_times(&self) {
+        for stored in self.list() {
+            let file = fs::File::options().write(true).open(stored.path).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000)).unwrap();
+        }
+    }
+}
+
+pub fn content<'a, 't>(
+    root: &'a Path,
+    memories: &'a [Stored],
+    turns: Turns<'t>,
+    start: &'a StartPlan,
+) -> Content<'a, 't> {
+    // A leaked default: content borrows its settings, and there is one per test.
+    let settings: &'static Settings = Box::leak(Box::default());
+    Content { root, memories, turns, start, settings, now: NOW }
+}
+
+pub fn write(folder: &Path, memory: Memory) -> Stored {
+    let path = folder.join(file_name(&memory));
+    fs::write(&path, MemoryFile::new(memory.clone()).unwrap().bytes()).unwrap();
+    stored(path, memory)
+}
+
+fn stored(path: PathBuf, memory: Memory) -> Stored {
+    let meta = fs::metadata(&path).unwrap();
+    let modified = meta.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    Stored { path, memory, modified_ns: modified.as_nanos() as i128, len: meta.len() }
+}

@@ -1,0 +1,342 @@
+//! An index from publishing to recall: the journeys that every caller takes.
+
+mod common;
+
+use common::{Fixture, NOW, memory};
+use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::document::Turn;
+use memory_store::index::journal::{self, Entry};
+use memory_store::layout::Tree;
+use memory_store::recall::{Collection, Reason, Search};
+use memory_store::{Kind, Timestamp};
+
+fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
+    hits.iter().map(|hit| hit.title.as_str()).collect()
+}
+
+#[test]
+fn a_prompt_brings_what_it_is_about_and_nothing_else() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall();
+    let found = recall.prompt("why does the invoice importer drop the last row?", NOW, &|_| false);
+    assert_eq!(titles(&found.hits)[0], "The invoice importer needs a trailing newline");
+    assert_eq!(found.degraded, None);
+    for foreign in [
+        "make the sidebar collapsible on phones",
+        "what is the capital of Australia",
+        "write a haiku about autumn",
+        "ok, go ahead",
+    ] {
+        let found = recall.prompt(foreign, NOW, &|_| false);
+        assert_eq!(titles(&found.hits), Vec::<&str>::new(), "{foreign}");
+        assert!(found.silent.is_some());
+    }
+}
+
+#[test]
+fn a_memory_is_not_given_twice_and_a_superseded_one_never() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall();
+    let prompt = "which port does the ledger service listen on?";
+    let found = recall.prompt(prompt, NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["The ledger service listens on port 7441"]);
+    let id = found.hits[0].id;
+    let again = recall.prompt(prompt, NOW, &|known| known == id);
+    assert!(again.hits.is_empty());
+    assert_eq!(again.silent, Some(Reason::Skipped));
+}
+
+#[test]
+fn a_file_brings_its_memories_and_its_neighbours_in_the_folder_do_not() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall();
+    let found = recall.file("billing/src/import.rs", NOW, &|_| false);
+    assert_eq!(titles(&found.hits)[0], "The invoice importer needs a trailing newline");
+    assert!(recall.file("billing/src/other.rs", NOW, &|_| false).hits.is_empty());
+}
+
+#[test]
+fn an_error_brings_its_fix() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall();
+    let error = "Compiling billing v0.3.1\n/home/joe/x/billing/src/lib.rs:88:3: error: cannot find macro `money_fmt` in this scope\n";
+    let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
+    assert_eq!(titles(&found.hits)[0], "money_fmt needs the macros feature");
+    assert_eq!(found.hits[0].why, "the same error");
+}
+
+#[test]
+fn what_the_journal_says_is_seen_at_once_and_folded_later() {
+    let fixture = Fixture::filled();
+    let new = fixture.write(memory(
+        40,
+        Kind::Gotcha,
+        "The quota probe needs a warm cache",
+        "Run the probe twice; the first answer is from a cold cache.",
+    ));
+    journal::append(&fixture.index(), &Entry::put(&new, fixture.root())).unwrap();
+    let prompt = "why is the first quota probe wrong?";
+    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["The quota probe needs a warm cache"]);
+
+    fixture.publish();
+    let published = fixture.recall().prompt(prompt, NOW, &|_| false);
+    assert_eq!(titles(&published.hits), titles(&found.hits));
+
+    journal::append(&fixture.index(), &Entry::Remove(new.memory.id)).unwrap();
+    assert!(fixture.recall().prompt(prompt, NOW, &|_| false).hits.is_empty());
+}
+
+#[test]
+fn files_of_the_index_are_for_their_owner_alone() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let fixture = Fixture::filled();
+    let new =
+        fixture.write(memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it."));
+    journal::append(&fixture.index(), &Entry::put(&new, fixture.root())).unwrap();
+    for file in std::fs::read_dir(fixture.index()).unwrap() {
+        let file = file.unwrap();
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}", file.path().display());
+    }
+}
+
+#[test]
+fn a_worktree_without_an_index_is_told_through_the_main_trees() {
+    let fixture = Fixture::filled();
+    let worktree = Tree { root: fixture.root().join("../worktree"), ..fixture.tree.clone() };
+    let dirs = &fixture.dirs;
+    let mut new = fixture.write(memory(
+        41,
+        Kind::Gotcha,
+        "The quota probe needs a warm cache",
+        "Run the probe twice; the first answer is from a cold cache.",
+    ));
+    // It lies in the worktree, outside of the tree whose index tells of it.
+    let folder = worktree.root.join(".throughline/memories");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(new.path.file_name().unwrap());
+    std::fs::rename(&new.path, &path).unwrap();
+    new.path = path;
+    let scope = new.memory.scope;
+    journal::note(dirs, &worktree, scope, journal::Change::Saved(&new)).unwrap();
+    let hits = || {
+        let recall = memory_store::recall::Recall::open(dirs, &worktree);
+        recall.prompt("why is the first quota probe wrong?", NOW, &|_| false).hits
+    };
+    assert_eq!(titles(&hits()), ["The quota probe needs a warm cache"]);
+    journal::note(dirs, &worktree, scope, journal::Change::Gone(new.memory.id)).unwrap();
+    assert!(hits().is_empty());
+}
+
+#[test]
+fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
+    let fixture = Fixture::filled();
+    let publisher = Publisher::begin(&fixture.index()).unwrap();
+    let listed = fixture.list();
+    let late =
+        fixture.write(memory(41, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
+    journal::append(&fixture.index(), &Entry::put(&late, fixture.root())).unwrap();
+    fixture.publish_with(publisher, &listed, Turns::Keep);
+    let found = fixture.recall().prompt("when does the quota probe run?", NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
+    // Folded by the next one, after which the journal is a new file.
+    fixture.publish();
+    assert_eq!(fixture.publish().generation, 2);
+    let found = fixture.recall().prompt("when does the quota probe run?", NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);
+}
+
+#[test]
+fn publishing_the_same_again_changes_nothing_and_the_same_store_gives_the_same_bytes() {
+    let fixture = Fixture::filled();
+    let before = fixture.index_files();
+    assert!(!fixture.publish().changed);
+    assert_eq!(fixture.index_files(), before);
+
+    let other = Fixture::filled();
+    let segments = |fixture: &Fixture| -> Vec<(String, Vec<u8>)> {
+        fixture.index_files().into_iter().filter(|(name, _)| name.ends_with(".seg")).collect()
+    };
+    // Files are named relative to the root, so only times of change could differ.
+    fixture.set_times();
+    other.set_times();
+    fixture.publish();
+    other.publish();
+    assert_eq!(segments(&fixture).last(), segments(&other).last());
+}
+
+#[test]
+fn a_file_that_changed_or_went_is_left_out_and_a_rebuild_is_due() {
+    let fixture = Fixture::filled();
+    let prompt = "which port does the ledger service listen on?";
+    let file = fixture.recall().prompt(prompt, NOW, &|_| false).hits[0].file.clone();
+    std::fs::write(&file, "changed").unwrap();
+    let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+    assert!(found.hits.is_empty() && found.stale);
+    std::fs::remove_file(&file).unwrap();
+    assert!(fixture.recall().prompt(prompt, NOW, &|_| false).stale);
+}
+
+#[test]
+fn without_an_index_the_files_are_read() {
+    let fixture = Fixture::filled();
+    std::fs::remove_dir_all(fixture.index()).unwrap();
+    let recall = fixture.recall();
+    assert!(recall.degraded().is_some());
+    let found = recall.prompt("which port does the ledger service listen on?", NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["The ledger service listens on port 7441"]);
+    assert!(!recall.file("billing/src/import.rs", NOW, &|_| false).hits.is_empty());
+}
+
+#[test]
+fn another_format_version_is_told_and_the_files_are_read() {
+    let fixture = Fixture::filled();
+    let manifest = fixture.index().join("MANIFEST");
+    let mut bytes = std::fs::read(&manifest).unwrap();
+    bytes[8] = 9;
+    std::fs::write(&manifest, bytes).unwrap();
+    let recall = fixture.recall();
+    assert!(recall.degraded().unwrap().contains("format version 9"));
+    assert!(
+        !recall
+            .prompt("which port does the ledger service listen on?", NOW, &|_| false)
+            .hits
+            .is_empty()
+    );
+    // The next publisher replaces it.
+    fixture.publish();
+    assert_eq!(fixture.recall().degraded(), None);
+}
+
+#[test]
+fn the_users_own_memories_are_found_in_every_project() {
+    let fixture = Fixture::filled();
+    fixture.publish_user(&[memory(
+        60,
+        Kind::Preference,
+        "Answer in British spelling",
+        "Colour, behaviour, licence.",
+    )]);
+    let found =
+        fixture.recall().prompt("use British spelling in the licence text", NOW, &|_| false);
+    assert_eq!(found.hits[0].title, "Answer in British spelling");
+    assert_eq!(found.hits[0].collection, Collection::User);
+    assert_eq!(fixture.recall().start(NOW, 1200).hits[0].title, "Answer in British spelling");
+}
+
+#[test]
+fn the_start_block_follows_the_plan() {
+    let fixture = Fixture::filled();
+    let plan = [3, 1, 4];
+    fixture.publish_start(&plan);
+    let hits = fixture.recall().start(NOW, 1200).hits;
+    let expected: Vec<_> = plan.iter().map(|&number| common::id(number)).collect();
+    assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn search_filters_and_needs_no_gate() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall();
+    let search = |search: Search| titles_owned(&recall.search(&search, NOW).hits);
+    assert!(
+        search(Search { text: "port".into(), ..Search::default() })
+            .contains(&"The ledger service listens on port 7441".to_owned())
+    );
+    let only = search(Search { kinds: vec![Kind::Fix], ..Search::default() });
+    assert_eq!(only, ["money_fmt needs the macros feature"]);
+    let about = search(Search { paths: vec!["import.rs".into()], ..Search::default() });
+    assert_eq!(about, ["The invoice importer needs a trailing newline"]);
+    let all = search(Search { superseded: true, limit: 100, ..Search::default() });
+    assert!(all.contains(&"The ledger service listens on port 7440".to_owned()));
+}
+
+fn titles_owned(hits: &[memory_store::recall::Hit]) -> Vec<String> {
+    hits.iter().map(|hit| hit.title.clone()).collect()
+}
+
+fn turn(session: &str, number: u32, text: &str) -> Turn {
+    Turn {
+        session: session.into(),
+        agent: None,
+        number,
+        at: Timestamp(NOW.0 + i64::from(number)),
+        text: text.into(),
+    }
+}
+
+#[test]
+fn turns_grow_by_segments_that_are_merged() {
+    let fixture = Fixture::filled();
+    for round in 0..40u32 {
+        let mut turns = (0..5).map(|at| {
+            turn(
+                &format!("session-{round}"),
+                at,
+                &format!("turn {at} of round {round} about subject{round} and topic{at}"),
+            )
+        });
+        fixture.publish_turns(Turns::Add(&mut turns));
+        let segments =
+            fixture.index_files().iter().filter(|(name, _)| name.starts_with("turns")).count();
+        assert!(segments <= 9, "{segments} segments after {round} rounds");
+    }
+    let find = |text: &str| {
+        fixture
+            .recall()
+            .search(&Search { text: text.into(), turns: true, limit: 50, ..Search::default() }, NOW)
+            .hits
+    };
+    let found = find("subject17 topic2");
+    assert_eq!(found[0].text, "turn 2 of round 17 about subject17 and topic2");
+    assert_eq!(
+        (found[0].session.as_deref(), found[0].turn, found[0].neighbours.len()),
+        (Some("session-17"), 2, 2)
+    );
+    assert_eq!(find("subject17").len(), 5);
+
+    // A turn that grew replaces its older self; adding again changes nothing.
+    let grown =
+        || turn("session-17", 2, "turn 2 of round 17 about subject17, now with quaternions");
+    fixture.publish_turns(Turns::Add(&mut std::iter::once(grown())));
+    assert_eq!(find("quaternions").len(), 1);
+    assert_eq!(find("subject17").len(), 5);
+    assert!(!fixture.publish_turns(Turns::Add(&mut std::iter::once(grown()))).changed);
+
+    // Replacing leaves nothing of the others behind.
+    fixture.publish_turns(Turns::Replace(&mut std::iter::once(grown())));
+    assert_eq!((find("subject17").len(), find("subject18").len()), (1, 0));
+    let bytes: Vec<u8> = fixture.index_files().into_iter().flat_map(|(_, bytes)| bytes).collect();
+    assert!(!String::from_utf8_lossy(&bytes).contains("subject18"));
+}
+
+#[test]
+fn other_scripts_are_found() {
+    let fixture = Fixture::filled();
+    for (number, title) in
+        [(70, "検索インデックスは毎晩再構築される"), (71, "Кэш сбрасывается после миграции")]
+    {
+        fixture.write(memory(number, Kind::Fact, title, ""));
+    }
+    fixture.publish();
+    let first = |text: &str| {
+        fixture.recall().search(&Search { text: text.into(), ..Search::default() }, NOW).hits[0]
+            .title
+            .clone()
+    };
+    assert_eq!(first("インデックスの再構築"), "検索インデックスは毎晩再構築される");
+    assert_eq!(first("миграции кэш"), "Кэш сбрасывается после миграции");
+}
+
+#[test]
+fn a_memory_that_no_longer_holds_is_not_given() {
+    let fixture = Fixture::filled();
+    let mut old = memory(50, Kind::Fact, "The quota probe is paused", "Until the audit is over.");
+    old.valid_until = Some(Timestamp(NOW.0 - 1));
+    fixture.write(old);
+    fixture.publish();
+    let found = fixture.recall().prompt("is the quota probe paused?", NOW, &|_| false);
+    assert_eq!((titles(&found.hits), found.silent), (Vec::new(), Some(Reason::Skipped)));
+}

@@ -1,0 +1,165 @@
+//! An index whose bytes are not what they were: power cuts, full disks, bad memory, hostile hands.
+//!
+//! Whatever is in the files, recall ends, does not panic, and either answers as before or says
+//! that it is degraded. It never answers something else.
+
+mod common;
+
+use std::fs;
+
+use common::{Fixture, NOW};
+use memory_store::index::build::Turns;
+use memory_store::index::document::Turn;
+use memory_store::index::journal::{self, Entry};
+use memory_store::recall::{Recall, Recalled, Search};
+
+/// Asks everything that can be asked, and returns the titles of the answers.
+fn ask(recall: &Recall) -> Vec<(Vec<String>, bool)> {
+    let error = "error: cannot find macro `money_fmt` in this scope";
+    let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
+    [
+        recall.prompt("which port does the ledger service listen on?", NOW, &|_| false),
+        recall.file("billing/src/import.rs", NOW, &|_| false),
+        recall.error("cargo build", error, NOW, &|_| false),
+        recall.start(NOW, 1200),
+        recall.search(&Search { text: "money".into(), ..Search::default() }, NOW),
+        recall.search(&turns, NOW),
+    ]
+    .into_iter()
+    .map(|recalled: Recalled| {
+        let degraded = recalled.degraded.is_some();
+        (
+            recalled.hits.into_iter().map(|hit| format!("{}|{}", hit.title, hit.text)).collect(),
+            degraded,
+        )
+    })
+    .collect()
+}
+
+fn fixture() -> Fixture {
+    let fixture = Fixture::filled();
+    let mut turn = std::iter::once(Turn {
+        session: "s".into(),
+        agent: None,
+        number: 0,
+        at: NOW,
+        text: "we moved the ledger to another port".into(),
+    });
+    fixture.publish_turns(Turns::Add(&mut turn));
+    fixture.publish_start(&[5, 1]);
+    fixture
+}
+
+/// Damages each file of the index in many ways, one at a time, and asks everything each time.
+fn each_damage(mut damage: impl FnMut(&[u8], usize) -> Vec<u8>, step: usize) {
+    let fixture = fixture();
+    let sound = ask(&fixture.recall());
+    assert!(sound.iter().all(|(titles, degraded)| !titles.is_empty() && !degraded), "{sound:?}");
+    for (name, bytes) in fixture.index_files() {
+        if name == "writer.lock" {
+            continue;
+        }
+        let path = fixture.index().join(&name);
+        for at in (0..bytes.len()).step_by(step) {
+            fs::write(&path, damage(&bytes, at)).unwrap();
+            let answers = ask(&fixture.recall());
+            for (answer, expected) in answers.iter().zip(&sound) {
+                assert!(answer.1 || answer.0 == expected.0, "{name} at {at}: {answer:?}");
+            }
+        }
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(ask(&fixture.recall()), sound);
+}
+
+#[test]
+fn every_flipped_byte_is_noticed_or_harmless() {
+    each_damage(
+        |bytes, at| {
+            let mut bytes = bytes.to_vec();
+            bytes[at] ^= 0xa5;
+            bytes
+        },
+        7,
+    );
+}
+
+#[test]
+fn every_cut_is_noticed() {
+    each_damage(|bytes, at| bytes[..at].to_vec(), 41);
+}
+
+#[test]
+fn a_stretch_of_zeros_does_not_mislead() {
+    each_damage(
+        |bytes, at| {
+            let mut bytes = bytes.to_vec();
+            let end = bytes.len().min(at + 16);
+            bytes[at..end].fill(0);
+            bytes
+        },
+        53,
+    );
+}
+
+#[test]
+fn a_missing_segment_is_told_and_the_files_are_read() {
+    let fixture = fixture();
+    for (name, _) in fixture.index_files() {
+        if name.starts_with("memories") {
+            fs::remove_file(fixture.index().join(name)).unwrap();
+        }
+    }
+    let recall = fixture.recall();
+    assert!(recall.degraded().is_some());
+    assert_eq!(
+        recall.prompt("which port does the ledger service listen on?", NOW, &|_| false).hits.len(),
+        1
+    );
+    // The next publisher repairs it although nothing else changed.
+    assert!(fixture.publish().changed);
+    assert_eq!(fixture.recall().degraded(), None);
+}
+
+#[test]
+fn a_torn_journal_keeps_what_is_whole() {
+    let fixture = fixture();
+    let kinds = memory_store::Kind::Fact;
+    let first =
+        fixture.write(common::memory(30, kinds, "The quota probe is blue", "Painted by hand."));
+    let second =
+        fixture.write(common::memory(31, kinds, "The turnstile is green", "Painted by machine."));
+    journal::append(&fixture.index(), &Entry::put(&first, fixture.root())).unwrap();
+    let (name, _) =
+        fixture.index_files().into_iter().find(|(name, _)| name.ends_with(".log")).unwrap();
+    let path = fixture.index().join(name);
+    let torn = {
+        let bytes = fs::read(&path).unwrap();
+        [&bytes[..], &bytes[..bytes.len() / 2]].concat()
+    };
+    fs::write(&path, torn).unwrap();
+    journal::append(&fixture.index(), &Entry::put(&second, fixture.root())).unwrap();
+    let recall = fixture.recall();
+    assert!(recall.degraded().is_some());
+    for (prompt, title) in [
+        ("what colour is the quota probe", "The quota probe is blue"),
+        ("what colour is the turnstile", "The turnstile is green"),
+    ] {
+        assert_eq!(recall.prompt(prompt, NOW, &|_| false).hits[0].title, title);
+    }
+    fixture.publish();
+    assert_eq!(fixture.recall().degraded(), None);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
+    #[test]
+    fn files_of_anything_are_survived(manifest: Vec<u8>, segment: Vec<u8>, journal: Vec<u8>) {
+        let fixture = Fixture::empty();
+        fs::create_dir_all(fixture.index()).unwrap();
+        fs::write(fixture.index().join("MANIFEST"), manifest).unwrap();
+        fs::write(fixture.index().join("memories-0000000000000001.seg"), segment).unwrap();
+        fs::write(fixture.index().join("journal-0000000000000001.log"), journal).unwrap();
+        proptest::prop_assert!(ask(&fixture.recall()).iter().all(|(titles, _)| titles.is_empty()));
+    }
+}

@@ -1,0 +1,140 @@
+//! Several writers at once, and writers that stop in the middle.
+
+mod common;
+
+use std::fs;
+
+use common::{Fixture, NOW, memory};
+use memory_store::Kind;
+use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::document::Turn;
+use memory_store::index::journal::{self, Entry};
+use memory_store::recall::Search;
+
+/// Appenders, publishers and readers work at the same time: nothing that was appended is lost, and
+/// no reader ever sees a damaged index.
+#[test]
+fn appenders_publishers_and_readers_do_not_disturb_each_other() {
+    const APPENDED: u8 = 24;
+    let fixture = Fixture::filled();
+    std::thread::scope(|scope| {
+        for thread in 0..2u8 {
+            let fixture = &fixture;
+            scope.spawn(move || {
+                for number in 0..APPENDED / 2 {
+                    let number = 100 + thread * (APPENDED / 2) + number;
+                    let title = format!("Gadget number{number} is calibrated");
+                    let stored = fixture.write(memory(number, Kind::Fact, &title, "By hand."));
+                    journal::append(&fixture.index(), &Entry::put(&stored, fixture.root()))
+                        .unwrap();
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..4 {
+                    fixture.publish();
+                }
+            });
+        }
+        scope.spawn(|| {
+            for _ in 0..60 {
+                let recall = fixture.recall();
+                assert_eq!(recall.degraded(), None);
+                let found =
+                    recall.prompt("which port does the ledger service listen on?", NOW, &|_| false);
+                assert_eq!((found.hits.len(), found.degraded), (1, None));
+            }
+        });
+    });
+    let recall = fixture.recall();
+    for number in 100..100 + APPENDED {
+        let text = format!("number{number}");
+        let found = recall.search(&Search { text, ..Search::default() }, NOW);
+        assert_eq!(found.hits.len(), 1, "number {number}");
+    }
+}
+
+/// What a crash leaves at each step of publishing: files that no manifest names, and half a new
+/// manifest beside the old one.
+#[test]
+fn a_crash_between_the_steps_leaves_the_old_generation() {
+    let fixture = Fixture::filled();
+    let before = fixture.index_files();
+    let prompt = "when does the quota probe run?";
+    fixture.write(memory(80, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
+    fixture.publish();
+    let after = fixture.index_files();
+
+    for leave in ["segment", "half a segment", "manifest beside", "half a manifest beside"] {
+        for (name, _) in fixture.index_files() {
+            fs::remove_file(fixture.index().join(name)).unwrap();
+        }
+        for (name, bytes) in &before {
+            fs::write(fixture.index().join(name), bytes).unwrap();
+        }
+        for (name, bytes) in after.iter().filter(|(name, _)| name.ends_with(".seg")) {
+            let bytes = if leave == "half a segment" { &bytes[..bytes.len() / 2] } else { bytes };
+            fs::write(fixture.index().join(name), bytes).unwrap();
+        }
+        let manifest = &after.iter().find(|(name, _)| name == "MANIFEST").unwrap().1;
+        match leave {
+            "manifest beside" => fs::write(fixture.index().join("MANIFEST.new"), manifest).unwrap(),
+            "half a manifest beside" => {
+                fs::write(fixture.index().join("MANIFEST.new"), &manifest[..40]).unwrap();
+            }
+            _ => {}
+        }
+        let recall = fixture.recall();
+        assert_eq!(recall.degraded(), None, "{leave}");
+        assert!(recall.prompt(prompt, NOW, &|_| false).hits.is_empty(), "{leave}");
+        // The next publisher finishes the work and leaves nothing behind.
+        fixture.publish();
+        let found = fixture.recall().prompt(prompt, NOW, &|_| false);
+        assert_eq!(found.hits.len(), 1, "{leave}");
+        let segments =
+            fixture.index_files().iter().filter(|(name, _)| name.ends_with(".seg")).count();
+        assert_eq!(segments, 1, "{leave}");
+    }
+}
+
+/// A publisher that waited for another one takes in what that one left.
+#[test]
+fn a_publisher_that_began_before_another_loses_nothing() {
+    let fixture = Fixture::filled();
+    let early = Publisher::begin(&fixture.index()).unwrap();
+    let listed_early = fixture.list();
+    let stored =
+        fixture.write(memory(90, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
+    journal::append(&fixture.index(), &Entry::put(&stored, fixture.root())).unwrap();
+    let late = fixture.write(memory(91, Kind::Fact, "The turnstile is green", "Since May."));
+    fixture.publish();
+    journal::append(&fixture.index(), &Entry::put(&late, fixture.root())).unwrap();
+    // The early one has an old list. It may publish it, for the next run repairs that, but what
+    // was appended since stays visible.
+    fixture.publish_with(early, &listed_early, Turns::Keep);
+    let found = fixture.recall().prompt("what colour is the turnstile", NOW, &|_| false);
+    assert_eq!(found.hits.len(), 1);
+}
+
+#[test]
+fn turns_of_two_publishers_are_all_kept() {
+    let fixture = Fixture::filled();
+    std::thread::scope(|scope| {
+        for session in ["one", "two", "three"] {
+            let fixture = &fixture;
+            scope.spawn(move || {
+                let mut turns = (0..20).map(|number| Turn {
+                    session: session.into(),
+                    agent: None,
+                    number,
+                    at: NOW,
+                    text: format!("{session} spoke of walnuts, {number}"),
+                });
+                fixture.publish_turns(Turns::Add(&mut turns));
+            });
+        }
+    });
+    let search = Search { text: "walnuts".into(), turns: true, limit: 100, ..Search::default() };
+    assert_eq!(fixture.recall().search(&search, NOW).hits.len(), 60);
+}

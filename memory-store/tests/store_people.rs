@@ -1,0 +1,349 @@
+//! What people, models and broken machines do to a store.
+
+#![cfg(feature = "write")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::ledger::{Desired, GitState, reconcile};
+use memory_store::memory::{PathRef, Scope};
+use memory_store::store::{Change, Forget, Store};
+use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
+
+const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+struct Home {
+    _folder: Option<tempfile::TempDir>,
+    dirs: UserDirs,
+    tree: Tree,
+}
+
+impl Home {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        Self { _folder: Some(folder), ..Self::at(&path) }
+    }
+
+    fn at(path: &Path) -> Self {
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.as_os_str().to_owned()));
+        let dirs = dirs.unwrap();
+        let root = path.join("work");
+        fs::create_dir_all(&root).unwrap();
+        let observed = Observed { root, ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
+        Self { _folder: None, dirs, tree }
+    }
+
+    fn store(&self) -> Store {
+        Store::open(&self.dirs, &self.tree).unwrap()
+    }
+
+    fn folder(&self) -> PathBuf {
+        self.tree.root.join(".throughline/memories")
+    }
+}
+
+fn memory(n: u8, kind: Kind, title: &str, body: &str) -> Memory {
+    Memory::new(MemoryId::new(NOW, [n; 10]), kind, title, body, NOW)
+}
+
+fn path(path: &str) -> PathRef {
+    PathRef { path: path.to_owned(), seen: None }
+}
+
+#[test]
+fn saving_the_same_kind_and_title_again_updates() {
+    let home = Home::new();
+    let store = home.store();
+    let mut first = memory(1, Kind::Convention, "Use tabs", "Everywhere.");
+    first.tags = vec!["style".to_owned()];
+    first.paths = vec![path("src/a.rs")];
+    assert_eq!(store.save(first.clone(), NOW).unwrap().change, Change::Created);
+
+    let mut again = memory(2, Kind::Convention, "use  TABS", "In Makefiles.");
+    again.tags = vec!["make".to_owned(), "style".to_owned()];
+    again.paths = vec![PathRef { seen: Some("0123abc".to_owned()), ..path("src/a.rs") }, path("b")];
+    let saved = store.save(again.clone(), NOW).unwrap();
+    assert_eq!(saved.change, Change::Updated);
+    let memory_now = saved.stored.memory;
+    assert_eq!((memory_now.id, memory_now.title.as_str()), (first.id, "Use tabs"));
+    assert_eq!((memory_now.body.as_str(), memory_now.occurred), ("In Makefiles.", Some(NOW)));
+    assert_eq!(memory_now.tags, ["style", "make"]);
+    assert_eq!(memory_now.paths, again.paths);
+    assert_eq!(store.save(again, NOW).unwrap().change, Change::Unchanged);
+
+    // Another kind is another memory.
+    let other = memory(3, Kind::Preference, "Use tabs", "");
+    assert_eq!(store.save(other, NOW).unwrap().change, Change::Created);
+    assert_eq!(store.list().unwrap().memories.len(), 2);
+    // One for every project goes to the user's own store.
+    let mut own = memory(4, Kind::Preference, "Answer briefly", "");
+    own.scope = Scope::User;
+    let saved = store.save(own, NOW).unwrap();
+    assert!(saved.stored.path.starts_with(home.dirs.user_memories()));
+    assert_eq!(Store::user(&home.dirs).unwrap().list().unwrap().memories.len(), 1);
+}
+
+#[test]
+fn memories_are_found_by_id_whatever_their_file_is_called() {
+    let home = Home::new();
+    let store = home.store();
+    let one = memory(1, Kind::Fact, "One", "");
+    let two =
+        Memory { id: MemoryId::new(Timestamp(5), [1; 10]), ..memory(2, Kind::Fact, "Two", "") };
+    let saved = store.save(one.clone(), NOW).unwrap();
+    store.save(two.clone(), NOW).unwrap();
+    fs::rename(&saved.stored.path, home.folder().join("mein Text é.md")).unwrap();
+    assert_eq!(store.find(&one.id.to_string()).unwrap().memory.title, "One");
+    assert_eq!(store.find(&one.id.to_string().to_uppercase()).unwrap().memory.title, "One");
+    // Both have the same last characters.
+    let found = |id: &str| match store.find(id) {
+        Err(Error::NotFound { found, .. }) => found,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(found(&one.id.short()), 2);
+    assert_eq!((found("zzzzzz"), found(""), found("1")), (0, 0, 0));
+
+    let edited = store.edit(&two.id.to_string(), |memory| memory.title = "Three".to_owned(), NOW);
+    let edited = edited.unwrap();
+    assert_eq!((edited.change, edited.stored.memory.id), (Change::Updated, two.id));
+    assert_eq!(store.find(&two.id.to_string()).unwrap().memory.title, "Three");
+    let same = store.edit(&two.id.to_string(), |memory| memory.id = one.id, NOW).unwrap();
+    assert_eq!((same.change, same.stored.memory.id), (Change::Unchanged, two.id));
+}
+
+#[test]
+fn broken_files_are_named_with_their_place_and_left_alone() {
+    let home = Home::new();
+    let store = home.store();
+    let good = store.save(memory(1, Kind::Fact, "Good", ""), NOW).unwrap().stored;
+    let folder = home.folder();
+    let text = fs::read_to_string(&good.path).unwrap();
+    fs::write(folder.join("kind.md"), text.replace("kind: fact", "kind: fct")).unwrap();
+    fs::write(folder.join("plain.md"), "# Just Markdown\n").unwrap();
+    fs::write(folder.join("zopy.md"), &text).unwrap();
+    fs::write(folder.join("README.md"), "about").unwrap();
+    fs::write(folder.join("image.png"), [0, 1, 2]).unwrap();
+    fs::write(folder.join("huge.md"), vec![b'x'; 300 << 10]).unwrap();
+    fs::create_dir(folder.join("folder.md")).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.join("link.md")).unwrap();
+    let pipe = std::ffi::CString::new(folder.join("pipe.md").to_str().unwrap()).unwrap();
+    // SAFETY: the name is a valid C string.
+    assert_eq!(unsafe { libc::mkfifo(pipe.as_ptr(), 0o600) }, 0);
+
+    let listing = store.list().unwrap();
+    assert_eq!(listing.memories, [good]);
+    let mut messages: Vec<String> = listing.broken.iter().map(ToString::to_string).collect();
+    messages.sort();
+    let expected = [
+        "huge.md: longer than 256 KiB",
+        "kind.md:3:7: `kind`: expected one of: decision",
+        "link.md: ",
+        "pipe.md: this is no regular file",
+        "plain.md:1:1: expected `---`",
+        "zopy.md:1:1: has the same id as",
+    ];
+    assert_eq!(messages.len(), expected.len(), "{messages:#?}");
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "{message}\n{expected}");
+    }
+    // None of them keeps a reconciliation from doing its work.
+    let desired =
+        Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
+    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
+    assert_eq!(reconcile(&store, vec![desired], &trees, NOW).unwrap().written, 1);
+    assert_eq!(fs::read_to_string(folder.join("plain.md")).unwrap(), "# Just Markdown\n");
+}
+
+#[test]
+fn a_file_that_stands_in_the_way_is_not_overwritten() {
+    let home = Home::new();
+    fs::create_dir_all(home.folder()).unwrap();
+    let new = memory(1, Kind::Fact, "One", "");
+    let taken = home.folder().join(memory_store::file::file_name(&new));
+    fs::write(&taken, "a person's notes").unwrap();
+    let saved = home.store().save(new.clone(), NOW).unwrap();
+    assert_eq!(saved.stored.path, home.folder().join(format!("{}.md", new.id)));
+    assert_eq!(fs::read_to_string(taken).unwrap(), "a person's notes");
+}
+
+#[test]
+fn forgetting_takes_copies_along_and_restoring_finds_a_free_place() {
+    let home = Home::new();
+    let store = home.store();
+    let one = memory(1, Kind::Fact, "One", "Text.");
+    let path = store.save(one.clone(), NOW).unwrap().stored.path;
+    fs::copy(&path, home.folder().join("copy.md")).unwrap();
+    store.forget(&one.id.short(), Forget::Archive, NOW).unwrap();
+    assert!(store.list().unwrap().memories.is_empty());
+    assert_eq!(store.tombstones().unwrap()[0].title, "One");
+    assert!(store.forget(&one.id.short(), Forget::Archive, NOW).is_err());
+
+    fs::write(home.folder().join("copy.md"), "taken").unwrap();
+    let restored = store.restore(&one.id.short(), NOW).unwrap().unwrap();
+    assert_eq!((restored.path.is_file(), restored.memory), (true, one.clone()));
+    assert!(store.tombstones().unwrap().is_empty());
+    assert!(store.restore(&one.id.short(), NOW).is_err());
+}
+
+#[test]
+fn many_writers_at_once_make_one_memory() {
+    let home = Home::new();
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            let store = home.store();
+            scope.spawn(move || {
+                let mut same = memory(n, Kind::Fact, "Same", &format!("Text {n}"));
+                same.tags = vec![format!("tag-{n}")];
+                store.save(same, NOW).unwrap();
+                store.save(memory(100 + n, Kind::Fact, &format!("Own {n}"), ""), NOW).unwrap();
+            });
+        }
+    });
+    let memories = home.store().list().unwrap().memories;
+    assert_eq!(memories.len(), 9);
+    let same = memories.iter().find(|stored| stored.memory.title == "Same").unwrap();
+    assert_eq!(same.memory.tags.len(), 8);
+    assert_eq!(fs::read_dir(home.folder()).unwrap().count(), 9, "no temporary file is left");
+}
+
+#[test]
+fn private_files_are_private_and_committed_ones_are_not() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let home = Home::new();
+    let store = home.store();
+    let stored = store.save(memory(1, Kind::Fact, "One", ""), NOW).unwrap().stored;
+    let plain = home.tree.root.join("plain");
+    fs::write(&plain, "").unwrap();
+    assert_eq!(mode(&stored.path), mode(&plain));
+    let own = Store::user(&home.dirs).unwrap();
+    let own = own.save(memory(2, Kind::Fact, "Two", ""), NOW).unwrap().stored;
+    assert_eq!((mode(&own.path), mode(own.path.parent().unwrap())), (0o600, 0o700));
+    assert_eq!((mode(&store.home().ledger()), mode(&store.home().0)), (0o600, 0o700));
+    assert_eq!(mode(&home.dirs.by_path(&home.tree.root)), 0o600);
+}
+
+fn all_files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let walk = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap());
+    let files = walk.filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().to_owned(), fs::read(entry.path()).unwrap())).collect()
+}
+
+/// Names the variable that makes a test the process with the full disk.
+const FULL: &str = "STORE_PEOPLE_FULL_DISK";
+
+#[test]
+fn a_full_disk_is_named_and_loses_nothing() {
+    if let Some(home) = std::env::var_os(FULL) {
+        return on_a_full_disk(Path::new(&home));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::at(folder.path());
+    home.store().save(memory(1, Kind::Fact, "One", "Text."), NOW).unwrap();
+    fs::create_dir_all(home.store().home().drafts()).unwrap();
+    let before = all_files(folder.path());
+    let child = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_full_disk_is_named_and_loses_nothing"])
+        .env(FULL, folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success() && said.contains("1 passed"), "{said}");
+    assert_eq!(all_files(folder.path()), before);
+    // With space again everything goes on.
+    let saved = home.store().save(memory(2, Kind::Fact, "Two", ""), NOW).unwrap();
+    assert_eq!(saved.change, Change::Created);
+}
+
+/// In a process of its own, in which no file may grow: writes fail as on a full disk.
+fn on_a_full_disk(path: &Path) {
+    let home = Home::at(path);
+    let store = home.store();
+    let id = MemoryId::new(NOW, [1; 10]).to_string();
+    // SAFETY: both calls only change how this process is treated.
+    unsafe {
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &none), 0);
+    }
+    let failures = [
+        store.save(memory(2, Kind::Fact, "Two", ""), NOW).map(drop),
+        store.edit(&id, |memory| memory.body = "Other.".to_owned(), NOW).map(drop),
+        store.forget(&id, Forget::Archive, NOW).map(drop),
+        store.forget(&id, Forget::Delete, NOW).map(drop),
+        reconcile(
+            &store,
+            vec![Desired {
+                memory: memory(3, Kind::Fact, "Three", ""),
+                root: home.tree.root.clone(),
+            }],
+            &[],
+            NOW,
+        )
+        .map(drop),
+        identity::trust(
+            &home.dirs,
+            &Observed { root: path.join("w"), ..Observed::default() },
+            [8; 16],
+            NOW,
+        )
+        .map(drop),
+    ];
+    for (step, failure) in failures.into_iter().enumerate() {
+        let Err(Error::Io { path: named, source }) = failure else {
+            panic!("step {step} succeeded")
+        };
+        assert!(named.starts_with(path), "{}", named.display());
+        assert!(source.to_string().contains("too large"), "{source}");
+    }
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_is_named() {
+    let home = Home::new();
+    fs::write(home.tree.root.join(".throughline"), "a file").unwrap();
+    let error = home.store().save(memory(1, Kind::Fact, "One", ""), NOW).unwrap_err().to_string();
+    assert!(error.contains(".throughline"), "{error}");
+    assert_eq!(fs::read_to_string(home.tree.root.join(".throughline")).unwrap(), "a file");
+}
+
+#[test]
+fn a_thousand_memories_are_written_and_listed_quickly() {
+    let home = Home::new();
+    let desired = |text: &str| -> Vec<Desired> {
+        let numbers = 0..1_000u16;
+        numbers
+            .map(|n| {
+                let [high, low] = n.to_be_bytes();
+                let id = MemoryId::new(NOW, [0, 0, 0, 0, 0, 0, 0, 0, high, low]);
+                let title = format!("Memory number {n}");
+                let mut memory = Memory::new(id, Kind::Fact, title, text, NOW);
+                memory.source.quote = Some("quoted evidence ".repeat(8));
+                Desired { memory, root: home.tree.root.clone() }
+            })
+            .collect()
+    };
+    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
+    let store = home.store();
+    let sync = |text: &str| {
+        let began = std::time::Instant::now();
+        let outcome = reconcile(&store, desired(text), &trees, NOW).unwrap();
+        (outcome, began.elapsed())
+    };
+    let (first, writing) = sync("One.");
+    let (second, looking) = sync("One.");
+    let (third, updating) = sync("Two.");
+    assert_eq!((first.written, second.unchanged, third.updated), (1_000, 1_000, 1_000));
+    let began = std::time::Instant::now();
+    assert_eq!(store.list().unwrap().memories.len(), 1_000);
+    let listing = began.elapsed();
+    eprintln!("write {writing:?}, again {looking:?}, update {updating:?}, list {listing:?}");
+    // Far beyond what it takes, even unoptimised on a busy machine: only a slip into quadratic
+    // work or a wait per file is caught.
+    assert!((writing + looking + updating + listing).as_secs() < 60);
+}

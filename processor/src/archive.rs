@@ -1,0 +1,443 @@
+//! The archive: the redacted turns of each session, kept because Claude Code deletes its
+//! transcripts after a month.
+//!
+//! One compressed file per session and subagent: a header line, then one [`Record`] a line. The
+//! header holds the watermarks, how far each transcript was read, so that one rename commits the
+//! records and the watermark together; a run that is killed at any moment has either read a piece
+//! or not.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::transcript::name::TranscriptName;
+use crate::transcript::record::Record;
+
+/// The version of the format, in the header of each file.
+pub const FORMAT: u32 = 1;
+
+/// The end of the name of an archive file.
+const SUFFIX: &str = ".jsonl.gz";
+
+/// The most that one archive file may hold, uncompressed. A month of work has some ten megabytes.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// Bytes of a header line.
+const HEADER_BYTES_MAX: u64 = 1 << 20;
+
+/// Bytes at the head of a transcript by which it is recognised.
+pub const IDENTITY_BYTES_MAX: u64 = 4 << 10;
+
+/// How far one transcript was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Watermark {
+    /// The transcript.
+    pub path: PathBuf,
+    /// Bytes read: the end of a complete line.
+    pub offset: u64,
+    /// Bytes at its head that `head` was taken of.
+    pub head_bytes: u64,
+    /// A hash of its head: another file under the same name is read from its beginning.
+    pub head: String,
+}
+
+/// The first line of an archive file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Header {
+    /// The version of the format.
+    pub format: u32,
+    /// The session.
+    pub session: String,
+    /// The subagent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// Whether it came from a folder that the user named, so that all its turns count, wherever
+    /// they were recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_folder: bool,
+    /// What was left out when it was read: a hash of the ignored paths.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub ignored: String,
+    /// The transcripts it was read from, by path.
+    pub sources: Vec<Watermark>,
+}
+
+/// An archive file in memory.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionFile {
+    /// Its header.
+    pub header: Header,
+    /// Its records, in the order they were read.
+    pub records: Vec<Record>,
+}
+
+/// An archive file on disk.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Its name without the ending: unique in the archive.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its length in bytes.
+    pub len: u64,
+    /// When it was written, in nanoseconds since 1970.
+    pub modified_ns: i128,
+}
+
+/// The archive of one project.
+#[derive(Clone, Debug)]
+pub struct Archive {
+    folder: PathBuf,
+}
+
+impl Archive {
+    /// Opens the archive of a project; a missing one is empty.
+    pub fn open(home: &ProjectDir) -> Self {
+        Self { folder: home.archive() }
+    }
+
+    /// Its folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Its files, by name.
+    pub fn entries(&self) -> Result<Vec<Entry>> {
+        let listing = match fs::read_dir(&self.folder) {
+            Ok(listing) => listing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).with_context(|| self.folder.display().to_string()),
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            let entry = entry.with_context(|| self.folder.display().to_string())?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else {
+                continue;
+            };
+            let metadata = entry.metadata().with_context(|| entry.path().display().to_string())?;
+            entries.push(Entry {
+                name: name.to_owned(),
+                path: entry.path(),
+                len: metadata.len(),
+                modified_ns: modified_ns(&metadata),
+            });
+        }
+        entries.sort();
+        Ok(entries)
+    }
+
+    /// One file, which must be there.
+    pub fn entry(&self, name: &str) -> Result<Entry> {
+        let path = self.path(name);
+        let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
+        Ok(Entry {
+            name: name.to_owned(),
+            path,
+            len: metadata.len(),
+            modified_ns: modified_ns(&metadata),
+        })
+    }
+
+    /// Where the turns of a session are kept.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}{SUFFIX}"))
+    }
+
+    /// Reads a session; `None` when nothing of it is kept.
+    pub fn load(&self, name: &str) -> Result<Option<SessionFile>> {
+        let path = self.path(name);
+        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        let header = read_header(&mut reader).map_err(|error| told(error, &path))?;
+        let mut records = Vec::new();
+        let mut line = String::new();
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).map_err(|error| told(error.into(), &path))? == 0 {
+                return Ok(Some(SessionFile { header, records }));
+            }
+            // A record of a later version of this program is left out, not fatal.
+            if let Ok(record) = serde_json::from_str(&line) {
+                records.push(record);
+            }
+        }
+    }
+
+    /// Reads only the header.
+    pub fn header(&self, name: &str) -> Result<Option<Header>> {
+        let path = self.path(name);
+        let Some(mut reader) = open(&path)? else { return Ok(None) };
+        read_header(&mut reader).map(Some).map_err(|error| told(error, &path))
+    }
+
+    /// Replaces the file of a session, all at once.
+    pub fn store(&self, file: &SessionFile) -> Result<Entry> {
+        let name = file_name(&file.header.session, file.header.agent.as_deref());
+        let path = self.path(&name);
+        create_private(&self.folder)?;
+        let mut temporary = tempfile::Builder::new()
+            .prefix(".writing-")
+            .tempfile_in(&self.folder)
+            .with_context(|| self.folder.display().to_string())?;
+        write(&mut temporary, file).with_context(|| path.display().to_string())?;
+        temporary.as_file().sync_all().with_context(|| path.display().to_string())?;
+        temporary.persist(&path).with_context(|| path.display().to_string())?;
+        sync_folder(&self.folder);
+        let metadata = fs::metadata(&path).with_context(|| path.display().to_string())?;
+        Ok(Entry { name, path, len: metadata.len(), modified_ns: modified_ns(&metadata) })
+    }
+
+    /// Removes the file of a session; whether there was one.
+    pub fn remove(&self, name: &str) -> Result<bool> {
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.
+    pub fn put_aside(&self, name: &str) -> Result<()> {
+        let path = self.path(name);
+        let aside = path.with_extension("damaged");
+        fs::rename(&path, &aside).with_context(|| path.display().to_string())
+    }
+
+    /// Removes what killed runs left half-written. Only for the one that holds the lock.
+    pub fn sweep(&self) {
+        let Ok(listing) = fs::read_dir(&self.folder) else { return };
+        for entry in listing.flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b".writing-") {
+                // What cannot be removed now is removed by a later run.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// The name of the archive file of a session. Ids from outside name a file only when they are
+/// plain; others are hashed.
+pub fn file_name(session: &str, agent: Option<&str>) -> String {
+    /// Characters of an id that may name a file.
+    const NAME_CHARS_MAX: usize = 64;
+    let plain = |id: &str| {
+        !id.is_empty()
+            && id.len() <= NAME_CHARS_MAX
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+    };
+    let part = |id: &str| {
+        if plain(id) {
+            id.to_owned()
+        } else {
+            format!("h{}", &blake3::hash(id.as_bytes()).to_hex()[..32])
+        }
+    };
+    match agent {
+        None => part(session),
+        Some(agent) => format!("{}.{}", part(session), part(agent)),
+    }
+}
+
+/// The name of the archive file of a transcript.
+pub fn name_of(transcript: &TranscriptName) -> String {
+    file_name(&transcript.session, transcript.agent.as_deref())
+}
+
+fn open(path: &Path) -> Result<Option<BufReader<io::Take<GzDecoder<File>>>>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(BufReader::new(GzDecoder::new(file).take(FILE_BYTES_MAX)))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
+fn read_header(reader: &mut impl BufRead) -> Result<Header> {
+    let mut line = String::new();
+    reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
+    // Before the rest: a later format may have other fields.
+    let Version { format } = serde_json::from_str(&line)?;
+    if format > FORMAT {
+        bail!(
+            "it has format {format}, this program reads up to {FORMAT}; install the newer version that wrote it"
+        );
+    }
+    Ok(serde_json::from_str(&line)?)
+}
+
+/// The one field of a header that every format has.
+#[derive(Deserialize)]
+struct Version {
+    #[serde(default)]
+    format: u32,
+}
+
+/// What is in the way of an archived session whose file is whole or may be: another format, or a
+/// disk that cannot be read now.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: this archived session cannot be read", .0.display())]
+struct Unreadable(PathBuf);
+
+/// An archived session whose file holds something else than was written.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: this archived session is damaged", .0.display())]
+struct Damaged(PathBuf);
+
+fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
+    use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+    let damaged = match error.downcast_ref::<io::Error>() {
+        // What the decompressor says of bytes that it did not write, and UTF-8 that is none.
+        Some(error) => matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof),
+        None => error.is::<serde_json::Error>(),
+    };
+    let path = path.to_owned();
+    if damaged { error.context(Damaged(path)) } else { error.context(Unreadable(path)) }
+}
+
+/// Whether an archived session could not be read because its file is damaged. Any other file must
+/// stay where it is: a later run, or a later version of this program, can read it.
+pub fn is_damaged(error: &anyhow::Error) -> bool {
+    error.is::<Damaged>()
+}
+
+fn write(out: &mut impl Write, file: &SessionFile) -> Result<()> {
+    let buffer = io::BufWriter::new(out);
+    // Without a time and a name in it, the same turns give the same bytes.
+    let mut gzip = GzBuilder::new().mtime(0).write(buffer, Compression::default());
+    let header = Header { format: FORMAT, ..file.header.clone() };
+    serde_json::to_writer(&mut gzip, &header)?;
+    gzip.write_all(b"\n")?;
+    for record in &file.records {
+        serde_json::to_writer(&mut gzip, record)?;
+        gzip.write_all(b"\n")?;
+    }
+    gzip.finish()?.flush()?;
+    Ok(())
+}
+
+/// Creates a folder that only its owner may enter.
+pub fn create_private(folder: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .with_context(|| folder.display().to_string())
+}
+
+/// Makes a rename last. A file system that cannot do it is as good as it gets.
+pub fn sync_folder(folder: &Path) {
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+/// The time of the last change of a file, in nanoseconds since 1970.
+pub fn modified_ns(metadata: &fs::Metadata) -> i128 {
+    use std::os::unix::fs::MetadataExt;
+    i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec())
+}
+
+/// A hash of the head of a transcript, for its watermark.
+pub fn head_hash(file: &mut File, bytes: u64) -> io::Result<String> {
+    use std::io::Seek;
+    file.seek(io::SeekFrom::Start(0))?;
+    let mut head = Vec::new();
+    file.take(bytes).read_to_end(&mut head)?;
+    Ok(blake3::hash(&head).to_hex()[..32].to_owned())
+}
+
+/// The times of the first and the last record that has one.
+pub fn span(records: &[Record]) -> Option<(Timestamp, Timestamp)> {
+    let times = || records.iter().map(|record| record.at).filter(|at| *at != Timestamp::default());
+    Some((times().min()?, times().max()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transcript::record::RecordWhat;
+
+    fn sample() -> SessionFile {
+        SessionFile {
+            header: Header { format: FORMAT, session: "s-1".into(), ..Header::default() },
+            records: vec![Record {
+                uuid: "u1".into(),
+                part: 0,
+                parent: String::new(),
+                at: Timestamp(1_000),
+                side: false,
+                what: RecordWhat::Text { message: "m".into(), text: "hello".into() },
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_stored_is_loaded_and_the_same_turns_give_the_same_bytes() {
+        let home = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&ProjectDir(home.path().join("p")));
+        assert_eq!(archive.load("s-1").unwrap(), None);
+        let entry = archive.store(&sample()).unwrap();
+        assert_eq!(archive.load("s-1").unwrap(), Some(sample()));
+        assert_eq!(archive.header("s-1").unwrap(), Some(sample().header));
+        let first = fs::read(&entry.path).unwrap();
+        archive.store(&sample()).unwrap();
+        assert_eq!(first, fs::read(&entry.path).unwrap());
+        assert_eq!(archive.entries().unwrap().len(), 1);
+        assert!(archive.remove("s-1").unwrap() && !archive.remove("s-1").unwrap());
+    }
+
+    #[test]
+    fn a_damaged_file_is_an_error_that_names_it() {
+        let home = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let entry = archive.store(&sample()).unwrap();
+        let bytes = fs::read(&entry.path).unwrap();
+        let mut turned = bytes.clone();
+        turned[bytes.len() / 2] ^= 0x55;
+        for damage in [&bytes[..bytes.len() / 2], &bytes[..5], b"", b"no gzip at all", &turned] {
+            fs::write(&entry.path, damage).unwrap();
+            let error = archive.load("s-1").unwrap_err();
+            assert!(is_damaged(&error), "{error:#}");
+            assert!(format!("{error:#}").contains("s-1.jsonl.gz"), "{error:#}");
+        }
+        archive.put_aside("s-1").unwrap();
+        assert_eq!(archive.load("s-1").unwrap(), None);
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_or_a_sick_disk_is_not_damaged() {
+        let home = tempfile::tempdir().unwrap();
+        let archive = Archive::open(&ProjectDir(home.path().to_owned()));
+        let path = archive.store(&sample()).unwrap().path;
+        let mut later = GzBuilder::new().write(Vec::new(), Compression::default());
+        later.write_all(b"{\"format\":2,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+        fs::write(&path, later.finish().unwrap()).unwrap();
+        let error = archive.load("s-1").unwrap_err();
+        assert!(!is_damaged(&error) && format!("{error:#}").contains("install"), "{error:#}");
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        let error = archive.load("s-1").unwrap_err();
+        assert!(!is_damaged(&error) && format!("{error:#}").contains("s-1.jsonl.gz"), "{error:#}");
+    }
+
+    #[test]
+    fn names_from_outside_stay_in_the_folder() {
+        for hostile in ["../../etc/passwd", "", "a/b", "A", &"x".repeat(100), "a\0b"] {
+            let name = file_name(hostile, Some(hostile));
+            assert!(!name.contains('/') && !name.contains(".."), "{name}");
+        }
+        assert_ne!(file_name("A", None), file_name("a", None));
+        assert_eq!(file_name("s-1", Some("b2")), "s-1.b2");
+    }
+}

@@ -1,0 +1,181 @@
+//! Work in the background, started by a hook: quiet, low in priority, bounded in time, one at a
+//! time per project, and gone when it is done.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use memory_store::background::has_unprocessed;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::note::Note;
+use memory_store::{ProjectId, Timestamp};
+
+use crate::lock::Busy;
+use crate::progress::Silent;
+use crate::sync::{SyncOptions, sync};
+use crate::{housekeeping, inbox, log, trees};
+
+/// How long a run may take. What is left is done by the next one.
+const RUN_MAX: Duration = Duration::from_secs(20 * 60);
+/// Syncs of one run: notes that come while it works are taken up by the same run.
+const ROUNDS_MAX: usize = 5;
+/// Claude Code writes transcripts a moment after it calls hooks.
+const LAG: Duration = Duration::from_millis(250);
+/// Bytes of the inbox's end in which transcripts are looked for that may still grow.
+const NOTES_BYTES_MAX: u64 = 64 << 10;
+/// How much less important than what the user runs.
+const NICENESS: libc::c_int = 10;
+
+/// Brings a project up to date in the background; failures are counted and kept for the next
+/// session to announce.
+pub fn run(
+    dirs: &UserDirs,
+    project: ProjectId,
+    ollama_host: Option<&str>,
+    clock: impl Fn() -> Timestamp + Send + Copy + 'static,
+) -> Result<()> {
+    step_back();
+    let main = trees::main(dirs, project)
+        .context("none of this project's working trees is there any more")?;
+    let watched = (dirs.clone(), main.clone());
+    let work = || guarded(|| rounds(dirs, &main, ollama_host, clock));
+    let result = within(RUN_MAX, clock, watched, work);
+    if let Err(error) = &result {
+        note_failure(dirs, &main, &log::line(&format!("{error:#}")), clock());
+    }
+    result
+}
+
+/// Runs `work`; a fault in it is a failure like others.
+fn guarded(work: impl FnOnce() -> Result<()>) -> Result<()> {
+    // Everything on disk is whole at any moment, and nothing in memory is used any more.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|fault| {
+        let text = fault.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| fault.downcast_ref::<&str>().copied()).unwrap_or("no reason");
+        Err(anyhow!("a fault in this program; please report it: {text}"))
+    })
+}
+
+fn rounds(
+    dirs: &UserDirs,
+    main: &Tree,
+    ollama_host: Option<&str>,
+    clock: impl Fn() -> Timestamp,
+) -> Result<()> {
+    for _ in 0..ROUNDS_MAX {
+        let lengths = transcripts(dirs, main);
+        let options = SyncOptions {
+            dirs,
+            tree: main,
+            from: None,
+            now: clock(),
+            progress: &Silent,
+            busy: Busy::Leave,
+            afresh: false,
+            ollama_host,
+        };
+        let report = sync(&options)?;
+        if report.busy {
+            return Ok(());
+        }
+        note_warnings(dirs, main, &report.warnings, options.now);
+        std::thread::sleep(LAG);
+        if !waiting(dirs, main) && transcripts(dirs, main) == lengths {
+            break;
+        }
+    }
+    for tree in trees::present(dirs, main) {
+        housekeeping::sweep(&dirs.tree(&tree.root), clock());
+    }
+    Ok(())
+}
+
+/// Whether any tree's inbox holds notes that were not taken up.
+fn waiting(dirs: &UserDirs, main: &Tree) -> bool {
+    trees::present(dirs, main).iter().any(|tree| has_unprocessed(&dirs.tree(&tree.root)))
+}
+
+/// The transcripts that the last notes name, and their lengths.
+fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
+    let mut named: Vec<PathBuf> = trees::present(dirs, main)
+        .iter()
+        .flat_map(|tree| inbox::last_notes(&dirs.tree(&tree.root), NOTES_BYTES_MAX))
+        .map(|note: Note| PathBuf::from(note.transcript))
+        .filter(|path| path.is_absolute())
+        .collect();
+    named.sort();
+    named.dedup();
+    named
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::metadata(path).map_or(0, |file| file.len())))
+        .collect()
+}
+
+/// Runs `work`; when it takes too long, notes that and ends the process. Everything on disk is
+/// whole at any moment, so ending is safe.
+fn within<T>(
+    most: Duration,
+    clock: impl Fn() -> Timestamp + Send + 'static,
+    watched: (UserDirs, Tree),
+    work: impl FnOnce() -> T,
+) -> T {
+    let (done, watch) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if watch.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
+            let minutes = most.as_secs() / 60;
+            let failure = format!(
+                "it was not done after {minutes} minutes; run `throughline sync` and watch what takes so long"
+            );
+            note_failure(&watched.0, &watched.1, &failure, clock());
+            std::process::exit(1);
+        }
+    });
+    let result = work();
+    drop(done);
+    result
+}
+
+fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
+    for tree in trees::present(dirs, main) {
+        let state = dirs.tree(&tree.root);
+        // A disk that takes no note of a failure will fail again, and be noticed elsewhere.
+        let _ = inbox::failed(&state, failure, now);
+        let _ = log::append(&state, log::What::Failure, &[failure.to_owned()], now);
+    }
+}
+
+fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timestamp) {
+    for tree in trees::present(dirs, main) {
+        // As above: the work itself was done.
+        let _ = log::append(&dirs.tree(&tree.root), log::What::Warning, warnings, now);
+    }
+}
+
+/// Leaves the machine to the user.
+fn step_back() {
+    // SAFETY: the call takes no pointers and changes only the priority of this process.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+    let threads = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
+    // A pool that is there already is as good.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_is_a_failure_that_says_what_it_was() {
+        assert!(guarded(|| Ok(())).is_ok());
+        let number = Vec::<u8>::new().len();
+        for (error, text) in [
+            (guarded(|| panic!("on purpose")), "on purpose"),
+            (guarded(|| panic!("{number} on purpose")), "0 on purpose"),
+        ] {
+            let error = error.unwrap_err().to_string();
+            assert!(error.starts_with("a fault") && error.ends_with(text), "{error}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Collecting: what is new in the transcripts, redacted, into the archive.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io::{BufReader, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::left::LeftSession;
+use rayon::prelude::*;
+
+use crate::archive::{
+    Archive, Entry, Header, IDENTITY_BYTES_MAX, SessionFile, Watermark, head_hash, is_damaged,
+    name_of, span,
+};
+use crate::discover::{Seen, Territory, Transcript};
+use crate::expired::Expired;
+use crate::extract::{MineContext, Roots};
+use crate::ignore::Ignore;
+use crate::left;
+use crate::progress::Progress;
+use crate::purged::Purged;
+use crate::state::SessionState;
+use crate::transcript::read::Counts;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
+
+/// Transcripts that one session is known to have been read from.
+const SOURCES_MAX: usize = 32;
+
+/// What collecting needs beside the transcripts.
+pub struct Collector<'a> {
+    /// Where the turns go.
+    pub archive: &'a Archive,
+    /// What was put away because it is old.
+    pub expired: &'a Expired,
+    /// What a person removed.
+    pub purged: &'a Purged,
+    /// Takes secrets out.
+    pub redact: &'a dyn Redact,
+    /// Files that never enter.
+    pub ignore: &'a Ignore,
+    /// Whether the transcripts come from a folder that the user named.
+    pub from_folder: bool,
+    /// The project's working trees.
+    pub territory: &'a Territory,
+}
+
+/// What became of one session.
+#[derive(Debug)]
+pub struct Collected {
+    /// The name of its archive file.
+    pub name: String,
+    /// What is remembered of it; `None` when it is not archived.
+    pub state: Option<SessionState>,
+    /// What reading came across.
+    pub counts: Counts,
+}
+
+/// The transcripts of each session of which something changed since `seen`, by the name of its
+/// archive file. Those of a session stay together, changed or not.
+pub fn changed(
+    transcripts: Vec<Transcript>,
+    seen: &BTreeMap<PathBuf, Seen>,
+    archived: &HashSet<String>,
+) -> BTreeMap<String, Vec<Transcript>> {
+    let mut sessions: BTreeMap<String, Vec<Transcript>> = BTreeMap::new();
+    for transcript in transcripts {
+        sessions.entry(name_of(&transcript.name)).or_default().push(transcript);
+    }
+    sessions.retain(|name, transcripts| {
+        let unchanged = |transcript: &Transcript| {
+            seen.get(&transcript.path).is_some_and(|seen| {
+                seen.inode == transcript.inode
+                    && seen.len == transcript.len
+                    && seen.modified_ns == transcript.modified_ns
+            })
+        };
+        !(archived.contains(name) && transcripts.iter().all(unchanged))
+    });
+    sessions
+}
+
+impl Collector<'_> {
+    /// Collects the sessions, several at a time. One that fails does not keep the others.
+    pub fn collect(
+        &self,
+        sessions: &BTreeMap<String, Vec<Transcript>>,
+        progress: &dyn Progress,
+    ) -> Vec<Result<Collected>> {
+        sessions
+            .par_iter()
+            .map(|(name, transcripts)| {
+                let collected = self.session(name, transcripts);
+                progress.step();
+                collected
+            })
+            .collect()
+    }
+
+    fn session(&self, name: &str, transcripts: &[Transcript]) -> Result<Collected> {
+        let before = self.load(name)?;
+        let known = before.header.clone();
+        let mut header = self.header(&before.header, transcripts);
+        let length = before.records.len();
+        let mut builder = SessionBuilder::resume(before.records, self.redact);
+        for transcript in transcripts {
+            read(transcript, &mut header, &mut builder).with_context(|| {
+                format!("{}: cannot read this transcript", transcript.path.display())
+            })?;
+        }
+        let counts = builder.counts();
+        let mut records = builder.into_records();
+        self.ignore.screen(&mut records);
+        self.purged.screen(&header.session, &mut records);
+        let file = SessionFile { header, records };
+        let worth_keeping =
+            file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
+        if !worth_keeping && length == 0 {
+            return Ok(Collected { name: name.to_owned(), state: None, counts });
+        }
+        let entry = if file.header == known && file.records.len() == length {
+            self.archive.entry(name)?
+        } else {
+            self.archive.store(&file)?
+        };
+        Ok(Collected {
+            name: name.to_owned(),
+            state: Some(state_of(&file, &entry, self.territory)),
+            counts,
+        })
+    }
+
+    /// What is archived of a session. A damaged file is put aside: its transcript may still hold
+    /// what it held. One that only cannot be read now stays, and the session waits.
+    fn load(&self, name: &str) -> Result<SessionFile> {
+        match self.archive.load(name) {
+            Ok(Some(file)) => Ok(file),
+            Ok(None) => Ok(SessionFile {
+                header: self.expired.header(name).unwrap_or_default(),
+                records: Vec::new(),
+            }),
+            Err(error) if is_damaged(&error) => {
+                self.archive.put_aside(name)?;
+                Ok(SessionFile::default())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn header(&self, before: &Header, transcripts: &[Transcript]) -> Header {
+        let mut header = before.clone();
+        if let Some(transcript) = transcripts.first() {
+            header.session.clone_from(&transcript.name.session);
+            header.agent.clone_from(&transcript.name.agent);
+        }
+        header.format = crate::archive::FORMAT;
+        header.from_folder = header.from_folder || self.from_folder;
+        header.ignored.clone_from(&self.ignore.fingerprint);
+        header
+    }
+}
+
+/// Reads what is new in one transcript and moves its watermark.
+fn read(
+    transcript: &Transcript,
+    header: &mut Header,
+    builder: &mut SessionBuilder<'_>,
+) -> Result<()> {
+    let mut file = File::open(&transcript.path)?;
+    let from = resume_at(transcript, header, &mut file)?;
+    file.seek(SeekFrom::Start(from))?;
+    let offset = from + builder.read(BufReader::with_capacity(256 << 10, &file))?;
+    let head_bytes = offset.min(IDENTITY_BYTES_MAX);
+    let head = head_hash(&mut file, head_bytes)?;
+    header.sources.retain(|source| source.path != transcript.path);
+    header.sources.push(Watermark { path: transcript.path.clone(), offset, head_bytes, head });
+    header.sources.sort_by(|a, b| a.path.cmp(&b.path));
+    // The oldest names of a transcript that was moved again and again are forgotten.
+    while header.sources.len() > SOURCES_MAX {
+        match header.sources.iter().position(|source| !source.path.exists()) {
+            Some(gone) => drop(header.sources.remove(gone)),
+            None => break,
+        }
+    }
+    Ok(())
+}
+
+/// Where reading goes on: behind the watermark if this is still the same file, or if it was moved
+/// here (`/cd` does that); else at the beginning. What was read before is recognised by its uuid.
+fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> Result<u64> {
+    let fits = |source: &Watermark, file: &mut File| {
+        transcript.len >= source.offset
+            && head_hash(file, source.head_bytes).is_ok_and(|head| head == source.head)
+    };
+    if let Some(source) = header.sources.iter().find(|source| source.path == transcript.path) {
+        return Ok(if fits(source, file) { source.offset } else { 0 });
+    }
+    let moved = header
+        .sources
+        .iter()
+        .position(|source| source.offset > 0 && !source.path.exists() && fits(source, file));
+    Ok(match moved {
+        Some(place) => header.sources.remove(place).offset,
+        None => 0,
+    })
+}
+
+/// What is remembered of an archived session.
+pub fn state_of(file: &SessionFile, entry: &Entry, territory: &Territory) -> SessionState {
+    let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
+    let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
+    cwds.sort();
+    cwds.dedup();
+    SessionState {
+        len: entry.len,
+        modified_ns: entry.modified_ns,
+        content: content_hash(&file.records),
+        first,
+        last,
+        cwds,
+        from_folder: file.header.from_folder,
+        // A fault in it, which mining meets and reports too, costs no more than this.
+        left: catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default(),
+    }
+}
+
+/// Where a session was left, as it is by itself: the last turn of a fork is its own.
+fn left(file: &SessionFile, territory: &Territory) -> Option<(String, LeftSession)> {
+    if file.header.agent.is_some() {
+        return None;
+    }
+    let mut session =
+        assemble(&file.header.session, None, &file.records, &Assembly::ALONE).into_iter().next()?;
+    if !file.header.from_folder {
+        session.turns.retain(|turn| territory.is_ours(turn));
+    }
+    let cwd = session.turns.last()?.cwd.clone();
+    let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
+    let context = MineContext { roots: Roots::new(roots) };
+    Some((cwd, left::session(&session, &context)?))
+}
+
+fn cwd(record: &Record) -> Option<&str> {
+    match &record.what {
+        RecordWhat::Prompt { cwd, .. } | RecordWhat::Summary { cwd, .. } => {
+            Some(cwd.as_str()).filter(|cwd| !cwd.is_empty())
+        }
+        _ => None,
+    }
+}
+
+fn content_hash(records: &[Record]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for record in records {
+        // A record is plain data: it can be written.
+        hasher.update(&serde_json::to_vec(record).unwrap_or_default());
+        hasher.update(b"\n");
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}

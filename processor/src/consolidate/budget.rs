@@ -1,0 +1,73 @@
+//! The budget: how many memories a session may keep, and which.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_store::settings::Settings;
+
+use super::{Entry, Mined};
+
+/// The turns of a session of average length.
+const TYPICAL_TURNS: f32 = 4.0;
+
+/// What is worth less is not kept, even where there is room.
+const WORTH_MIN: f32 = -0.3;
+
+/// Commands kept for each memory that a session may keep: they belong to the project.
+const COMMANDS_SHARE: f32 = 1.5;
+
+/// Commands kept at least, and at most.
+const COMMANDS_MIN: usize = 3;
+const COMMANDS_MAX: usize = 16;
+
+/// Returns the entries worth keeping, in their order.
+pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<Entry> {
+    let mut turns: BTreeMap<&str, usize> = BTreeMap::new();
+    for mined in mined {
+        *turns.entry(&mined.session).or_default() += mined.turns;
+    }
+    let mut groups: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (index, entry) in entries.iter().enumerate() {
+        let group = entry.draft.command.is_none().then_some(entry.draft.session.as_str());
+        groups.entry(group).or_default().push(index);
+    }
+    let mut kept: BTreeSet<usize> = BTreeSet::new();
+    for (group, mut indices) in groups {
+        let share = match group {
+            None => commands_share(settings.memories_per_session),
+            Some(session) => {
+                share(turns.get(session).copied().unwrap_or(1), settings.memories_per_session)
+            }
+        };
+        indices.sort_by(|&a, &b| {
+            entries[b].draft.worth.total_cmp(&entries[a].draft.worth).then(a.cmp(&b))
+        });
+        kept.extend(
+            indices
+                .into_iter()
+                .take(share)
+                .filter(|&index| entries[index].draft.worth >= WORTH_MIN),
+        );
+    }
+    entries
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| kept.contains(index))
+        .map(|(_, entry)| entry)
+        .collect()
+}
+
+/// A session four times as long keeps twice as many.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small counts"
+)]
+fn share(turns: usize, per_session: f32) -> usize {
+    ((per_session * (turns as f32 / TYPICAL_TURNS).sqrt()).round() as usize).max(1)
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]
+fn commands_share(per_session: f32) -> usize {
+    ((per_session * COMMANDS_SHARE).round() as usize).clamp(COMMANDS_MIN, COMMANDS_MAX)
+}

@@ -1,0 +1,25 @@
+//! Titles: no two memories of a kind have the same, so that a list can be read and a file found.
+
+use std::collections::BTreeSet;
+
+use memory_store::Kind;
+
+use super::Entry;
+use crate::extract::retitled;
+
+/// Gives each entry whose title another of its kind had before it a title of its own: its first
+/// sentence, or else the day it happened.
+pub fn titles(entries: &mut [Entry]) {
+    let mut seen: BTreeSet<(Kind, String)> = BTreeSet::new();
+    for entry in entries {
+        let draft = &mut entry.draft;
+        let taken = |title: &str| seen.contains(&(draft.kind, title.to_lowercase()));
+        if taken(&draft.title) {
+            match retitled(&draft.title, &draft.body).filter(|(title, _)| !taken(title)) {
+                Some((title, body)) => (draft.title, draft.body) = (title, body),
+                None => draft.title = format!("{} ({})", draft.title, draft.occurred.date()),
+            }
+        }
+        seen.insert((draft.kind, draft.title.to_lowercase()));
+    }
+}

@@ -1,0 +1,174 @@
+//! Consolidation: from all drafts of a project to the memories that stand for them.
+//!
+//! A pure function of the complete set of drafts. It sorts before it does anything, so the result
+//! does not depend on which session was processed first, or in how many runs.
+
+mod budget;
+mod distinct;
+mod fold;
+mod same;
+mod supersede;
+
+use memory_store::memory::{PathRef, Source, Status};
+use memory_store::settings::Settings;
+use memory_store::{Kind, Memory, MemoryId, ProjectId};
+
+use crate::extract::draft::Draft;
+
+/// What was mined from one session, its subagents apart or together.
+#[derive(Clone, Debug, Default)]
+pub struct Mined {
+    /// The session.
+    pub session: String,
+    /// Its turns; long sessions may keep more memories.
+    pub turns: usize,
+    /// What was found in it.
+    pub drafts: Vec<Draft>,
+}
+
+/// A draft on its way to becoming a memory, with what others say about it.
+#[derive(Clone, Debug)]
+struct Entry {
+    draft: Draft,
+    /// Sessions that say so, each once.
+    sessions: Vec<String>,
+    /// The entry that says it newer, by index.
+    superseded_by: Option<usize>,
+}
+
+impl Entry {
+    fn new(draft: Draft) -> Self {
+        Self { sessions: vec![draft.session.clone()], draft, superseded_by: None }
+    }
+
+    /// Takes in another draft of the same thing: where it was seen, its files, words and sureness.
+    fn merge(&mut self, other: &Draft) {
+        let again = !self.sessions.contains(&other.session);
+        if again {
+            self.sessions.push(other.session.clone());
+            self.draft.confidence = surer(self.draft.confidence, other.confidence);
+        }
+        unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
+        unite(&mut self.draft.tags, &other.tags, TAGS_MAX);
+        unite(&mut self.draft.signatures, &other.signatures, SIGNATURES_MAX);
+        unite(&mut self.draft.turns, &other.turns, TURNS_MAX);
+        self.draft.worth =
+            self.draft.worth.max(other.worth) + if again { REPEAT_GAIN } else { 0.0 };
+    }
+}
+
+/// What a memory gains by being said or seen again in another session.
+const REPEAT_GAIN: f32 = 0.5;
+
+/// Sureness never reaches certainty.
+const CONFIDENCE_MAX: f32 = 0.95;
+
+/// How much of a repetition's sureness counts: the same mistake can be made twice.
+const REPEAT_SHARE: f32 = 0.5;
+
+/// Bounds of what a memory unites.
+const PATHS_MAX: usize = 8;
+const TAGS_MAX: usize = 10;
+const SIGNATURES_MAX: usize = 8;
+const TURNS_MAX: usize = 12;
+
+fn surer(one: f32, other: f32) -> f32 {
+    (1.0 - (1.0 - one) * (1.0 - other * REPEAT_SHARE)).min(CONFIDENCE_MAX).max(one)
+}
+
+fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
+    for item in from {
+        if into.len() < max && !into.contains(item) {
+            into.push(item.clone());
+        }
+    }
+}
+
+/// Returns the memories that all drafts of a project amount to, in the order of their time.
+pub fn consolidate(project: ProjectId, mined: &[Mined], settings: &Settings) -> Vec<Memory> {
+    let mut drafts: Vec<Draft> =
+        mined.iter().flat_map(|mined| mined.drafts.iter().cloned()).collect();
+    if !settings.kinds.is_empty() {
+        drafts.retain(|draft| settings.kinds.contains(&draft.kind));
+    }
+    drafts.sort_by(|a, b| order(a).cmp(&order(b)));
+    drafts.dedup_by(|a, b| order(a) == order(b));
+    let entries = fold::fold(drafts);
+    let entries = same::merge(entries);
+    let mut entries = budget::choose(entries, mined, settings);
+    supersede::mark(&mut entries);
+    distinct::titles(&mut entries);
+    memories(project, entries)
+}
+
+/// What puts drafts in one order, whatever order they came in.
+fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
+    let first = draft.turns.first().map_or("", String::as_str);
+    (
+        draft.occurred.0,
+        draft.session.as_str(),
+        first,
+        draft.kind,
+        draft.ordinal,
+        draft.extractor.as_str(),
+    )
+}
+
+fn memories(project: ProjectId, entries: Vec<Entry>) -> Vec<Memory> {
+    let ids: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
+    let mut memories: Vec<Memory> =
+        entries.into_iter().zip(&ids).map(|(entry, &id)| memory(id, entry, &ids)).collect();
+    let links: Vec<(MemoryId, MemoryId)> =
+        memories.iter().filter_map(|memory| Some((memory.id, memory.superseded_by?))).collect();
+    for (old, new) in links {
+        if let Some(newer) = memories.iter_mut().find(|memory| memory.id == new) {
+            newer.supersedes.push(old);
+        }
+    }
+    memories
+}
+
+fn id(project: ProjectId, draft: &Draft) -> MemoryId {
+    let evidence = draft.turns.first().map_or("", String::as_str);
+    MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
+}
+
+fn memory(id: MemoryId, entry: Entry, ids: &[MemoryId]) -> Memory {
+    let draft = entry.draft;
+    Memory {
+        id,
+        kind: draft.kind,
+        title: draft.title,
+        body: draft.body,
+        scope: draft.scope,
+        created: draft.occurred,
+        occurred: Some(draft.occurred),
+        valid_from: None,
+        valid_until: None,
+        // Two digits are all that rules can know, and all that a file shows.
+        confidence: (draft.confidence * 100.0).round() / 100.0,
+        source: Source {
+            session: Some(draft.session),
+            turns: draft.turns,
+            quote: Some(draft.quote).filter(|quote| !quote.is_empty()),
+            said_by: Some(draft.said_by),
+            extractor: Some(draft.extractor),
+        },
+        paths: draft.paths.into_iter().map(|path| PathRef { path, seen: None }).collect(),
+        topic: None,
+        tags: draft.tags,
+        entities: Vec::new(),
+        facts: Vec::new(),
+        relations: Vec::new(),
+        supersedes: Vec::new(),
+        superseded_by: entry.superseded_by.and_then(|index| ids.get(index).copied()),
+        pinned: false,
+        status: Status::Active,
+        author: None,
+        signatures: draft.signatures,
+        command: draft.command,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Near-duplicates: drafts that say the same in other words become one. Rules that differ in a
+//! file, a flag or a number are different rules.
+
+use std::collections::BTreeSet;
+
+use memory_store::Kind;
+
+use super::Entry;
+use crate::extract::{overlap, word_set};
+
+/// Drafts whose words overlap this much say the same.
+const SAME_SHARE: f32 = 0.8;
+
+/// Within one session this much is enough.
+const REPEAT_SHARE: f32 = 0.55;
+
+/// Merges what says the same, the first said keeping its name and the last said its words.
+pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
+    let mut kept: Vec<(Entry, Words)> = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let words = Words::of(&entry);
+        let same = kept.iter_mut().find(|(known, of)| {
+            alike(known.draft.kind, entry.draft.kind)
+                && (of.say_the_same(&words) || repeats(known, &entry) && of.overlap_most(&words))
+        });
+        match same {
+            Some((known, of)) => {
+                known.merge(&entry.draft);
+                let better = known.draft.session != entry.draft.session
+                    || entry.draft.worth > known.draft.worth;
+                if !is_counted(known) && better {
+                    known.draft.title = entry.draft.title;
+                    known.draft.body = entry.draft.body;
+                    *of = words;
+                }
+            }
+            None => kept.push((entry, words)),
+        }
+    }
+    kept.into_iter().map(|(entry, _)| entry).collect()
+}
+
+/// Two of the same kind from the same session may differ more: one thing is often said twice.
+fn repeats(known: &Entry, entry: &Entry) -> bool {
+    known.draft.session == entry.draft.session
+        && matches!(
+            entry.draft.kind,
+            Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision
+        )
+        && !is_counted(known)
+        && !is_counted(entry)
+}
+
+/// Commands and fixes are told apart by their keys alone.
+fn is_counted(entry: &Entry) -> bool {
+    entry.draft.command.is_some() || !entry.draft.signatures.is_empty()
+}
+
+/// Kinds between which a memory may repeat another.
+fn alike(a: Kind, b: Kind) -> bool {
+    let wish = |kind: Kind| matches!(kind, Kind::Preference | Kind::Convention);
+    a == b && !matches!(a, Kind::Command) || wish(a) && wish(b)
+}
+
+/// The words of a draft, and those that tell one rule from another.
+struct Words {
+    all: BTreeSet<String>,
+    title: BTreeSet<String>,
+    telling: BTreeSet<String>,
+}
+
+impl Words {
+    fn of(entry: &Entry) -> Self {
+        let text = format!("{}\n{}", entry.draft.title, entry.draft.body);
+        let telling = text
+            .split_whitespace()
+            .map(|word| {
+                word.trim_matches(|c: char| {
+                    matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '.')
+                })
+            })
+            .filter(|word| {
+                word.starts_with('-') && word.len() > 1
+                    || word.contains(['/', '_', '.'])
+                    || word.chars().any(|c| c.is_ascii_digit())
+            })
+            .map(str::to_lowercase)
+            .collect();
+        Self { all: word_set(&text), title: word_set(&entry.draft.title), telling }
+    }
+
+    fn overlap_most(&self, other: &Self) -> bool {
+        overlap(&self.all, &other.all) >= REPEAT_SHARE
+    }
+
+    fn say_the_same(&self, other: &Self) -> bool {
+        self.telling == other.telling
+            && overlap(&self.all, &other.all) >= SAME_SHARE
+            && overlap(&self.title, &other.title) >= SAME_SHARE
+    }
+}

@@ -1,0 +1,180 @@
+//! Consolidation, one behaviour at a time.
+
+use memory_store::memory::{CommandRecord, SaidBy, Scope};
+use memory_store::settings::Settings;
+use memory_store::{Kind, Memory, ProjectId, Timestamp};
+
+use super::{Mined, consolidate};
+use crate::extract::draft::{Draft, Effect};
+
+fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
+    Draft {
+        kind,
+        title: title.to_owned(),
+        body: body.to_owned(),
+        scope: Scope::Project,
+        occurred: Timestamp(at),
+        confidence: 0.7,
+        session: session.to_owned(),
+        turns: vec![format!("{session}-{at}")],
+        ordinal: 0,
+        quote: title.to_owned(),
+        said_by: SaidBy::User,
+        paths: vec!["src/a.py".to_owned()],
+        tags: Vec::new(),
+        signatures: Vec::new(),
+        command: None,
+        extractor: "rules/1".to_owned(),
+        worth: 1.0,
+        effect: Effect::New,
+    }
+}
+
+fn consolidated(drafts: &[Draft]) -> Vec<Memory> {
+    let mut mined: Vec<Mined> = Vec::new();
+    for draft in drafts {
+        match mined.iter_mut().find(|mined| mined.session == draft.session) {
+            Some(mined) => mined.drafts.push(draft.clone()),
+            None => mined.push(Mined {
+                session: draft.session.clone(),
+                turns: 4,
+                drafts: vec![draft.clone()],
+            }),
+        }
+    }
+    consolidate(ProjectId([1; 16]), &mined, &Settings::default())
+}
+
+fn command(session: &str, at: i64, passed: u32) -> Draft {
+    let record = CommandRecord {
+        line: "make test".to_owned(),
+        directory: ".".to_owned(),
+        exit_status: 0,
+        passed,
+        last: Timestamp(at),
+    };
+    Draft {
+        command: Some(record),
+        effect: Effect::Confirms { key: "command . make test".to_owned() },
+        ..draft(session, at, Kind::Command, "`make test` runs the tests", "")
+    }
+}
+
+#[test]
+fn the_order_of_sessions_does_not_matter() {
+    let mut drafts = vec![
+        draft("b", 20, Kind::Preference, "Never log phone numbers", "Mask them."),
+        draft(
+            "a",
+            10,
+            Kind::Decision,
+            "Keep carts in the database",
+            "Because a closed tab lost them.",
+        ),
+        command("a", 11, 1),
+        command("b", 21, 2),
+    ];
+    let one = consolidated(&drafts);
+    drafts.reverse();
+    assert_eq!(consolidated(&drafts), one);
+}
+
+#[test]
+fn commands_add_up_over_sessions() {
+    let memories = consolidated(&[command("a", 11, 1), command("b", 21, 2)]);
+    assert_eq!(memories.len(), 1);
+    let record = memories[0].command.as_ref().unwrap();
+    assert_eq!((record.passed, record.last), (3, Timestamp(21)));
+    assert_eq!(memories[0].created, Timestamp(11));
+    assert!(memories[0].body.contains("it passed 3 times in 2 sessions"), "{}", memories[0].body);
+}
+
+#[test]
+fn a_wish_said_twice_is_surer_and_one_memory() {
+    let memories = consolidated(&[
+        draft("a", 10, Kind::Preference, "Never log phone numbers", ""),
+        draft("b", 20, Kind::Preference, "Never log phone numbers", ""),
+    ]);
+    assert_eq!(memories.len(), 1);
+    assert!(memories[0].confidence > 0.7);
+    assert_eq!(memories[0].source.turns, ["a-10", "b-20"]);
+}
+
+#[test]
+fn rules_that_differ_in_a_number_a_flag_or_a_file_stay_two() {
+    for (one, other) in [
+        ("Retry the upload 3 times before giving up", "Retry the upload 5 times before giving up"),
+        (
+            "Run the linter with --fix before each commit",
+            "Run the linter with --strict before each commit",
+        ),
+        (
+            "Put new settings into conf/web.toml and nowhere else",
+            "Put new settings into conf/db.toml and nowhere else",
+        ),
+    ] {
+        let memories = consolidated(&[
+            draft("a", 10, Kind::Preference, one, ""),
+            draft("b", 20, Kind::Preference, other, ""),
+        ]);
+        assert_eq!(memories.len(), 2, "{one}");
+    }
+}
+
+#[test]
+fn a_later_choice_about_the_same_thing_supersedes() {
+    let memories = consolidated(&[
+        draft(
+            "a",
+            10,
+            Kind::Decision,
+            "Group the order list by customer",
+            "One header for each customer.",
+        ),
+        draft(
+            "b",
+            20,
+            Kind::Decision,
+            "Group the order list by day instead",
+            "Replaces the grouping by customer.",
+        ),
+    ]);
+    assert_eq!(memories[0].superseded_by, Some(memories[1].id));
+    assert_eq!(memories[1].supersedes, [memories[0].id]);
+}
+
+#[test]
+fn a_fix_that_was_refuted_is_withdrawn() {
+    let key = "fix importerror".to_owned();
+    let fix = Draft {
+        effect: Effect::Confirms { key: key.clone() },
+        ..draft("a", 10, Kind::Fix, "`make` failed: ImportError", "`make clean` worked instead.")
+    };
+    let refuted = Draft { effect: Effect::Refutes { key }, ..draft("b", 20, Kind::Fix, "", "") };
+    assert_eq!(consolidated(std::slice::from_ref(&fix)).len(), 1);
+    assert_eq!(consolidated(&[fix, refuted]), []);
+}
+
+#[test]
+fn a_session_keeps_its_best_within_its_budget() {
+    let texts = [
+        "alpha beta",
+        "gamma delta",
+        "epsilon zeta",
+        "eta theta",
+        "iota kappa",
+        "lambda mu",
+        "nu xi",
+        "omicron pi",
+        "rho sigma",
+        "tau upsilon",
+    ];
+    let drafts: Vec<Draft> = texts
+        .iter()
+        .zip(1i64..)
+        .map(|(text, at)| Draft { worth: at as f32, ..draft("a", at, Kind::Session, text, "") })
+        .collect();
+    let memories = consolidated(&drafts);
+    assert_eq!(memories.len(), 7);
+    assert_eq!(memories[0].title, "eta theta");
+}

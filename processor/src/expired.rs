@@ -1,0 +1,100 @@
+//! Sessions whose turns were removed because they are old. What was learned from them stays: the
+//! drafts, and how far their transcripts were read.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::archive::Header;
+use crate::extract::draft::Draft;
+use crate::state::{read_json, write_json};
+
+/// What stays of a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remains {
+    /// The header of its archive file.
+    pub header: Header,
+    /// The time of its last record.
+    pub last: Timestamp,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// Its turns.
+    pub turns: usize,
+    /// What was learned.
+    pub drafts: Vec<Draft>,
+}
+
+impl Remains {
+    /// Adds what stays of a session that went on after its first turns were removed.
+    pub fn take_in(&mut self, newer: Self) {
+        let key = |draft: &Draft| (draft.kind, draft.turns.first().cloned(), draft.ordinal);
+        let kept = std::mem::take(&mut self.drafts);
+        let turns = self.turns + newer.turns;
+        let cwd = if self.cwd.is_empty() { newer.cwd.clone() } else { self.cwd.clone() };
+        *self = Self { turns, cwd, ..newer };
+        for draft in kept {
+            if !self.drafts.iter().any(|known| key(known) == key(&draft)) {
+                self.drafts.push(draft);
+            }
+        }
+    }
+}
+
+/// The sessions of a project whose turns were removed.
+#[derive(Clone, Debug)]
+pub struct Expired {
+    folder: PathBuf,
+}
+
+impl Expired {
+    /// Opens the folder; a missing one is empty.
+    pub fn open(home: &ProjectDir) -> Self {
+        Self { folder: home.archive().join("expired") }
+    }
+
+    /// The names of the sessions, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = listing
+            .filter_map(|entry| {
+                entry.file_name().to_str()?.strip_suffix(".json").map(str::to_owned)
+            })
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// What stays of a session.
+    pub fn load(&self, name: &str) -> Option<Remains> {
+        read_json(&self.path(name))
+    }
+
+    /// How far the transcripts of a session were read.
+    pub fn header(&self, name: &str) -> Option<Header> {
+        self.load(name).map(|remains| remains.header)
+    }
+
+    /// Keeps what stays of a session.
+    pub fn store(&self, name: &str, remains: &Remains) -> Result<()> {
+        write_json(&self.path(name), remains)
+    }
+
+    /// Removes what stays of a session; whether there was something.
+    pub fn remove(&self, name: &str) -> Result<bool> {
+        let path = self.path(name);
+        match fs::remove_file(&path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error).with_context(|| path.display().to_string()),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(format!("{name}.json"))
+    }
+}

@@ -1,0 +1,245 @@
+//! Plain text from Markdown written for a chat: what is only dress (bold, link targets, emoji,
+//! line numbers of the day) goes, every word stays.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// Returns a pattern that is known to compile.
+pub(crate) fn pattern(text: &str) -> Regex {
+    #[expect(
+        clippy::expect_used,
+        reason = "the pattern is a constant of this crate, compiled by its tests"
+    )]
+    Regex::new(text).expect("a constant pattern")
+}
+
+static IMAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"!\[[^\]]*\]\([^)]*\)"));
+static LINK: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[([^\]\[]+)\]\([^)\s]*\)"));
+static TAG: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"</?(?:br|b|i|em|strong|p|sub|sup|details|summary)\s*/?>"));
+static BOLD: LazyLock<Regex> = LazyLock::new(|| pattern(r"\*\*\*?([^*]+?)\*\*\*?|__([^_]+?)__"));
+static ITALIC: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(^|[\s(])\*([^*\s][^*]*?)\*([\s).,;:!?]|$)"));
+static SPAN: LazyLock<Regex> = LazyLock::new(|| pattern(r"`([^`\n]+)`"));
+/// Line numbers are true for a day; they cost room and mislead later.
+static LINES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^lines?\s*~?\d+(?:\s*[-–]\s*\d+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*\d+(?:\s*(?:[-–,+&]|and|to)\s*~?\d+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?\d+(?:\s*[-–]\s*\d+)?",
+    )
+});
+/// The same where more follows in the parenthesis.
+static LINES_LEAD: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?\d+(?:\s*[-–]\s*\d+)?,\s*"));
+static PATH_LINE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"(\.[A-Za-z]{1,5}):\d+(?:[-:]\d+)?\b"));
+/// The number in front of an item.
+static NUMBERING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*{0,2}\d{1,2}[.)]\s+"));
+static SPACES: LazyLock<Regex> = LazyLock::new(|| pattern(r"\s+"));
+static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\s|$)"));
+/// Words that open a message and say nothing.
+static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)^(?:(?:
+            (?:all\s+)?(?:done|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
+            right|ok(?:ay)?|yes|hmm+|ah+|oh|wow|nice|interesting|absolutely|certainly|of\ course|
+            you(?:'|’)re\ (?:absolutely\ )?right|good\ (?:catch|question|point|idea|news|call)|
+            as\ expected|makes\ sense|no\ problem|thanks|thank\ you|well|alright|indeed)
+            \s*(?:[!.,:—–-]+)\s+)+)",
+    )
+});
+
+/// Stands for a code span while the text around it is cleaned.
+const SPAN_MARK: char = '\u{E000}';
+
+/// Returns the text without Markdown's dress, on one line. Code spans stay as they are.
+pub fn plain(text: &str) -> String {
+    let text = text.replace(SPAN_MARK, "");
+    let spans: Vec<&str> = SPAN.find_iter(&text).map(|span| span.as_str()).collect();
+    let text = SPAN.replace_all(&text, SPAN_MARK.to_string());
+    let text = undressed(&text);
+    let mut spans = spans.into_iter();
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != SPAN_MARK {
+            plain.push(c);
+            continue;
+        }
+        let span = spans.next().unwrap_or_default();
+        let code = span.trim_matches('`');
+        plain.push_str(if needs_ticks(code) { span } else { code });
+    }
+    let text = NUMBERING.replace(&plain, "");
+    let text = LINES.replace_all(&text, "");
+    let text = LINES_LEAD.replace_all(&text, "(");
+    PATH_LINE.replace_all(&text, "$1").into_owned()
+}
+
+/// Text outside of code spans, without links, emphasis and ornament.
+fn undressed(text: &str) -> String {
+    let text = IMAGE.replace_all(text, "");
+    let text = LINK.replace_all(&text, "$1");
+    let text = TAG.replace_all(&text, " ");
+    // What is left of `**` has its other end in another sentence.
+    let text = BOLD.replace_all(&text, "$1$2").replace("**", "");
+    let text = ITALIC.replace_all(&text, "$1$2$3");
+    let text: String = text.chars().filter(|&c| !is_ornament(c)).collect();
+    let text = SPACES.replace_all(text.trim(), " ");
+    SPACE_BEFORE.replace_all(&text, "$1$2").into_owned()
+}
+
+/// Returns the text without the words that only open a message.
+pub fn without_filler(text: &str) -> &str {
+    let rest = FILLER.find(text).map_or(text, |found| &text[found.end()..]);
+    if rest.chars().count() < FILLER_REST_CHARS_MIN { text } else { rest }
+}
+
+/// With less than this left, what looked like filler was the message.
+const FILLER_REST_CHARS_MIN: usize = 12;
+
+/// Whether a code span must stay one, because Markdown would read its characters otherwise or
+/// because it is a command line of several words.
+fn needs_ticks(span: &str) -> bool {
+    span.starts_with("__")
+        || !span.chars().all(|c| c.is_alphanumeric() || "._/-#@:+,'()=\"&!?→%".contains(c))
+}
+
+/// Emoji, arrows of progress bars and the like; `→`, `≥` and letters of every script stay.
+pub(super) fn is_ornament(c: char) -> bool {
+    matches!(u32::from(c),
+        0x1F000..=0x1FAFF | 0x2600..=0x27BF | 0x2B00..=0x2BFF | 0xFE0F | 0x200D | 0x2500..=0x259F)
+}
+
+/// Returns the first `chars_max` characters, cut at a word, with an ellipsis where it was cut.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    let end = text.char_indices().nth(chars_max.saturating_sub(1)).map_or(text.len(), |(at, _)| at);
+    let head = &text[..end];
+    let at = head.rfind(char::is_whitespace).filter(|&at| at > end / 2).unwrap_or(end);
+    let mut cut =
+        head[..at].trim_end_matches([',', ';', ':', ' ', '(', '-', '—', '.', '…']).to_owned();
+    // A code span that lost its end would swallow what follows.
+    if cut.matches('`').count() % 2 == 1 {
+        cut.push('`');
+    }
+    cut.push('…');
+    cut
+}
+
+/// A clause that ends with such a word is not at its end.
+static DANGLING: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:so that|that|because|which|and|or|but|to|if|when|as|for|of|the|a|an|in|on|with|by|from|e\.g|i\.e|both|either|not|is|are|was|were|includes?|including|such)\s*$",
+    )
+});
+
+/// Characters and words that a title from a clause has at least.
+const CLAUSE_CHARS_MIN: usize = 36;
+const CLAUSE_WORDS_MIN: usize = 5;
+
+/// Marks that end a clause which can stand alone, and how many bytes of each are only a mark.
+const CLAUSE_ENDS: &[(&str, usize)] = &[
+    (" — ", 5),
+    (" – ", 5),
+    ("; ", 2),
+    (": ", 2),
+    (" - ", 3),
+    (", so ", 2),
+    (", which ", 2),
+    (", but ", 2),
+    (", and ", 6),
+    (", because ", 2),
+    (", since ", 2),
+    (", ", 2),
+];
+
+/// Returns a title of at most `chars_max` characters from a sentence, and what of the sentence the
+/// title does not say: the rest after its first clause, or all of it where it has to be cut.
+pub fn headline(sentence: &str, chars_max: usize) -> (String, String) {
+    if sentence.chars().count() <= chars_max {
+        return (sentence.to_owned(), String::new());
+    }
+    let end = sentence.char_indices().nth(chars_max).map_or(sentence.len(), |(at, _)| at);
+    let head = &sentence[..end];
+    let clause = CLAUSE_ENDS.iter().find_map(|&(mark, bytes)| {
+        let at = head.rfind(mark)?;
+        is_whole(&head[..at]).then_some((at, at + bytes))
+    });
+    match clause {
+        Some((at, from)) => (head[..at].to_owned(), capital(sentence[from..].trim())),
+        None => (cut(sentence, chars_max), sentence.to_owned()),
+    }
+}
+
+/// Whether a clause is long enough and leaves no quote, span or parenthesis open.
+fn is_whole(clause: &str) -> bool {
+    let count = |c: char| clause.matches(c).count();
+    !DANGLING.is_match(clause)
+        && clause.chars().count() >= CLAUSE_CHARS_MIN
+        && clause.split_whitespace().count() >= CLAUSE_WORDS_MIN
+        && count('`') % 2 == 0
+        && count('"') % 2 == 0
+        && count('(') == count(')')
+}
+
+/// Returns the text with a capital first letter, unless it begins with a name or code.
+pub fn capital(text: &str) -> String {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    let word = first.trim_end_matches([',', '.', ':', ';', '!', '?', '\'', '’']);
+    let is_word =
+        !word.is_empty() && word.chars().all(|c| c.is_lowercase() || c == '\'' || c == '’');
+    if !is_word {
+        return text.to_owned();
+    }
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dress_goes_and_words_stay() {
+        for (text, expected) in [
+            ("**Fixed** the [guide](https://x.y/z) ✅", "Fixed the guide"),
+            ("Run `make test` in `src/app.py` (line 64-69)", "Run `make test` in src/app.py"),
+            ("`__init__` and *really* a*b*c", "`__init__` and really a*b*c"),
+            ("see `src/a.rs:12` , now", "see src/a.rs, now"),
+            ("a → b ≥ 3", "a → b ≥ 3"),
+        ] {
+            assert_eq!(plain(text), expected);
+        }
+    }
+
+    #[test]
+    fn filler_goes_unless_it_is_all_there_is() {
+        assert_eq!(without_filler("Great! The cache was stale."), "The cache was stale.");
+        assert_eq!(without_filler("Done."), "Done.");
+        assert_eq!(
+            without_filler("Good catch — well, the lock is never released."),
+            "the lock is never released."
+        );
+    }
+
+    #[test]
+    fn cuts_fall_between_words() {
+        assert_eq!(cut("one two three four", 11), "one two…");
+        assert_eq!(cut("short", 11), "short");
+        assert_eq!(cut("run `make the test`", 14), "run `make`…");
+    }
+
+    #[test]
+    fn a_headline_ends_with_a_clause() {
+        let sentence =
+            "The worker drops every message that comes in late — files of the queue stay locked";
+        let (title, rest) = headline(sentence, 70);
+        assert_eq!(title, "The worker drops every message that comes in late");
+        assert_eq!(rest, "Files of the queue stay locked");
+        assert_eq!(headline("Short enough", 80), ("Short enough".to_owned(), String::new()));
+    }
+}

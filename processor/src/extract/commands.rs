@@ -1,0 +1,144 @@
+//! Verified commands: what builds, tests, checks and runs the project, as tool calls showed it.
+
+use std::collections::BTreeMap;
+
+use memory_store::memory::{CommandRecord, SaidBy, Scope};
+use memory_store::signature::CommandClass;
+use memory_store::{Kind, Timestamp};
+
+use super::clean::{cut, plain};
+use super::draft::{Draft, Effect};
+use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell};
+use crate::transcript::session::{Call, Input, What};
+
+/// Characters of a command line worth keeping: a longer one is a script of the moment.
+const LINE_CHARS_MAX: usize = 120;
+
+/// Commands of one session.
+const COMMANDS_MAX: usize = 40;
+
+/// What a session showed of one command.
+#[derive(Debug)]
+struct Seen {
+    class: CommandClass,
+    uuid: String,
+    at: Timestamp,
+    written: String,
+    description: String,
+    record: CommandRecord,
+}
+
+pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
+    let mut seen: BTreeMap<(String, String), Seen> = BTreeMap::new();
+    for turn in &miner.session.turns {
+        for step in &turn.steps {
+            let What::Call(call) = &step.what else { continue };
+            let Input::Shell { command, description } = &call.input else { continue };
+            if !has_outcome(call) {
+                continue;
+            }
+            let commands = shell::commands(command);
+            let alone = commands.len() == 1;
+            for simple in commands {
+                let Some(class) = simple.class else { continue };
+                // Which command of a chain failed is not known.
+                if call.failed && !alone
+                    || simple.line.chars().count() > LINE_CHARS_MAX
+                    || is_passing(&simple.line)
+                {
+                    continue;
+                }
+                let directory = miner.context.roots.directory(&turn.cwd, &simple.directory);
+                let entry =
+                    seen.entry((directory.clone(), simple.line.clone())).or_insert_with(|| Seen {
+                        class,
+                        uuid: step.uuid.clone(),
+                        at: step.at,
+                        written: command.clone(),
+                        description: String::new(),
+                        record: CommandRecord {
+                            line: simple.line.clone(),
+                            directory,
+                            exit_status: 0,
+                            passed: 0,
+                            last: step.at,
+                        },
+                    });
+                entry.record.exit_status = i32::from(call.failed);
+                if call.failed {
+                    continue;
+                }
+                entry.record.passed += 1;
+                entry.record.last = entry.record.last.max(step.at);
+                if alone && entry.description.is_empty() {
+                    entry.description.clone_from(description);
+                }
+            }
+        }
+    }
+    seen.into_values()
+        .filter(|seen| seen.record.passed > 0)
+        .take(COMMANDS_MAX)
+        .map(|seen| draft(miner, seen))
+        .collect()
+}
+
+/// Whether the call ran to its end.
+pub fn has_outcome(call: &Call) -> bool {
+    !call.denied && !call.interrupted && call.result_uuid.is_some()
+}
+
+/// A command that names one file, port or process belongs to its moment.
+fn is_passing(line: &str) -> bool {
+    let bare = matches!(
+        line,
+        "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "deno" | "lua"
+    );
+    bare || line.split_whitespace().skip(1).any(|word| {
+        let word = word.trim_matches(['"', '\'']);
+        word.contains("/tmp/") || word.contains('=') && word.len() > 40 || word.contains('\n')
+    })
+}
+
+fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
+    let title = format!("`{}` {}", seen.record.line, told(&seen));
+    let body = plain(&cut(&seen.description, 100));
+    let key = format!("command {} {}", seen.record.directory, seen.record.line);
+    Draft {
+        kind: Kind::Command,
+        title,
+        body,
+        scope: Scope::Project,
+        occurred: seen.at,
+        confidence: 0.9,
+        session: miner.session.id.clone(),
+        turns: vec![seen.uuid],
+        ordinal: 0,
+        quote: seen.written.chars().take(QUOTE_CHARS_MAX).collect(),
+        said_by: SaidBy::Tool,
+        paths: Vec::new(),
+        tags: vec![seen.class.name().to_owned()],
+        signatures: Vec::new(),
+        command: Some(seen.record),
+        extractor: EXTRACTOR.to_owned(),
+        worth: 1.0,
+        effect: Effect::Confirms { key },
+    }
+}
+
+/// What a command of this class does, in words.
+fn told(seen: &Seen) -> &'static str {
+    match seen.class {
+        CommandClass::Lint if seen.record.line.contains("fix") => "cures what the checks can cure",
+        CommandClass::Build => "builds",
+        CommandClass::Test => "runs the tests",
+        CommandClass::Lint => "checks the source",
+        CommandClass::Format => "formats the source",
+        CommandClass::Run => "runs the program",
+        CommandClass::Install => "installs dependencies",
+        CommandClass::Migrate => "migrates the database",
+        CommandClass::Generate => "generates files",
+        CommandClass::Bench => "measures",
+        CommandClass::Deploy => "deploys",
+    }
+}

@@ -1,0 +1,65 @@
+//! A draft: a proposed memory, before consolidation.
+
+use memory_store::memory::{CommandRecord, SaidBy, Scope};
+use memory_store::{Kind, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// A proposed memory with its evidence.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Draft {
+    /// What it says.
+    pub kind: Kind,
+    /// One line.
+    pub title: String,
+    /// Markdown below the title; may be empty.
+    pub body: String,
+    /// Where it applies.
+    pub scope: Scope,
+    /// When its evidence happened.
+    pub occurred: Timestamp,
+    /// How sure the extractor is, 0 to 1.
+    pub confidence: f32,
+    /// The session it was found in.
+    pub session: String,
+    /// The records that show it, the first one first.
+    pub turns: Vec<String>,
+    /// Counts drafts of one kind with the same first record.
+    pub ordinal: u32,
+    /// A verbatim quote of the (redacted) evidence.
+    pub quote: String,
+    /// Who said it.
+    pub said_by: SaidBy,
+    /// The files it is about: absolute as recorded, or relative to the root.
+    pub paths: Vec<String>,
+    /// Search words.
+    pub tags: Vec<String>,
+    /// Of a fix: normalised error signatures.
+    pub signatures: Vec<String>,
+    /// Of a command: what running it showed.
+    pub command: Option<CommandRecord>,
+    /// What extracted it.
+    pub extractor: String,
+    /// How much it is worth against other drafts, any scale; consolidation keeps the best.
+    pub worth: f32,
+    /// What it says about earlier drafts of the same thing.
+    pub effect: Effect,
+}
+
+/// What a draft does to earlier memories of the same thing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// It stands by itself; near-duplicates are merged.
+    #[default]
+    New,
+    /// It confirms what has the same `key`: confidence rises, counts add up.
+    Confirms {
+        /// The thing, for example a command line or an error signature.
+        key: String,
+    },
+    /// It shows that what has the same `key` no longer works.
+    Refutes {
+        /// The thing.
+        key: String,
+    },
+}

@@ -1,0 +1,456 @@
+//! Episodes: a request and what followed until the next one. Prompts that only go on ("yes",
+//! "commit this") belong to the episode they go on with, so that a commit message stands beside
+//! the work it is about.
+
+use memory_store::Timestamp;
+use memory_store::signature::telling_lines;
+
+use super::clean::{capital, cut, plain, without_filler};
+use super::prose::{self, Sentence};
+use super::score::{Channel, Placed, score};
+use super::shell::{Message, commit_message};
+use super::words;
+use crate::transcript::session::{Call, Input, PromptBy, Session, Step, Turn, What};
+
+/// Characters of a subject.
+const SUBJECT_CHARS_MAX: usize = 100;
+
+/// A sentence of an episode with its place and worth.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// The sentence.
+    pub sentence: Sentence,
+    /// Where it was said.
+    pub channel: Channel,
+    /// The record that holds it.
+    pub uuid: String,
+    /// When it was said.
+    pub at: Timestamp,
+    /// The step it was said in, counted over the episode; 0 for the prompt.
+    pub step: usize,
+    /// Its number among the statements of the episode.
+    pub order: usize,
+    /// Its worth.
+    pub score: f32,
+    /// Whether it says what was done next or how things stood: no knowledge.
+    pub transient: bool,
+}
+
+impl Statement {
+    /// Its plain text.
+    pub fn text(&self) -> &str {
+        &self.sentence.text
+    }
+}
+
+/// A step of an episode with its number.
+#[derive(Clone, Copy, Debug)]
+pub struct At<'a> {
+    /// Its number in the episode, from 1.
+    pub step: usize,
+    /// The step.
+    pub what: &'a Step,
+}
+
+/// A commit made in an episode.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The message.
+    pub message: Message,
+    /// The record of the call.
+    pub uuid: String,
+    /// When.
+    pub at: Timestamp,
+    /// The step.
+    pub step: usize,
+}
+
+/// A request and what followed.
+#[derive(Debug)]
+pub struct Episode<'a> {
+    /// The turns, the request's first.
+    pub turns: &'a [Turn],
+    /// The request: plain text of the prompt, or the title of its plan; empty without one.
+    pub ask: String,
+    /// Whether the request is an accepted plan.
+    pub plan: bool,
+    /// What it is about, one line.
+    pub subject: String,
+    /// All steps.
+    pub steps: Vec<At<'a>>,
+    /// All that was said.
+    pub statements: Vec<Statement>,
+    /// The commits made, the last version of each.
+    pub commits: Vec<Commit>,
+}
+
+impl Episode<'_> {
+    /// The request in the user's words, or the title of the plan that was accepted.
+    pub fn request(&self) -> &str {
+        &self.ask
+    }
+
+    /// The tool calls with their steps.
+    pub fn calls(&self) -> impl Iterator<Item = (At<'_>, &Call)> {
+        self.steps.iter().filter_map(|at| match &at.what.what {
+            What::Call(call) => Some((*at, call.as_ref())),
+            What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
+        })
+    }
+
+    /// Whether files were changed in it.
+    pub fn edited(&self) -> bool {
+        self.calls().any(|(_, call)| {
+            matches!(&call.input, Input::Edit { path, .. } if !path.contains("/.claude/"))
+                && !call.failed
+        })
+    }
+}
+
+/// Cuts a session into episodes.
+pub fn episodes(session: &Session) -> Vec<Episode<'_>> {
+    let turns = &session.turns;
+    let mut starts: Vec<usize> = Vec::new();
+    for (at, turn) in turns.iter().enumerate() {
+        if starts.is_empty() || opens(turn) {
+            starts.push(at);
+        }
+    }
+    let ends = starts.iter().skip(1).copied().chain([turns.len()]);
+    starts.iter().zip(ends).map(|(&from, to)| episode(&turns[from..to])).collect()
+}
+
+/// Whether a turn asks for something new.
+fn opens(turn: &Turn) -> bool {
+    match turn.prompt.by {
+        PromptBy::User | PromptBy::Sdk => !goes_on(&turn.prompt.text),
+        PromptBy::Command => command_ask(&turn.prompt.text).is_some(),
+        PromptBy::Machine | PromptBy::Summary => false,
+    }
+}
+
+/// Whether a prompt only goes on with what was begun.
+pub fn goes_on(prompt: &str) -> bool {
+    words::GOES_ON.is_match(prompt)
+        || prompt.trim().chars().filter(|c| c.is_alphabetic()).count() < 3
+}
+
+/// What a slash command asks for beyond its name: its arguments, where they say something.
+fn command_ask(text: &str) -> Option<&str> {
+    let (_, arguments) = text.trim().split_once(char::is_whitespace)?;
+    (arguments.split_whitespace().count() >= 3).then_some(arguments)
+}
+
+/// The words of a prompt that a person wrote; empty of a machine's.
+pub fn words_of(turn: &Turn) -> &str {
+    match turn.prompt.by {
+        PromptBy::User | PromptBy::Sdk => &turn.prompt.text,
+        PromptBy::Command => command_ask(&turn.prompt.text).unwrap_or_default(),
+        PromptBy::Machine | PromptBy::Summary => "",
+    }
+}
+
+fn episode(turns: &[Turn]) -> Episode<'_> {
+    let steps: Vec<At<'_>> = turns
+        .iter()
+        .flat_map(|turn| &turn.steps)
+        .zip(1..)
+        .map(|(what, step)| At { step, what })
+        .collect();
+    let prompt = words_of(&turns[0]);
+    let pasted = words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..]);
+    let commits = commits(&steps);
+    let mut statements = Vec::new();
+    say_prompts(&mut statements, turns);
+    say_commits(&mut statements, &commits);
+    say_texts(&mut statements, turns);
+    let plan_title = pasted.map(title_of_plan);
+    let ask = plan_title.clone().unwrap_or_else(|| plain(first_lines(prompt)));
+    let subject = subject(&ask, &commits, &statements);
+    Episode { turns, ask, plan: pasted.is_some(), subject, steps, statements, commits }
+}
+
+/// The words of a prompt before what was pasted under them.
+fn first_lines(prompt: &str) -> &str {
+    let log = words::LOG.find(prompt).map(|found| found.start());
+    let head = prompt[..log.unwrap_or(prompt.len())].trim();
+    // A log that begins in the middle of a line comes after a colon.
+    let head = match head.find(": ") {
+        Some(at) if log.is_some() && head.len() - at > PASTED_BYTES_MIN => head[..at].trim(),
+        _ => head,
+    };
+    let head = if head.is_empty() { prompt.trim() } else { head };
+    &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
+}
+
+/// What follows a colon in front of a log is pasted too when it is longer.
+const PASTED_BYTES_MIN: usize = 80;
+
+/// Bytes of a prompt that are its request; what follows is pasted.
+const PROMPT_BYTES_MAX: usize = 1200;
+
+/// The title of a plan: its first heading, without the word "plan".
+pub fn title_of_plan(plan: &str) -> String {
+    let line = plan.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let line = plain(line.trim_start_matches('#').trim());
+    let lower = line.to_lowercase();
+    let rest = ["plan:", "implementation plan:", "plan -", "plan —"]
+        .iter()
+        .find(|prefix| lower.starts_with(**prefix))
+        .map_or(line.as_str(), |prefix| line[prefix.len()..].trim());
+    rest.to_owned()
+}
+
+/// One line that names what an episode is about.
+fn subject(ask: &str, commits: &[Commit], statements: &[Statement]) -> String {
+    let first = prose::split(ask).first().map_or("", |sentence| sentence.trim()).to_owned();
+    let from =
+        if named(&first) && (commits.is_empty() || first.chars().count() <= ASK_TITLE_CHARS_MAX) {
+            first
+        } else if let Some(commit) = commits.first() {
+            commit.message.subject.clone()
+        } else {
+            let said = statements
+                .iter()
+                .find(|statement| statement.channel == Channel::Final && !statement.transient);
+            said.filter(|_| ask.split_whitespace().count() < 4)
+                .map_or(first, |statement| statement.text().to_owned())
+        };
+    let from = plain(&from);
+    cut(&capital(without_filler(&from)), SUBJECT_CHARS_MAX)
+        .trim_end_matches(['.', ':', '?', '!', ' '])
+        .to_owned()
+}
+
+/// A request longer than this makes a worse title than the subject of its commit.
+const ASK_TITLE_CHARS_MAX: usize = 72;
+
+/// Whether a request names its subject: long enough and not all pointing.
+fn named(ask: &str) -> bool {
+    let count = ask.split_whitespace().count();
+    count >= 4 && !(words::POINTS_BACK.is_match(ask) && count < 12)
+}
+
+/// Returns the commits of the steps; a message tried again replaces the one before.
+fn commits(steps: &[At<'_>]) -> Vec<Commit> {
+    let mut commits: Vec<Commit> = Vec::new();
+    for at in steps {
+        let What::Call(call) = &at.what.what else { continue };
+        let Input::Shell { command, .. } = &call.input else { continue };
+        let Some(message) = commit_message(command) else { continue };
+        commits.retain(|known| known.message.subject != message.subject);
+        if !call.failed && !call.denied {
+            commits.push(Commit {
+                message,
+                uuid: at.what.uuid.clone(),
+                at: at.what.at,
+                step: at.step,
+            });
+        }
+    }
+    commits
+}
+
+fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn]) {
+    let mut step = 0;
+    for turn in turns {
+        let prompt = words_of(turn);
+        let place = |channel| Place { channel, uuid: &turn.uuid, at: turn.at, step };
+        if let Some(found) = words::PLAN_PROMPT.find(prompt) {
+            let plan = words::PLAN_TAIL.replace(&prompt[found.end()..], "");
+            say(statements, &plan, place(Channel::Plan));
+        } else if !goes_on(prompt) {
+            say(statements, first_lines(prompt), place(Channel::User));
+            say_log(statements, prompt, place(Channel::User));
+        }
+        if turn.prompt.by == PromptBy::Summary {
+            say(statements, &turn.prompt.text, place(Channel::Summary));
+        }
+        for what in &turn.steps {
+            step += 1;
+            match &what.what {
+                What::Queued { text } if !goes_on(text) => {
+                    say(
+                        statements,
+                        first_lines(text),
+                        Place { channel: Channel::User, uuid: &what.uuid, at: what.at, step },
+                    );
+                }
+                What::Call(call) => {
+                    if let Input::Plan { plan } = &call.input
+                        && !call.failed
+                        && !call.denied
+                    {
+                        say(
+                            statements,
+                            plan,
+                            Place { channel: Channel::Plan, uuid: &what.uuid, at: what.at, step },
+                        );
+                    }
+                }
+                What::Queued { .. } | What::Text { .. } | What::Thinking { .. } => {}
+            }
+        }
+    }
+}
+
+/// Of a pasted log, the lines that say what went wrong.
+fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: Place<'_>) {
+    let Some(found) = words::LOG.find(prompt) else { return };
+    let mut seen: Vec<String> = Vec::new();
+    for line in telling_lines(&prompt[found.start()..], LOG_LINES_MAX) {
+        let text = cut(&plain(&line), LOG_CHARS_MAX);
+        if text.split_whitespace().count() < 3 || seen.contains(&text) {
+            continue;
+        }
+        let sentence = Sentence {
+            raw: line.trim().to_owned(),
+            heading: String::new(),
+            list: false,
+            block: usize::MAX,
+            code: false,
+            text: text.clone(),
+        };
+        push(statements, sentence, place, (seen.len(), LOG_LINES_MAX));
+        seen.push(text);
+        if seen.len() == LOG_LINES_MAX {
+            break;
+        }
+    }
+}
+
+/// Characters of a log line, and lines of a log, that are kept.
+const LOG_CHARS_MAX: usize = 200;
+const LOG_LINES_MAX: usize = 4;
+
+fn say_commits(statements: &mut Vec<Statement>, commits: &[Commit]) {
+    for commit in commits {
+        let place = Place {
+            channel: Channel::Commit,
+            uuid: &commit.uuid,
+            at: commit.at,
+            step: commit.step,
+        };
+        let text =
+            format!("{}.\n\n{}", commit.message.subject.trim_end_matches('.'), commit.message.body);
+        say(statements, &text, place);
+    }
+}
+
+fn say_texts(statements: &mut Vec<Statement>, turns: &[Turn]) {
+    let mut step = 0;
+    for turn in turns {
+        let last = turn.steps.iter().rposition(|what| matches!(what.what, What::Text { .. }));
+        for (index, what) in turn.steps.iter().enumerate() {
+            step += 1;
+            if let What::Text { text } = &what.what {
+                let ends = Some(index) == last && !turn.interrupted;
+                let channel = if ends { Channel::Final } else { Channel::Said };
+                say(statements, text, Place { channel, uuid: &what.uuid, at: what.at, step });
+            }
+        }
+    }
+}
+
+/// Where a text was said.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    channel: Channel,
+    uuid: &'a str,
+    at: Timestamp,
+    step: usize,
+}
+
+fn say(statements: &mut Vec<Statement>, text: &str, place: Place<'_>) {
+    let sentences = prose::sentences(text);
+    let of = sentences.len();
+    for (index, mut sentence) in sentences.into_iter().enumerate() {
+        if matches!(place.channel, Channel::Final | Channel::Said) {
+            drop_next_step(&mut sentence);
+        }
+        push(statements, sentence, place, (index, of));
+    }
+}
+
+/// Cuts off what is done next where a sentence says something before it.
+fn drop_next_step(sentence: &mut Sentence) {
+    if let Some(found) = words::THEN_LETS.find(&sentence.text)
+        && sentence.text[..found.start()].split_whitespace().count() >= BARE_WORDS_MIN
+    {
+        let start = found.start();
+        sentence.text.truncate(start);
+        sentence.text.push('.');
+    }
+}
+
+fn push(
+    statements: &mut Vec<Statement>,
+    sentence: Sentence,
+    place: Place<'_>,
+    (index, of): (usize, usize),
+) {
+    let mut score = score(Placed { sentence: &sentence, channel: place.channel, index, of });
+    if is_edit_list(&sentence, place.channel) {
+        score -= EDIT_LIST_LOSS;
+    }
+    let transient = is_transient(&sentence, place.channel);
+    statements.push(Statement {
+        transient,
+        score,
+        sentence,
+        channel: place.channel,
+        uuid: place.uuid.to_owned(),
+        at: place.at,
+        step: place.step,
+        order: statements.len(),
+    });
+}
+
+/// What an item of a list of edits loses: the code says it better.
+const EDIT_LIST_LOSS: f32 = 0.6;
+
+/// Whether a sentence is an item of a plan's list of edits rather than of its reasons.
+fn is_edit_list(sentence: &Sentence, channel: Channel) -> bool {
+    let explains = words::WHY_HEADING.is_match(&sentence.heading)
+        || words::CHOICE_HEADING.is_match(&sentence.heading);
+    let coded =
+        sentence.text.matches(['`', '{', '}', '<', '>', '=', '(', ')']).count() > CODE_MARKS_MAX;
+    channel == Channel::Plan && sentence.list && !explains || coded
+}
+
+/// A sentence with more marks of code than this is code.
+const CODE_MARKS_MAX: usize = 10;
+
+/// A sentence of fewer words that names no code says nothing by itself.
+const BARE_WORDS_MIN: usize = 6;
+
+/// Whether a sentence only accompanies the work: what comes next, how things stand, a heading for
+/// what follows, a question back.
+fn is_transient(sentence: &Sentence, channel: Channel) -> bool {
+    let text = sentence.text.as_str();
+    let by_user = matches!(channel, Channel::User | Channel::Plan);
+    if text.ends_with(':') || text.split_whitespace().count() < 3 {
+        return true;
+    }
+    if by_user {
+        let short_question =
+            words::QUESTION.is_match(text) && text.split_whitespace().count() < BARE_WORDS_MIN;
+        return short_question
+            || channel == Channel::Plan && words::CHORE_HEADING.is_match(&sentence.heading);
+    }
+    let bare = text.split_whitespace().count() < BARE_WORDS_MIN
+        && !sentence.code
+        && !words::PATH.is_match(text);
+    if bare || words::AT_LINE.is_match(text) {
+        return true;
+    }
+    if words::QUESTION.is_match(text) {
+        return true;
+    }
+    let chore = words::CHORE_HEADING.is_match(&sentence.heading) && sentence.list;
+    if words::LOOKS.is_match(text) {
+        return true;
+    }
+    let accompanies = words::NARRATION.is_match(text) || words::STATUS.is_match(text);
+    chore && words::STATUS.is_match(text) || accompanies && !words::RESTRICTS.is_match(text)
+}

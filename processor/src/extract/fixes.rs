@@ -1,0 +1,513 @@
+//! Fixes: a call failed, something was changed, the same call passed. Or a command failed because
+//! it was put wrongly, and another one did what it was for.
+
+use memory_store::memory::{SaidBy, Scope};
+use memory_store::signature::{
+    CommandClass, classify, error_signature, normalise_command, telling_lines,
+};
+use memory_store::{Kind, text};
+
+use super::clean::{cut, plain, without_filler};
+use super::commands::has_outcome;
+use super::draft::{Draft, Effect};
+use super::paths::touched;
+use super::pool::{TEXT_CHARS_MAX, join, overlap, word_set};
+use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, paths, prose, title, words};
+use crate::transcript::session::{Call, Input, Step, What};
+
+/// Steps after a failure in which its cure is looked for.
+const REACH_STEPS: usize = 60;
+
+/// Calls after a wrongly put command in which the right one is looked for.
+const REACH_CALLS: usize = 4;
+
+/// Fixes of one session.
+const FIXES_MAX: usize = 12;
+
+/// Characters of an error line in a title, of a command line, and sentences told.
+const ERROR_CHARS_MAX: usize = 90;
+const LINE_CHARS_MAX: usize = 90;
+const SENTENCES_MAX: usize = 2;
+const SENTENCE_CHARS_MAX: usize = 200;
+
+/// A failed call with what is needed to tell of it.
+struct Failure<'a> {
+    at: usize,
+    step: &'a Step,
+    call: &'a Call,
+    /// What identifies the call: a normalised command, or tool and file.
+    key: String,
+    signature: String,
+    error: String,
+}
+
+/// What cured a failure.
+#[derive(Default)]
+struct Cure<'a> {
+    /// The step that passed.
+    at: usize,
+    /// Files changed in between.
+    files: Vec<&'a str>,
+    /// The command run in between, or instead.
+    command: Option<String>,
+    /// Whether the command was run instead of the failed one.
+    instead: bool,
+    /// Whether the file of the call was read in between.
+    read: bool,
+    /// The line that the last edit wrote, where it is one.
+    change: Option<String>,
+}
+
+/// Returns the fixes of a session, and the sentences that they tell.
+pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
+    let mut told = Vec::new();
+    let steps: Vec<&Step> = miner.session.turns.iter().flat_map(|turn| &turn.steps).collect();
+    let mut drafts: Vec<Draft> = Vec::new();
+    for at in 0..steps.len() {
+        let Some(failure) = failure(&steps, at) else { continue };
+        // The same failure again, before its cure, is one failure.
+        let again = drafts.iter().any(|known| {
+            matches!(known.effect, Effect::Confirms { .. })
+                && known.signatures.contains(&failure.signature)
+        });
+        drafts.extend(refuted(miner, &steps, &failure));
+        let Some(cure) = cure(&steps, &failure) else { continue };
+        if !again {
+            let (draft, said) = draft(miner, &steps, &failure, &cure);
+            if draft.worth > UNTOLD_WORTH {
+                told.extend(said);
+            }
+            drafts.push(draft);
+        }
+        if drafts.len() == FIXES_MAX {
+            break;
+        }
+    }
+    (drafts, told)
+}
+
+/// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
+fn refuted(miner: &Miner<'_>, steps: &[&Step], failed: &Failure<'_>) -> Option<Draft> {
+    let mut tried: Option<String> = None;
+    for (at, step) in steps.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
+        let What::Call(call) = &step.what else { continue };
+        let Input::Shell { command, .. } = &call.input else {
+            // An edit in between may have broken it again.
+            if matches!(call.input, Input::Edit { .. }) {
+                return None;
+            }
+            continue;
+        };
+        if key(call).as_deref() == Some(failed.key.as_str()) {
+            let again = failure(steps, at).is_some_and(|again| again.signature == failed.signature);
+            let line = tried.filter(|_| again)?;
+            let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
+            let cure = Cure { at, command: Some(line), ..Cure::default() };
+            let (draft, _) = draft(miner, steps, failed, &cure);
+            return Some(Draft { effect, ..draft });
+        }
+        if !call.failed && changes(command) {
+            tried = Some(one_line(command));
+        }
+    }
+    None
+}
+
+fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<Failure<'a>> {
+    let step = *steps.get(at)?;
+    let What::Call(call) = &step.what else { return None };
+    if !(call.failed || is_hidden(call)) || !has_outcome(call) || is_sibling(call) {
+        return None;
+    }
+    let key = key(call)?;
+    let output = without_status(&call.output);
+    let line = error_line(call, output)?;
+    // A tool repeats what it was given; its first line is the error.
+    let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
+    let signature = error_signature(told)?;
+    if words::TOOL_HABIT.is_match(&line) {
+        return None;
+    }
+    let error = cut(&plain(&line), ERROR_CHARS_MAX);
+    Some(Failure { at, step, call, key, signature, error })
+}
+
+/// A wrongly put command whose status a pipe hid: all it printed is how it is put.
+fn is_hidden(call: &Call) -> bool {
+    let short =
+        call.output.lines().count() <= HIDDEN_LINES_MAX && call.output.len() <= HIDDEN_BYTES_MAX;
+    let shell = matches!(&call.input, Input::Shell { command, .. } if command.contains('|'));
+    shell && short && !call.failed && words::USAGE.is_match(&call.output)
+}
+
+/// An output longer than this is a result, not a complaint.
+const HIDDEN_LINES_MAX: usize = 4;
+const HIDDEN_BYTES_MAX: usize = 300;
+
+/// The line that says what went wrong: of a tool its first, of a command its most telling one.
+fn error_line(call: &Call, output: &str) -> Option<String> {
+    if !matches!(call.input, Input::Shell { .. }) {
+        let first = output.lines().map(str::trim).find(|line| !line.is_empty())?;
+        return Some(first.replace("</tool_use_error>", ""));
+    }
+    let marked = output.lines().find_map(|line| words::MARKED_ERROR.captures(line));
+    if let Some(found) = marked.filter(|found| !words::GENERIC_ERROR.is_match(&found[1])) {
+        return Some(found[1].trim_end_matches(':').to_owned());
+    }
+    let lines = telling_lines(output, TELLING_LINES_MAX);
+    lines
+        .iter()
+        .find(|line| !words::GENERIC_ERROR.is_match(line))
+        .or_else(|| lines.first())
+        .cloned()
+}
+
+/// Lines of an output among which the telling one is looked for.
+const TELLING_LINES_MAX: usize = 6;
+
+/// A call that was cancelled because one beside it failed says nothing itself.
+fn is_sibling(call: &Call) -> bool {
+    call.output.contains("Sibling tool call errored")
+        || call.output.contains("parallel tool call") && call.output.contains("errored")
+}
+
+fn without_status(output: &str) -> &str {
+    let rest = output.trim_start().trim_start_matches("<tool_use_error>");
+    match rest.strip_prefix("Exit code ") {
+        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start(),
+        None => rest,
+    }
+}
+
+/// What identifies a call across runs.
+fn key(call: &Call) -> Option<String> {
+    match &call.input {
+        Input::Shell { command, .. } => {
+            Some(normalise_command(command)).filter(|key| !key.is_empty())
+        }
+        Input::Edit { path, .. } | Input::Read { path } => Some(format!("{} {path}", call.tool)),
+        _ => Some(call.tool.clone()),
+    }
+}
+
+fn cure<'a>(steps: &[&'a Step], failure: &Failure<'a>) -> Option<Cure<'a>> {
+    let mut cure = Cure::default();
+    let mut calls = 0;
+    for (at, step) in steps.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
+        let What::Call(call) = &step.what else { continue };
+        if !has_outcome(call) {
+            continue;
+        }
+        calls += 1;
+        cure.at = at;
+        let same = key(call).as_deref() == Some(failure.key.as_str());
+        if same && !call.failed && !is_hidden(call) {
+            return cure.changed(failure).then_some(cure);
+        }
+        if call.failed {
+            // Something else broke: what passed later may be due to its cure.
+            let unrelated =
+                matches!(call.input, Input::Shell { .. }) && !same && !related(failure, call);
+            if unrelated && !is_sibling(call) {
+                return None;
+            }
+            continue;
+        }
+        if let Some(line) = instead(failure, call).filter(|_| calls <= REACH_CALLS) {
+            return Some(Cure { command: Some(line), instead: true, change: None, ..cure });
+        }
+        cure.take(failure, call);
+    }
+    None
+}
+
+impl<'a> Cure<'a> {
+    /// Whether anything was done that may have made the call pass.
+    fn changed(&self, failure: &Failure<'_>) -> bool {
+        let retried = matches!(failure.call.input, Input::Edit { .. });
+        retried || !self.files.is_empty() || self.command.is_some()
+    }
+
+    /// Takes note of what a call did.
+    fn take(&mut self, failure: &Failure<'_>, call: &'a Call) {
+        match &call.input {
+            Input::Read { path } => {
+                self.read |= touched(failure.call).is_some_and(|(file, _)| file == path);
+            }
+            Input::Edit { path, old, new } => {
+                self.change = changed_line(old, new);
+                if !self.files.contains(&path.as_str()) {
+                    self.files.push(path);
+                }
+            }
+            Input::Shell { command, .. } if changes(command) => {
+                self.command = Some(one_line(command));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The only line that an edit wrote anew, when it is one and short.
+fn changed_line(old: &str, new: &str) -> Option<String> {
+    let known: Vec<&str> = old.lines().map(str::trim).collect();
+    let mut written =
+        new.lines().map(str::trim).filter(|line| !line.is_empty() && !known.contains(line));
+    let line = written.next()?;
+    let short = line.chars().count() <= CHANGE_CHARS_MAX && !line.contains('`');
+    (short && written.next().is_none() && !old.is_empty()).then(|| line.to_owned())
+}
+
+/// Characters of a changed line, and files of a change, that are told.
+const CHANGE_CHARS_MAX: usize = 100;
+const FILES_MAX: usize = 3;
+
+/// A command line as it is told: relative to the working tree, and short.
+fn told_line(miner: &Miner<'_>, line: &str) -> String {
+    cut(&miner.context.roots.strip(line), LINE_CHARS_MAX)
+}
+
+/// Whether a command line changes something, rather than looking or checking.
+fn changes(line: &str) -> bool {
+    let normal = normalise_command(line);
+    match classify(&normal) {
+        Some(
+            CommandClass::Format
+            | CommandClass::Build
+            | CommandClass::Install
+            | CommandClass::Migrate
+            | CommandClass::Generate,
+        ) => true,
+        Some(
+            CommandClass::Test | CommandClass::Bench | CommandClass::Run | CommandClass::Deploy,
+        ) => false,
+        Some(CommandClass::Lint) | None => words::CHANGES.is_match(&normal),
+    }
+}
+
+fn related(failure: &Failure<'_>, call: &Call) -> bool {
+    let other = key(call).unwrap_or_default();
+    overlap(&word_set(&failure.key), &word_set(&other)) >= 0.5
+}
+
+/// The command that did what a wrongly put one was for.
+fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
+    let Input::Shell { command: right, .. } = &call.input else { return None };
+    if !words::USAGE.is_match(&failure.call.output)
+        || failure.key == normalise_command(right)
+        || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
+    {
+        return None;
+    }
+    match &failure.call.input {
+        Input::Shell { command: wrong, .. } => {
+            let right = word_set(right);
+            let shared =
+                word_set(wrong).into_iter().filter(|word| word.len() > 2 && right.contains(word));
+            (shared.count() >= 2).then_some(())?;
+        }
+        // Another tool was asked for something it does not have; the shell did it.
+        Input::Other { .. } | Input::Unknown => {}
+        _ => return None,
+    }
+    Some(one_line(right))
+}
+
+fn one_line(command: &str) -> String {
+    let line = command.lines().next().unwrap_or_default().trim();
+    words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
+}
+
+fn draft(
+    miner: &Miner<'_>,
+    steps: &[&Step],
+    failure: &Failure<'_>,
+    cure: &Cure<'_>,
+) -> (Draft, Vec<String>) {
+    let name = name(miner, failure.call);
+    let said = said_between(steps, failure.at, cure.at);
+    let mut parts: Vec<String> =
+        said.iter().map(|sentence| cut(sentence, SENTENCE_CHARS_MAX)).collect();
+    let files: Vec<String> =
+        cure.files.iter().filter_map(|file| miner.context.roots.relative(file)).collect();
+    let told = outcome(miner, failure, cure, &files);
+    if cure.instead {
+        parts.insert(0, told);
+    } else {
+        parts.push(told);
+    }
+    let explained = said
+        .iter()
+        .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence));
+    let worth = worth(failure, cure, &said, explained);
+    let title = title(&format!("{name} failed: {}", failure.error));
+    let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
+    // What was said matters more than the changed line, where both do not fit.
+    if join(&parts).chars().count() > room && !cure.instead && cure.change.is_some() {
+        parts.pop();
+    }
+    let body = cut(&join(&parts), room);
+    let mut paths = files;
+    if let Input::Shell { command, .. } = &failure.call.input {
+        for path in paths::named(&miner.context.roots, &miner.context.roots.strip(command)) {
+            if paths.len() < FILES_MAX && !paths.contains(&path) {
+                paths.push(path);
+            }
+        }
+    }
+    if let Some((path, _)) = touched(failure.call) {
+        paths.extend(miner.context.roots.relative(path).filter(|path| !paths.contains(path)));
+    }
+    let tags = text::keywords(&format!("{title}\n{body}"), TAGS_MAX);
+    let draft = Draft {
+        kind: Kind::Fix,
+        title,
+        body,
+        scope: Scope::Project,
+        occurred: failure.step.at,
+        confidence: if cure.instead || explained { 0.75 } else { 0.55 },
+        session: miner.session.id.clone(),
+        turns: vec![failure.step.uuid.clone(), steps[cure.at].uuid.clone()],
+        ordinal: 0,
+        quote: failure.error_quote(),
+        said_by: SaidBy::Tool,
+        paths,
+        tags,
+        signatures: vec![failure.signature.clone()],
+        command: None,
+        extractor: EXTRACTOR.to_owned(),
+        worth,
+        effect: Effect::Confirms { key: cure_key(failure, cure) },
+    };
+    (draft, said)
+}
+
+/// What is the same when a fix is seen again: the command and the one that cured it, or the error.
+fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {
+    match &cure.command {
+        Some(line) if !cure.instead => cured_by(&failure.key, line),
+        Some(_) | None => format!("fix {}", failure.signature),
+    }
+}
+
+fn cured_by(key: &str, line: &str) -> String {
+    format!("fix {key} by {}", normalise_command(line))
+}
+
+/// What made the failed call pass, or did its work instead.
+fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[String]) -> String {
+    match (&cure.command, cure.instead) {
+        (Some(line), true) => format!("`{}` worked instead.", told_line(miner, line)),
+        (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(miner, line)),
+        (None, _) if matches!(failure.call.input, Input::Edit { .. }) && cure.read => {
+            "The edit passed after the exact lines were read again.".to_owned()
+        }
+        (None, _) if !files.is_empty() => {
+            let files = files[..files.len().min(FILES_MAX)].join(", ");
+            match &cure.change {
+                Some(line) => format!("It passed after a change in {files}: `{line}`."),
+                None => format!("It passed after a change in {files}."),
+            }
+        }
+        (None, _) => String::new(),
+    }
+}
+
+/// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
+/// failed on work in progress least, unless it was explained.
+fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: bool) -> f32 {
+    if cure.instead {
+        return 1.6;
+    }
+    let gain = if explained { 0.5 } else { 0.0 };
+    let check = matches!(&failure.call.input, Input::Shell { command, .. }
+        if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
+    match (&cure.command, check) {
+        (Some(_), _) => 1.1 + gain,
+        (None, true) if said.is_empty() || only_tests(cure) => UNTOLD_WORTH,
+        (None, true) => gain,
+        (None, false) if said.is_empty() && !cure.read => UNTOLD_WORTH,
+        (None, false) => 0.6 + gain,
+    }
+}
+
+/// Whether only tests were changed: then the test was wrong, and is right now.
+fn only_tests(cure: &Cure<'_>) -> bool {
+    !cure.files.is_empty() && cure.files.iter().all(|file| words::TEST_PATH.is_match(file))
+}
+
+/// A fix that nobody explained is kept only when it is seen again.
+const UNTOLD_WORTH: f32 = -0.5;
+
+impl Failure<'_> {
+    /// The line of the output that says what went wrong, word for word.
+    fn error_quote(&self) -> String {
+        let output = without_status(&self.call.output);
+        let start = self.error.trim_end_matches('…');
+        let line = output
+            .lines()
+            .find(|line| line.contains(start))
+            .or_else(|| output.lines().find(|line| words::LOG_ERROR.is_match(line)));
+        line.unwrap_or(output).trim().chars().take(QUOTE_CHARS_MAX).collect()
+    }
+}
+
+/// Characters of a command in a title.
+const NAME_CHARS_MAX: usize = 60;
+
+/// How a call is called in a title.
+fn name(miner: &Miner<'_>, call: &Call) -> String {
+    match &call.input {
+        Input::Shell { command, .. } => {
+            let line = normalise_command(&miner.context.roots.strip(command));
+            format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
+        }
+        _ => call.tool.clone(),
+    }
+}
+
+/// What was said between a failure and its cure, the sentences that explain first.
+fn said_between(steps: &[&Step], from: usize, to: usize) -> Vec<String> {
+    let mut told: Vec<(u8, usize, String)> = Vec::new();
+    for step in &steps[from + 1..to.min(steps.len())] {
+        let What::Text { text } = &step.what else { continue };
+        let mut before: Option<String> = None;
+        for sentence in prose::sentences(text) {
+            let Some(text) = telling(&sentence.text) else {
+                before = None;
+                continue;
+            };
+            let explains = words::CAUSE.is_match(&text) || words::SURPRISE.is_match(&text);
+            // A sentence that points at the one before it is told together with that one.
+            let points = words::POINTS_BACK.is_match(&text);
+            let whole = match before.take().filter(|_| points) {
+                Some(before) => {
+                    told.pop();
+                    format!("{before} {text}")
+                }
+                None => text,
+            };
+            told.push((u8::from(!explains), told.len(), whole.clone()));
+            before = Some(whole);
+        }
+    }
+    told.sort();
+    told.truncate(SENTENCES_MAX);
+    told.sort_by_key(|(_, order, _)| *order);
+    told.into_iter().map(|(.., text)| super::clean::capital(&text)).collect()
+}
+
+/// A sentence without the words that introduce it; `None` when it only accompanies the work.
+fn telling(sentence: &str) -> Option<String> {
+    let text = without_filler(sentence);
+    let bare = words::NARRATION.is_match(text) && !words::SEEN.is_match(text);
+    let says = !bare
+        && !words::STATUS.is_match(text)
+        && !text.ends_with(':')
+        && text.split_whitespace().count() >= SENTENCE_WORDS_MIN
+        && !words::QUESTION.is_match(text);
+    says.then(|| words::SEEN.replace(text, "").trim().to_owned())
+}
+
+/// Words of a sentence that may explain something.
+const SENTENCE_WORDS_MIN: usize = 5;

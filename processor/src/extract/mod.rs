@@ -1,0 +1,302 @@
+//! Extraction: from the turns of a session to drafts, by rules alone.
+//!
+//! The unit is the *episode*: a request and what followed until the next one. Of each episode its
+//! kinds of thing are looked for in turn (wishes, choices, causes, what was given up); each
+//! statement is told once, by the first kind that claims it, and what is left over goes into a
+//! digest of the episode. Commands and fixes come from the tool calls instead.
+//!
+//! Everything here is a pure function of the session: no clock, no disk, no order of processing.
+
+mod answers;
+mod causes;
+mod choices;
+mod clean;
+mod commands;
+mod digest;
+pub mod draft;
+mod episode;
+mod failed;
+mod fixes;
+mod paths;
+mod pool;
+mod prose;
+pub mod score;
+mod shell;
+mod summary;
+mod tasks;
+mod wishes;
+mod words;
+
+use std::collections::HashMap;
+
+use memory_store::memory::{SaidBy, Scope};
+use memory_store::{Kind, text};
+
+use crate::transcript::session::Session;
+use draft::{Draft, Effect};
+use episode::{Episode, Statement};
+use pool::Pool;
+use score::Channel;
+
+pub(crate) use clean::pattern;
+pub use clean::{cut, plain};
+pub use episode::goes_on;
+pub use paths::Roots;
+pub use pool::{TEXT_CHARS_MAX, overlap, word_set};
+
+/// Episodes for other parts of the processor: where the work was left is told from them too.
+pub mod episodes {
+    pub use super::episode::{Episode, Statement, episodes as of};
+    pub use super::score::Channel;
+    pub use super::tasks::open_todos;
+
+    /// Whether a sentence names something that is left to do.
+    pub fn leaves_open(sentence: &str) -> bool {
+        super::words::LEFT_OPEN.is_match(sentence)
+    }
+
+    /// Whether an output says that the command was put wrongly.
+    pub fn is_usage(output: &str) -> bool {
+        super::words::USAGE.is_match(output)
+    }
+
+    /// Whether a sentence proposes what to do next.
+    pub fn proposes(sentence: &str) -> bool {
+        super::words::PROPOSES.is_match(sentence)
+    }
+}
+
+/// The name and version of this extractor, as memories carry it.
+pub const EXTRACTOR: &str = "rules/1";
+
+/// Tags of a memory.
+const TAGS_MAX: usize = 8;
+
+/// Characters of a title.
+const TITLE_CHARS_MAX: usize = 130;
+
+/// Characters of a quote.
+const QUOTE_CHARS_MAX: usize = 300;
+
+/// What a draft loses for each better one of its episode: memories are spread over episodes.
+const SPREAD_LOSS: f32 = 0.5;
+
+/// What extraction knows beside the session.
+#[derive(Clone, Debug, Default)]
+pub struct MineContext {
+    /// The working trees of the project, as transcripts record them.
+    pub roots: Roots,
+}
+
+/// Returns what a session is worth remembering for, in the order of the session.
+pub fn mine(session: &Session, context: &MineContext) -> Vec<Draft> {
+    let miner = Miner { session, context };
+    let mut drafts = commands::mine(&miner);
+    let (fixes, told) = fixes::mine(&miner);
+    drafts.extend(fixes);
+    // A subagent's words are for the agent that asked: what matters of them is said again there.
+    if session.agent.is_none() {
+        let episodes = episode::episodes(session);
+        for (at, episode) in episodes.iter().enumerate() {
+            let before = episodes[..at].iter().rev().find(|before| before.plan || before.edited());
+            drafts.extend(mine_episode(&miner, episode, before, &told));
+        }
+        let left = crate::left::session(session, context);
+        let digested = drafts.iter().any(|draft| draft.kind == Kind::Session);
+        drafts.extend(summary::mine(&miner, &episodes, left, digested));
+        let tasks = tasks::mine(&miner, &episodes);
+        drafts.retain(|draft| !tasks.iter().any(|task| tells_task(draft, task)));
+        drafts.extend(tasks);
+    }
+    drafts.sort_by(|a, b| a.occurred.cmp(&b.occurred).then_with(|| a.turns.cmp(&b.turns)));
+    number(&mut drafts);
+    drafts
+}
+
+/// Looks for one kind of thing in what is left to tell of an episode.
+type Finder<'f> = &'f dyn Fn(&mut Pool<'_>) -> Vec<Draft>;
+
+/// Whether a draft says no more than that a task is open.
+fn tells_task(draft: &Draft, task: &Draft) -> bool {
+    let named = task.title.strip_prefix(tasks::OPEN).unwrap_or(&task.title).trim_end_matches('…');
+    let head = &named[..named.floor_char_boundary(TASK_HEAD_BYTES)];
+    draft.kind != Kind::Session
+        && !head.is_empty()
+        && draft.title.starts_with(head)
+        && draft.turns.first() == task.turns.first()
+}
+
+/// Bytes of two titles that show that they are the same.
+const TASK_HEAD_BYTES: usize = 48;
+
+fn mine_episode(
+    miner: &Miner<'_>,
+    episode: &Episode<'_>,
+    before: Option<&Episode<'_>>,
+    told: &[String],
+) -> Vec<Draft> {
+    let mut pool = Pool::new(episode);
+    for text in told {
+        pool.tell_text(text);
+    }
+    let mut drafts = Vec::new();
+    let steps: [Finder<'_>; 7] = [
+        &|pool| answers::mine(miner, pool),
+        &|pool| wishes::mine(miner, pool, before),
+        &|pool| choices::plan(miner, pool),
+        &|pool| choices::commits(miner, pool),
+        &|pool| failed::mine(miner, pool),
+        &|pool| causes::mine(miner, pool),
+        &|pool| choices::stated(miner, pool),
+    ];
+    for step in steps {
+        for draft in step(&mut pool) {
+            pool.entitle(&draft.title);
+            pool.tell_said(&format!("{} {}", draft.title, draft.body));
+            drafts.push(draft);
+        }
+    }
+    drafts.extend(digest::mine(miner, &mut pool, drafts.is_empty()));
+    spread(&mut drafts);
+    drafts
+}
+
+/// Lowers the worth of each draft by the number of better ones of the same episode.
+fn spread(drafts: &mut [Draft]) {
+    let mut order: Vec<usize> = (0..drafts.len()).collect();
+    order.sort_by(|&a, &b| drafts[b].worth.total_cmp(&drafts[a].worth).then(a.cmp(&b)));
+    let mut loss = 0.0;
+    for index in order {
+        drafts[index].worth -= loss;
+        loss += SPREAD_LOSS;
+    }
+}
+
+/// Counts drafts of one kind with the same first record.
+fn number(drafts: &mut [Draft]) {
+    let mut counts: HashMap<(Kind, String), u32> = HashMap::new();
+    for draft in drafts {
+        let first = draft.turns.first().cloned().unwrap_or_default();
+        let count = counts.entry((draft.kind, first)).or_default();
+        draft.ordinal = *count;
+        *count += 1;
+    }
+}
+
+/// A session and what is known about its project.
+#[derive(Clone, Copy, Debug)]
+struct Miner<'a> {
+    session: &'a Session,
+    context: &'a MineContext,
+}
+
+/// What a draft says, before paths, tags and evidence are added.
+#[derive(Debug)]
+struct Said<'a> {
+    kind: Kind,
+    title: String,
+    body: String,
+    /// The statements it rests on, the one that matters most first.
+    evidence: Vec<&'a Statement>,
+    confidence: f32,
+    worth: f32,
+}
+
+impl Miner<'_> {
+    /// Makes a draft of what was said in an episode.
+    fn draft(&self, episode: &Episode<'_>, said: Said<'_>) -> Option<Draft> {
+        let first = said.evidence.first()?;
+        let title = title(&said.title);
+        if !title.chars().any(char::is_alphanumeric) {
+            return None;
+        }
+        let paths = paths::nearest(
+            &self.context.roots,
+            episode,
+            &said.evidence,
+            &format!("{title} {}", said.body),
+        );
+        let tags = text::keywords(&format!("{title}\n{}", said.body), TAGS_MAX);
+        let mut turns: Vec<String> = Vec::new();
+        for statement in &said.evidence {
+            if !turns.contains(&statement.uuid) {
+                turns.push(statement.uuid.clone());
+            }
+        }
+        Some(Draft {
+            kind: said.kind,
+            title,
+            body: said.body,
+            scope: Scope::Project,
+            occurred: first.at,
+            confidence: said.confidence,
+            session: self.session.id.clone(),
+            turns,
+            ordinal: 0,
+            quote: quote(&first.sentence.raw),
+            said_by: said_by(first.channel),
+            paths,
+            tags,
+            signatures: Vec::new(),
+            command: None,
+            extractor: EXTRACTOR.to_owned(),
+            worth: said.worth,
+            effect: Effect::New,
+        })
+    }
+}
+
+/// Returns a memory under another title: its first sentence, with the old title said at the end.
+/// `None` when the body has no sentence that can stand in front.
+pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
+    let sentences = prose::split(body);
+    let first = sentences.iter().position(|sentence| {
+        let says = sentence.split_whitespace().count() >= RETITLE_WORDS_MIN;
+        says && !words::POINTS_BACK.is_match(sentence.trim()) && !sentence.contains(": \"")
+    })?;
+    let (named, rest) = clean::headline(sentences[first].trim(), TITLE_CHARS_MAX);
+    let mut parts = vec![rest];
+    parts.extend(
+        sentences
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| *at != first)
+            .map(|(_, text)| text.trim().to_owned()),
+    );
+    parts.push(format!("Part of: {title}"));
+    Some((self::title(&named), pool::join(&parts)))
+}
+
+/// Words of a sentence that can be a title.
+const RETITLE_WORDS_MIN: usize = 4;
+
+/// One line, without the stop at its end.
+fn title(text: &str) -> String {
+    let text = clean::capital(text.trim());
+    cut(text.trim_end_matches(['.', ':', ';', ',']), TITLE_CHARS_MAX)
+}
+
+/// The beginning of what was written, word for word.
+fn quote(raw: &str) -> String {
+    raw.chars().take(QUOTE_CHARS_MAX).collect::<String>().trim().to_owned()
+}
+
+fn said_by(channel: Channel) -> SaidBy {
+    match channel {
+        Channel::User | Channel::Plan => SaidBy::User,
+        Channel::Commit | Channel::Final | Channel::Said | Channel::Summary => SaidBy::Assistant,
+    }
+}
+
+/// The mean worth of the best sentences of a memory.
+fn mean_score(statements: &[&Statement]) -> f32 {
+    let mut scores: Vec<f32> = statements.iter().map(|statement| statement.score).collect();
+    scores.sort_by(|a, b| b.total_cmp(a));
+    scores.truncate(3);
+    #[expect(clippy::cast_precision_loss, reason = "at most three")]
+    let count = scores.len().max(1) as f32;
+    scores.iter().sum::<f32>() / count
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! What is left of an episode's statements to tell: each is told once, where it fits best.
+
+use std::collections::BTreeSet;
+
+use memory_store::text;
+
+use super::clean::cut;
+use super::episode::{Episode, Statement};
+use super::score::Channel;
+use super::words;
+
+/// Characters of a memory's title and body together: what a reader, and a hook, take in at once.
+pub const TEXT_CHARS_MAX: usize = 400;
+
+/// Two sentences that share this much of their words say the same.
+const SAME_SHARE: f32 = 0.65;
+
+/// A sentence of which a memory holds this much is told.
+const SAID_SHARE: f32 = 0.85;
+
+/// What a sentence beside a chosen one gains: its subject stands there.
+const NEIGHBOUR_GAIN: f32 = 0.3;
+
+/// What a sentence that points at its predecessor loses when that one is not told.
+const DANGLING_LOSS: f32 = 0.8;
+
+/// A sentence worth less than this is not told at all.
+const SCORE_MIN: f32 = -0.4;
+
+/// With less room than this left, nothing more fits.
+const ROOM_CHARS_MIN: usize = 40;
+
+/// The statements of an episode, and which of them are told already.
+#[derive(Debug)]
+pub struct Pool<'a> {
+    /// The episode.
+    pub episode: &'a Episode<'a>,
+    /// Whether the words of the request are told already.
+    pub asked: bool,
+    used: Vec<bool>,
+    words: Vec<BTreeSet<String>>,
+    titles: Vec<String>,
+}
+
+impl<'a> Pool<'a> {
+    /// Takes an episode's statements.
+    pub fn new(episode: &'a Episode<'a>) -> Self {
+        let words = episode.statements.iter().map(|statement| word_set(statement.text())).collect();
+        Self {
+            episode,
+            asked: false,
+            used: vec![false; episode.statements.len()],
+            words,
+            titles: Vec::new(),
+        }
+    }
+
+    /// The statements that are not told yet and say something.
+    pub fn left(&self) -> impl Iterator<Item = &'a Statement> + '_ {
+        self.episode
+            .statements
+            .iter()
+            .filter(|statement| !self.used[statement.order] && !statement.transient)
+    }
+
+    /// Marks statements as told.
+    pub fn tell(&mut self, told: &[&Statement]) {
+        for statement in told {
+            self.used[statement.order] = true;
+        }
+    }
+
+    /// Marks what a memory says nearly word for word.
+    pub fn tell_said(&mut self, memory: &str) {
+        let words = word_set(memory);
+        for order in 0..self.used.len() {
+            if within(&self.words[order], &words) >= SAID_SHARE {
+                self.used[order] = true;
+            }
+        }
+    }
+
+    /// Remembers a title, so that no two memories of an episode have the same.
+    pub fn entitle(&mut self, title: &str) {
+        self.titles.push(title.to_owned());
+    }
+
+    /// Whether a memory of this episode has this title.
+    pub fn is_title(&self, title: &str) -> bool {
+        self.titles.iter().any(|known| known == title)
+    }
+
+    /// Marks what says the same as an already told text.
+    pub fn tell_text(&mut self, told: &str) {
+        let words = word_set(told);
+        for order in 0..self.used.len() {
+            if within(&self.words[order], &words) >= SAME_SHARE {
+                self.used[order] = true;
+            }
+        }
+    }
+
+    /// Chooses statements that fit into `room` characters beside `lead`, best first, and returns
+    /// all of them in the order they are told.
+    pub fn fill(
+        &self,
+        title: &str,
+        lead: &[&'a Statement],
+        mut room: usize,
+        wanted: &dyn Fn(&Statement) -> bool,
+    ) -> Vec<&'a Statement> {
+        let mut chosen: Vec<&'a Statement> = lead.to_vec();
+        let title = word_set(title);
+        for statement in lead {
+            room = room.saturating_sub(statement.text().chars().count() + 1);
+        }
+        while room >= ROOM_CHARS_MIN {
+            let best = self
+                .left()
+                .filter(|statement| wanted(statement))
+                .filter(|statement| statement.text().chars().count() < room)
+                .filter(|statement| !chosen.iter().any(|known| known.order == statement.order))
+                .filter(|statement| !self.repeats(statement, &chosen, &title))
+                .map(|statement| (self.gain(statement, &chosen), statement))
+                .filter(|(gain, _)| *gain >= SCORE_MIN)
+                .max_by(|(a, left), (b, right)| a.total_cmp(b).then(right.order.cmp(&left.order)));
+            let Some((_, statement)) = best else { break };
+            room = room.saturating_sub(statement.text().chars().count() + 1);
+            chosen.push(statement);
+        }
+        chosen.sort_by_key(|statement| (rank(statement.channel), statement.order));
+        chosen
+    }
+
+    /// Whether a text says what a statement says.
+    pub fn says(&self, text: &str, statement: &Statement) -> bool {
+        within(&self.words[statement.order], &word_set(text)) >= SAME_SHARE
+    }
+
+    fn gain(&self, statement: &Statement, chosen: &[&Statement]) -> f32 {
+        let beside = chosen.iter().any(|known| {
+            known.uuid == statement.uuid
+                && known.order.abs_diff(statement.order) == 1
+                && known.channel == statement.channel
+        });
+        let follows = chosen
+            .iter()
+            .any(|known| known.uuid == statement.uuid && known.order + 1 == statement.order);
+        let dangling = words::POINTS_BACK.is_match(statement.text()) && !follows;
+        statement.score + if beside { NEIGHBOUR_GAIN } else { 0.0 }
+            - if dangling { DANGLING_LOSS } else { 0.0 }
+    }
+
+    fn repeats(
+        &self,
+        statement: &Statement,
+        chosen: &[&Statement],
+        title: &BTreeSet<String>,
+    ) -> bool {
+        let words = &self.words[statement.order];
+        within(words, title) >= SAME_SHARE
+            || chosen.iter().any(|known| within(words, &self.words[known.order]) >= SAME_SHARE)
+    }
+}
+
+/// The order in which channels are told: the request and its reason first.
+fn rank(channel: Channel) -> u8 {
+    match channel {
+        Channel::User | Channel::Plan => 0,
+        Channel::Commit => 1,
+        Channel::Final => 2,
+        Channel::Said => 3,
+        Channel::Summary => 4,
+    }
+}
+
+/// The set of a text's words.
+pub fn word_set(text: &str) -> BTreeSet<String> {
+    text::words(text).into_iter().collect()
+}
+
+/// The share of the smaller set that the larger one holds.
+pub fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
+    let smaller = a.len().min(b.len());
+    if smaller < 3 {
+        return f32::from(u8::from(a == b && !a.is_empty()));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = a.intersection(b).count() as f32 / smaller as f32;
+    share
+}
+
+/// The share of the words of `a` that `b` holds.
+fn within(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
+    if a.is_empty() {
+        return 1.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = a.intersection(b).count() as f32 / a.len() as f32;
+    share
+}
+
+/// Adds what was being worked on, where there is room for it.
+pub fn situate(parts: &mut Vec<String>, when: &str, subject: &str, room: usize) {
+    let told = format!("{when}: {subject}");
+    let used: usize = parts.iter().map(|part| part.chars().count() + 1).sum();
+    if !subject.is_empty()
+        && (parts.iter().all(String::is_empty) || used + told.chars().count() < room)
+    {
+        parts.push(told);
+    }
+}
+
+/// Joins statements into a body; sentences end with a full stop.
+pub fn join(parts: &[String]) -> String {
+    let mut body = String::new();
+    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+        if !body.is_empty() {
+            body.push(' ');
+        }
+        body.push_str(part);
+        if !part.ends_with(['.', '!', '?', ':', '…', ';']) {
+            body.push('.');
+        }
+    }
+    body
+}
+
+/// The texts of statements, each cut to what a memory may hold.
+pub fn texts(statements: &[&Statement]) -> Vec<String> {
+    statements
+        .iter()
+        .map(|statement| cut(&super::clean::capital(statement.text()), TEXT_CHARS_MAX))
+        .collect()
+}

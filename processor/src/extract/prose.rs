@@ -1,0 +1,443 @@
+//! Sentences of Markdown text, each with its place: paragraph or list, heading above, position.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clean::{pattern, plain, without_filler};
+
+/// Sentences taken from one text; a text beyond this is a pasted document.
+const SENTENCES_MAX: usize = 400;
+
+/// A list is told in one sentence with the words that announce it up to this length.
+const JOINED_CHARS_MAX: usize = 260;
+
+/// A sentence, or a list item, with its place in the text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sentence {
+    /// Its text without Markdown's dress.
+    pub text: String,
+    /// Its text as it was written.
+    pub raw: String,
+    /// The heading above it, or the words that announce its list; may be empty.
+    pub heading: String,
+    /// Whether it is a list item or table row.
+    pub list: bool,
+    /// The paragraph it stands in.
+    pub block: usize,
+    /// Whether it had a code span.
+    pub code: bool,
+}
+
+impl Sentence {
+    /// Whether it tells several rows of a table at once.
+    pub fn is_table(&self) -> bool {
+        self.text.contains(ROW_MARK)
+    }
+}
+
+/// Stands between the rows of a table that is told whole.
+const ROW_MARK: &str = " · ";
+
+/// A block of Markdown: lines that belong together.
+#[derive(Debug)]
+enum Block {
+    Heading(String),
+    Paragraph(String),
+    Item { text: String, depth: usize },
+    Row(Vec<String>),
+}
+
+static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*(```+|~~~+)"));
+static HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s{0,3}#{1,6}\s+(.+?)\s*#*\s*$"));
+static BOLD_HEADING: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\*\*([^*]{2,80})\*\*:?\s*$"));
+static ITEM: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(\s*)(?:[-*+•]|\d{1,3}[.)])\s+(.*)$"));
+static ROW: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*\|(.+)\|\s*$"));
+static RULE: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^\s*(?:[-=_*]\s*){3,}$|^\s*\|?[\s:|-]+\|[\s:|-]*$"));
+static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
+static NUMBER: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?\d+(?:\.\d+)*[.):]?\s+"));
+
+/// Returns the sentences of a Markdown text, code blocks left out.
+pub fn sentences(markdown: &str) -> Vec<Sentence> {
+    let blocks = blocks(markdown);
+    let mut sentences = Vec::new();
+    let mut heading = String::new();
+    let mut header: Option<Vec<String>> = None;
+    let mut at = 0;
+    while at < blocks.len() && sentences.len() < SENTENCES_MAX {
+        match &blocks[at] {
+            Block::Heading(text) => heading = plain(NUMBER.replace(text, "").as_ref()),
+            Block::Paragraph(text) => {
+                let (items, end) = list_after(&blocks, at + 1);
+                push_paragraph(&mut sentences, text, &heading, at);
+                if let Some(joined) = joined(&mut sentences, at, &items) {
+                    sentences.push(joined);
+                    at = end - 1;
+                }
+            }
+            Block::Item { text, .. } => {
+                let under = announced(&sentences, &heading, at);
+                push_item(&mut sentences, text, &under, at);
+            }
+            Block::Row(cells) => match &header {
+                None => header = Some(cells.clone()),
+                Some(names) => {
+                    let (rows, end) = rows_from(&blocks, at);
+                    push_rows(&mut sentences, names, &rows, &heading, at);
+                    at = end - 1;
+                }
+            },
+        }
+        if !matches!(blocks[at], Block::Row(_)) {
+            header = None;
+        }
+        at += 1;
+    }
+    sentences
+}
+
+fn blocks(markdown: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut paragraph = String::new();
+    let mut fence: Option<String> = None;
+    for line in markdown.lines() {
+        if let Some(open) = FENCE.captures(line).map(|found| found[1].to_owned()) {
+            match &fence {
+                Some(mark) if open.starts_with(mark.as_str()) => fence = None,
+                Some(_) => {}
+                None => {
+                    flush(&mut blocks, &mut paragraph);
+                    fence = Some(open);
+                }
+            }
+            continue;
+        }
+        if fence.is_some() {
+            continue;
+        }
+        if line.trim().is_empty() || RULE.is_match(line) {
+            flush(&mut blocks, &mut paragraph);
+        } else if let Some(found) = HEADING.captures(line).or_else(|| BOLD_HEADING.captures(line)) {
+            flush(&mut blocks, &mut paragraph);
+            blocks.push(Block::Heading(found[1].to_owned()));
+        } else if let Some(found) = ROW.captures(line) {
+            flush(&mut blocks, &mut paragraph);
+            blocks
+                .push(Block::Row(found[1].split('|').map(|cell| cell.trim().to_owned()).collect()));
+        } else if let Some(found) = ITEM.captures(line) {
+            flush(&mut blocks, &mut paragraph);
+            let text = CHECKBOX.replace(&found[2], "").into_owned();
+            blocks.push(Block::Item { text, depth: found[1].len() });
+        } else {
+            match blocks.last_mut() {
+                // An indented line goes on with the item above it.
+                Some(Block::Item { text, .. })
+                    if paragraph.is_empty() && line.starts_with([' ', '\t']) =>
+                {
+                    text.push(' ');
+                    text.push_str(line.trim());
+                }
+                _ => {
+                    if !paragraph.is_empty() {
+                        paragraph.push('\n');
+                    }
+                    paragraph.push_str(line.trim_start_matches('>').trim());
+                }
+            }
+        }
+    }
+    flush(&mut blocks, &mut paragraph);
+    blocks
+}
+
+fn flush(blocks: &mut Vec<Block>, paragraph: &mut String) {
+    if !paragraph.trim().is_empty() {
+        blocks.push(Block::Paragraph(std::mem::take(paragraph)));
+    }
+    paragraph.clear();
+}
+
+/// The items of the list that begins at `from`, and where it ends.
+fn list_after(blocks: &[Block], from: usize) -> (Vec<&str>, usize) {
+    let mut items = Vec::new();
+    let mut end = from;
+    let mut top = usize::MAX;
+    while let Some(Block::Item { text, depth }) = blocks.get(end) {
+        top = top.min(*depth);
+        items.push(text.as_str());
+        end += 1;
+    }
+    (items, end)
+}
+
+/// A short list and the words that announce it are one sentence: alone, neither says much.
+fn joined(sentences: &mut Vec<Sentence>, block: usize, items: &[&str]) -> Option<Sentence> {
+    let last = sentences.last().filter(|last| last.block == block && last.text.ends_with(':'))?;
+    if items.is_empty()
+        || super::words::NARRATION.is_match(&last.text)
+        || super::words::ANNOUNCES.is_match(&last.text)
+    {
+        return None;
+    }
+    let told: Vec<String> =
+        items.iter().map(|item| plain(item).trim_end_matches(['.', ';']).to_owned()).collect();
+    let text = format!("{} {}.", last.text, told.join("; "));
+    if text.chars().count() > JOINED_CHARS_MAX {
+        return None;
+    }
+    let last = sentences.pop()?;
+    let code = last.code || items.iter().any(|item| item.contains('`'));
+    Some(Sentence { text, list: false, code, ..last })
+}
+
+/// What a list item stands under: the words before the list, or the heading.
+fn announced(sentences: &[Sentence], heading: &str, block: usize) -> String {
+    let before = sentences
+        .iter()
+        .rev()
+        .take_while(|sentence| sentence.block + SENTENCES_MAX > block)
+        .find(|sentence| !sentence.list);
+    match before {
+        Some(sentence) if sentence.text.ends_with(':') && sentence.heading == heading => {
+            sentence.text.trim_end_matches(':').to_owned()
+        }
+        _ => heading.to_owned(),
+    }
+}
+
+/// The rows of a table from `from` on, and where it ends.
+fn rows_from(blocks: &[Block], from: usize) -> (Vec<String>, usize) {
+    let rows: Vec<String> = blocks[from..]
+        .iter()
+        .map_while(|block| match block {
+            Block::Row(cells) => Some(row_text(cells)),
+            Block::Heading(_) | Block::Paragraph(_) | Block::Item { .. } => None,
+        })
+        .collect();
+    let end = from + rows.len();
+    (rows, end)
+}
+
+/// A small table is one statement; of a larger one each row is.
+fn push_rows(
+    sentences: &mut Vec<Sentence>,
+    names: &[String],
+    rows: &[String],
+    heading: &str,
+    block: usize,
+) {
+    let whole = rows.join(ROW_MARK);
+    let subject = if names.is_empty() { "" } else { names[0].as_str() };
+    if rows.len() > 1
+        && whole.chars().count() <= TABLE_CHARS_MAX
+        && !super::words::CHORE_TABLE.is_match(subject)
+    {
+        push(sentences, &whole, heading, block, false);
+        return;
+    }
+    for row in rows {
+        push(sentences, row, heading, block, true);
+    }
+}
+
+/// Characters of a table that is told whole.
+const TABLE_CHARS_MAX: usize = 330;
+
+fn row_text(cells: &[String]) -> String {
+    let told: Vec<&str> =
+        cells.iter().map(String::as_str).filter(|cell| !cell.is_empty()).collect();
+    match told.split_first() {
+        Some((first, rest)) if !rest.is_empty() => format!("{first}: {}", rest.join("; ")),
+        _ => told.concat(),
+    }
+}
+
+fn push_paragraph(sentences: &mut Vec<Sentence>, text: &str, heading: &str, block: usize) {
+    for raw in split(text) {
+        push(sentences, raw, heading, block, false);
+    }
+}
+
+fn push_item(sentences: &mut Vec<Sentence>, text: &str, heading: &str, block: usize) {
+    // The sentences of an item belong together: their subject stands in the first.
+    push(sentences, text, heading, block, true);
+}
+
+fn push(sentences: &mut Vec<Sentence>, raw: &str, heading: &str, block: usize, list: bool) {
+    let cleaned = plain(raw);
+    let text = without_filler(&cleaned).to_owned();
+    if text.chars().filter(|c| c.is_alphanumeric()).count() < 3 {
+        return;
+    }
+    sentences.push(Sentence {
+        text,
+        raw: raw.trim().to_owned(),
+        heading: heading.to_owned(),
+        list,
+        block,
+        code: raw.contains('`'),
+    });
+}
+
+/// Marks that may end a sentence.
+const ENDS: [char; 4] = ['.', '!', '?', '…'];
+
+/// Returns the sentences of a paragraph, as slices of it.
+pub fn split(text: &str) -> Vec<&str> {
+    let mut sentences = Vec::new();
+    let mut start = 0;
+    let mut ticks = false;
+    let mut depth = 0usize;
+    let bytes = text.as_bytes();
+    for (at, c) in text.char_indices() {
+        // A quote that closes a sentence belongs to it, whatever stands in it.
+        if at < start {
+            continue;
+        }
+        match c {
+            '`' => ticks = !ticks,
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth = depth.saturating_sub(1),
+            '\n' if ends_line(text, at) => {
+                sentences.push(&text[start..at]);
+                (start, ticks, depth) = (at + 1, false, 0);
+            }
+            _ if ENDS.contains(&c) && !ticks && depth == 0 => {
+                let end = at + c.len_utf8();
+                let closes = bytes.get(end).is_none_or(|next| {
+                    next.is_ascii_whitespace() || matches!(next, b'"' | b'\'' | b'*')
+                });
+                if closes && !is_abbreviation(&text[start..end]) && begins_sentence(&text[end..]) {
+                    let end =
+                        end + text[end..].find(char::is_whitespace).unwrap_or(text.len() - end);
+                    sentences.push(&text[start..end]);
+                    start = end;
+                }
+            }
+            _ => {}
+        }
+    }
+    sentences.push(text.get(start..).unwrap_or_default());
+    sentences.retain(|sentence| !sentence.trim().is_empty());
+    sentences
+}
+
+/// A line of a paragraph that a new line ends: the next one begins like a sentence of its own.
+fn ends_line(text: &str, at: usize) -> bool {
+    let before = text[..at].trim_end();
+    let after = text[at + 1..].trim_start();
+    let closed = before.ends_with(['.', ':', '!', '?']);
+    closed || after.starts_with("**")
+}
+
+fn is_abbreviation(text: &str) -> bool {
+    let last = text
+        .rsplit(char::is_whitespace)
+        .next()
+        .unwrap_or_default()
+        .trim_start_matches(['(', '"', '\'', '*']);
+    matches!(
+        last.to_ascii_lowercase().as_str(),
+        "e.g."
+            | "i.e."
+            | "etc."
+            | "vs."
+            | "cf."
+            | "approx."
+            | "no."
+            | "fig."
+            | "resp."
+            | "mr."
+            | "dr."
+            | "incl."
+    ) || last.strip_suffix(ENDS).is_some_and(is_short_number)
+}
+
+/// A list number, or nothing at all: a mark that stands by itself ends no sentence.
+fn is_short_number(text: &str) -> bool {
+    text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn begins_sentence(rest: &str) -> bool {
+    let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
+    rest.chars().next().is_none_or(|c| {
+        c.is_uppercase() || c.is_ascii_digit() || !c.is_alphabetic() || !c.is_ascii()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::extract::tests::any_prose;
+    use proptest::prelude::*;
+
+    fn texts(markdown: &str) -> Vec<String> {
+        sentences(markdown).into_iter().map(|sentence| sentence.text).collect()
+    }
+
+    #[test]
+    fn paragraphs_become_sentences() {
+        assert_eq!(
+            texts("The lock, e.g. `a.b`, is kept. It is v1.2 of `x. Y`! Why?"),
+            ["The lock, e.g. a.b, is kept.", "It is v1.2 of `x. Y`!", "Why?"]
+        );
+    }
+
+    #[test]
+    fn a_short_list_is_told_with_its_announcement() {
+        assert_eq!(
+            texts("It writes two files:\n- `a.txt`\n- `b.txt`"),
+            ["It writes two files: a.txt; b.txt."]
+        );
+        assert_eq!(
+            texts("Here is a summary of the changes:\n- One thing is so.\n- Two."),
+            ["Here is a summary of the changes:", "One thing is so.", "Two."]
+        );
+    }
+
+    #[test]
+    fn items_and_rows_know_what_they_stand_under() {
+        let found = sentences(
+            "## 2. Root cause\n\n- the key was cached\n\n| File | Change |\n|--|--|\n| a.rs | new |",
+        );
+        assert_eq!(found.len(), 2);
+        assert!(found.iter().all(|sentence| sentence.heading == "Root cause" && sentence.list));
+        assert_eq!(found[1].text, "a.rs: new");
+    }
+
+    #[test]
+    fn code_blocks_are_left_out() {
+        assert_eq!(texts("Before.\n```rust\nfn main() {}\n```\nAfter."), ["Before.", "After."]);
+    }
+
+    #[test]
+    fn marks_of_several_bytes_are_cut_between_characters() {
+        let check = |text: &str, expected: &[&str]| {
+            let found: Vec<&str> = split(text).into_iter().map(str::trim).collect();
+            assert_eq!(found, expected, "{text}");
+        };
+        check("Running the tests … Done.", &["Running the tests … Done."]);
+        check("Running the tests… Done.", &["Running the tests…", "Done."]);
+        check("It is step 2. Then “go”… Ünder", &["It is step 2. Then “go”…", "Ünder"]);
+        check(
+            "It said \"no.\"Yes.\"Go. Then it went.",
+            &["It said \"no.\"Yes.\"Go.", "Then it went."],
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// Nothing is lost but white space, and nothing is told twice.
+        #[test]
+        fn any_text_is_split_into_all_of_its_words(text in any_prose()) {
+            let words: Vec<&str> = text.split_whitespace().collect();
+            let parts = split(&text);
+            let told: Vec<&str> = parts.iter().flat_map(|part| part.split_whitespace()).collect();
+            prop_assert_eq!(told, words);
+            sentences(&text);
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What a shell command line does: the commands in it with their folder, the commit message it
+//! carries.
+
+use std::sync::LazyLock;
+
+use memory_store::signature::{CommandClass, classify, normalise_command, shell};
+use regex::Regex;
+
+use super::clean::pattern;
+use super::words;
+
+/// One command of a line, normalised, with the folder it runs in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simple {
+    /// The command without redirections, variables and filters.
+    pub line: String,
+    /// The folder it runs in, relative to where the line started; empty when that is the same.
+    pub directory: String,
+    /// What it is for, when it is one of a project's tasks.
+    pub class: Option<CommandClass>,
+}
+
+/// Returns the commands of a line, in order, what reads a pipe left out.
+pub fn commands(line: &str) -> Vec<Simple> {
+    let mut found: Vec<Simple> = Vec::new();
+    let mut directory = String::new();
+    for simple in shell::split(line) {
+        if let ["cd" | "pushd", to, ..] =
+            simple.words.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        {
+            directory = join(&directory, to.trim_matches(['"', '\'']));
+            continue;
+        }
+        let line = normalise_command(&simple.words.join(" "));
+        if !simple.piped && !line.is_empty() && !matches!(line.as_str(), "true" | "false" | ":") {
+            let class = classify(&line);
+            found.push(Simple { line, directory: directory.clone(), class });
+        }
+    }
+    found
+}
+
+fn join(base: &str, to: &str) -> String {
+    if to.starts_with(['/', '~', '$']) || base.is_empty() {
+        to.trim_end_matches('/').to_owned()
+    } else {
+        format!("{base}/{}", to.trim_end_matches('/'))
+    }
+}
+
+/// A commit message: the subject line and the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Message {
+    /// The first line.
+    pub subject: String,
+    /// What follows, trailers left out.
+    pub body: String,
+}
+
+static HEREDOC: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?s)<<-?\s*['"]?(\w+)['"]?\n(.*?)\n\s*(\w+)\s*(?:\n|$|\))"#));
+static MESSAGE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?s)(?:\s-[a-z]*m\s*|\s--message[= ])(?:"((?:[^"\\]|\\.)*)"|'([^']*)')"#)
+});
+static COMMIT: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bgit\s+(?:-\S+\s+\S+\s+)*commit\b"));
+
+/// Returns the commit message that a command line carries.
+pub fn commit_message(line: &str) -> Option<Message> {
+    let at = COMMIT.find(line)?.start();
+    let rest = &line[at..];
+    let text = match HEREDOC.captures(rest) {
+        Some(found) if found[1] == found[3] => found[2].to_owned(),
+        _ => MESSAGE
+            .captures_iter(rest)
+            .filter_map(|found| found.get(1).or_else(|| found.get(2)))
+            .map(|part| part.as_str().replace("\\\"", "\"").replace("\\`", "`").replace("\\$", "$"))
+            .collect::<Vec<_>>()
+            .join("\n\n"),
+    };
+    if text.contains("$(") {
+        return None;
+    }
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !words::TRAILER.is_match(line));
+    let subject = lines.by_ref().find(|line| !line.trim().is_empty())?.trim().to_owned();
+    let body = lines.collect::<Vec<_>>().join("\n").trim().to_owned();
+    Some(Message { subject, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_taken_apart() {
+        let lines =
+            |line: &str| commands(line).into_iter().map(|found| found.line).collect::<Vec<_>>();
+        assert_eq!(lines("cd web && CI=1 npm run build 2>&1 | tail -5"), ["npm run build"]);
+        assert_eq!(commands("cd web && npm test")[0].directory, "web");
+        assert_eq!(commands("npm test")[0].class, Some(CommandClass::Test));
+        assert_eq!(lines("make test; make lint > out.txt || true"), ["make test", "make lint"]);
+    }
+
+    #[test]
+    fn commit_messages_are_read_in_each_form() {
+        let expected = Message { subject: "Keep the lock".into(), body: "It was lost.".into() };
+        for line in [
+            "git add a && git commit -m \"Keep the lock\" -m \"It was lost.\"",
+            "git commit -m \"$(cat <<'EOF'\nKeep the lock\n\nIt was lost.\n\nCo-Authored-By: A <a@b.c>\nEOF\n)\"",
+            "git commit -am 'Keep the lock\n\nIt was lost.'",
+        ] {
+            assert_eq!(commit_message(line), Some(expected.clone()), "{line}");
+        }
+        assert_eq!(commit_message("git log -m \"x\""), None);
+    }
+}

@@ -1,0 +1,194 @@
+//! Tasks: what a session left open. Its todo list as it last stood, and what Claude named as left
+//! to do in its last message.
+
+use memory_store::Kind;
+
+use super::clean::{cut, headline, plain};
+use super::draft::Draft;
+use super::episode::{Episode, Statement};
+use super::pool::{TEXT_CHARS_MAX, join};
+use super::prose::Sentence;
+use super::score::Channel;
+use super::{Miner, Said, words};
+use crate::transcript::session::{Input, Todo};
+
+/// What the title of a task begins with.
+pub const OPEN: &str = "Open: ";
+
+/// Characters of a title after "Open: ".
+const OPEN_TITLE_CHARS_MAX: usize = 100;
+
+/// Open items told of one session.
+const OPEN_MAX: usize = 6;
+
+pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+    let mut drafts = Vec::new();
+
+    if let Some(episode) = episodes.last() {
+        let told = broken_off(miner, episode).or_else(|| named(miner, episode));
+        // What the last message names is mostly on the list too, and said better.
+        drafts.extend(told.or_else(|| todos(miner, episodes)));
+    }
+    drafts
+}
+
+/// Returns the items of the last todo list that are not done, unless all are.
+pub fn open_todos<'a>(episodes: &'a [Episode<'_>]) -> Option<(usize, &'a str, Vec<&'a Todo>)> {
+    episodes.iter().enumerate().rev().find_map(|(index, episode)| {
+        let mut last = None;
+        for (at, call) in episode.calls() {
+            if let Input::Todos { items } = &call.input
+                && !items.is_empty()
+            {
+                last = Some((at.what.uuid.as_str(), items));
+            }
+        }
+        last.map(|(uuid, items)| {
+            (index, uuid, items.iter().filter(|item| item.state != "completed").collect())
+        })
+    })
+}
+
+fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
+    let (index, uuid, open) = open_todos(episodes)?;
+    // A list that nobody came back to in later episodes was dropped rather than left.
+    if open.is_empty() || index + 1 != episodes.len() {
+        return None;
+    }
+    let episode = &episodes[index];
+    let items: Vec<String> = open.iter().take(OPEN_MAX).map(|item| plain(&item.text)).collect();
+    let at = episode.steps.iter().rev().find(|at| at.what.uuid == uuid)?;
+    // The quote is one item, word for word.
+    let statement = spoken(&open.first()?.text, uuid, at.what.at, at.step);
+    let body = cut(
+        &join(&[format!(
+            "Left open at the end of the session on \"{}\": {}",
+            episode.subject,
+            items.join("; ")
+        )]),
+        TEXT_CHARS_MAX,
+    );
+    let title = format!("{OPEN}{}", items.first()?);
+    miner.draft(
+        episode,
+        Said {
+            kind: Kind::Task,
+            title,
+            body,
+            evidence: vec![&statement],
+            confidence: 0.7,
+            worth: 1.0,
+        },
+    )
+}
+
+/// A request at the end of a session that was broken off before anything was changed.
+fn broken_off(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
+    let refused =
+        episode.calls().any(|(_, call)| call.denied && matches!(call.input, Input::Plan { .. }));
+    let interrupted = episode.turns.iter().any(|turn| turn.interrupted) || refused;
+    let ask = episode
+        .statements
+        .iter()
+        .find(|statement| matches!(statement.channel, Channel::User | Channel::Plan))?;
+    let says = episode.ask.split_whitespace().count() >= ASK_WORDS_MIN
+        && !words::QUESTION.is_match(&episode.ask);
+    if !interrupted || episode.edited() || !episode.commits.is_empty() || !says {
+        return None;
+    }
+    let title = format!("{OPEN}{}", episode.subject);
+    let body = format!(
+        "Asked: \"{}\". The session ended before anything was changed.",
+        cut(&episode.ask, ASK_CHARS_MAX)
+    );
+    miner.draft(
+        episode,
+        Said { kind: Kind::Task, title, body, evidence: vec![ask], confidence: 0.6, worth: 1.0 },
+    )
+}
+
+/// A request says at least this many words, and is told with at most so many characters.
+const ASK_WORDS_MIN: usize = 5;
+const ASK_CHARS_MAX: usize = 300;
+
+fn is_message(statement: &Statement) -> bool {
+    matches!(statement.channel, Channel::Final | Channel::Said)
+}
+
+/// What the last message names as left to do.
+fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
+    let last =
+        episode.statements.iter().rev().find(|statement| is_message(statement))?.uuid.clone();
+    let of_last: Vec<&Statement> = episode
+        .statements
+        .iter()
+        .filter(|statement| statement.uuid == last && is_message(statement))
+        .collect();
+    let open: Vec<&Statement> = of_last
+        .iter()
+        .copied()
+        .filter(|statement| {
+            words::LEFT_OPEN.is_match(statement.text())
+                && statement.text().split_whitespace().count() >= 6
+                && !words::QUESTION.is_match(statement.text())
+        })
+        .take(3)
+        .collect();
+    let lead = open.first().copied()?;
+    let mut parts: Vec<String> = open.iter().map(|statement| statement.text().to_owned()).collect();
+    // What is needed often stands in the list after the sentence that says so.
+    if lead.text().ends_with(':') {
+        parts.extend(
+            of_last
+                .iter()
+                .filter(|statement| statement.order > lead.order && statement.sentence.list)
+                .take(OPEN_MAX)
+                .map(|statement| statement.text().to_owned()),
+        );
+    }
+    let failed = of_last
+        .iter()
+        .filter(|statement| {
+            words::FAILS.is_match(statement.text())
+                && !open.iter().any(|known| known.order == statement.order)
+        })
+        .take(1);
+    parts.extend(failed.map(|statement| statement.text().to_owned()));
+    let (lead_title, _) = headline(lead.text(), OPEN_TITLE_CHARS_MAX);
+    let title = format!("{OPEN}{lead_title}");
+    let body = cut(
+        &join(&[format!("Left open in the session on \"{}\":", episode.subject), join(&parts)]),
+        TEXT_CHARS_MAX,
+    );
+    miner.draft(
+        episode,
+        Said {
+            kind: Kind::Task,
+            title,
+            body,
+            evidence: open,
+            confidence: 0.6,
+            worth: lead.score + 0.5,
+        },
+    )
+}
+
+fn spoken(text: &str, uuid: &str, at: memory_store::Timestamp, step: usize) -> Statement {
+    Statement {
+        sentence: Sentence {
+            text: text.to_owned(),
+            raw: text.to_owned(),
+            heading: String::new(),
+            list: true,
+            block: 0,
+            code: false,
+        },
+        channel: Channel::Said,
+        uuid: uuid.to_owned(),
+        at,
+        step,
+        order: 0,
+        score: 0.0,
+        transient: false,
+    }
+}

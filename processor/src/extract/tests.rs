@@ -1,0 +1,347 @@
+//! What is found in a session, and what is not, one behaviour at a time.
+
+use memory_store::{Kind, Timestamp};
+use proptest::prelude::*;
+
+use super::draft::{Draft, Effect};
+use super::{MineContext, Roots, mine};
+use crate::transcript::session::{Call, Input, Prompt, PromptBy, Session, Step, Todo, Turn, What};
+
+const ROOT: &str = "/home/a/shop";
+
+/// Builds a session turn by turn.
+#[derive(Default)]
+struct Story {
+    turns: Vec<Turn>,
+    at: i64,
+}
+
+impl Story {
+    fn prompt(self, text: &str) -> Self {
+        self.prompt_by(text, PromptBy::User)
+    }
+
+    fn prompt_by(mut self, text: &str, by: PromptBy) -> Self {
+        self.at += 1;
+        self.turns.push(Turn {
+            uuid: format!("t{}", self.at),
+            at: Timestamp(self.at),
+            cwd: ROOT.to_owned(),
+            prompt: Prompt { text: text.to_owned(), by, images: 0 },
+            ..Turn::default()
+        });
+        self
+    }
+
+    fn step(mut self, what: What) -> Self {
+        self.at += 1;
+        let step = Step { uuid: format!("s{}", self.at), at: Timestamp(self.at), what };
+        self.turns.last_mut().expect("a prompt first").steps.push(step);
+        self
+    }
+
+    fn says(self, text: &str) -> Self {
+        self.step(What::Text { text: text.to_owned() })
+    }
+
+    fn call(self, input: Input, output: &str, failed: bool) -> Self {
+        let tool = if matches!(input, Input::Edit { .. }) { "Edit" } else { "Bash" }.to_owned();
+        let call = Call {
+            input,
+            tool,
+            output: output.to_owned(),
+            failed,
+            result_uuid: Some("r".to_owned()),
+            ..Call::default()
+        };
+        self.step(What::Call(Box::new(call)))
+    }
+
+    fn runs(self, command: &str, output: &str) -> Self {
+        let input = Input::Shell { command: command.to_owned(), description: String::new() };
+        self.call(input, output, false)
+    }
+
+    fn fails(self, command: &str, output: &str) -> Self {
+        let input = Input::Shell { command: command.to_owned(), description: String::new() };
+        self.call(input, output, true)
+    }
+
+    fn edits(self, path: &str, old: &str, new: &str) -> Self {
+        let input = Input::Edit {
+            path: format!("{ROOT}/{path}"),
+            old: old.to_owned(),
+            new: new.to_owned(),
+        };
+        self.call(input, "", false)
+    }
+
+    fn mined(self) -> Vec<Draft> {
+        let session = Session { id: "s".to_owned(), turns: self.turns, ..Session::default() };
+        mine(&session, &MineContext { roots: Roots::new([ROOT.to_owned()]) })
+    }
+}
+
+fn of(drafts: &[Draft], kind: Kind) -> Vec<&Draft> {
+    drafts.iter().filter(|draft| draft.kind == kind).collect()
+}
+
+#[test]
+fn a_standing_wish_is_kept_in_the_users_words() {
+    let drafts = Story::default()
+        .prompt("Add the invoice total. Never use floats for money, keep cents as integers.")
+        .edits("src/invoice.py", "", "total_cents: int")
+        .says("The total is an integer number of cents now, kept in total_cents.")
+        .mined();
+    let wishes = of(&drafts, Kind::Preference);
+    assert_eq!(wishes.len(), 1, "{drafts:#?}");
+    assert_eq!(wishes[0].title, "Never use floats for money, keep cents as integers");
+    assert_eq!(wishes[0].quote, "Never use floats for money, keep cents as integers.");
+    assert!(wishes[0].body.contains("The user: \"Add the invoice total."));
+    assert_eq!(wishes[0].paths, ["src/invoice.py"]);
+    assert_eq!(wishes[0].turns[0], "t1");
+}
+
+#[test]
+fn machines_tools_and_logs_wish_for_nothing() {
+    let drafts = Story::default()
+        .prompt_by("<task> You must always answer in French and never use tabs.", PromptBy::Machine)
+        .runs("cat notes.txt", "You should always deploy on Fridays and never test.")
+        .says("The notes hold a list of rules of another team.")
+        .prompt(
+            "why does this fail?\nError: you should never call this twice\n  at run (app.js:10)",
+        )
+        .says("The handler is registered twice because the module is imported under two names.")
+        .mined();
+    assert_eq!(
+        of(&drafts, Kind::Preference).len() + of(&drafts, Kind::Convention).len(),
+        0,
+        "{drafts:#?}"
+    );
+}
+
+#[test]
+fn a_request_for_work_is_no_wish() {
+    let drafts = Story::default()
+        .prompt("We should add a page that lists the open orders")
+        .edits("src/orders.py", "", "def open_orders(): ...")
+        .says("The page lists open orders, newest first, and is reached through the menu.")
+        .mined();
+    assert_eq!(of(&drafts, Kind::Preference).len(), 0);
+    assert_eq!(of(&drafts, Kind::Session).len(), 1, "{drafts:#?}");
+}
+
+#[test]
+fn a_fix_says_what_failed_what_cured_it_and_why() {
+    let drafts = Story::default()
+        .prompt("Make the import work")
+        .fails("make test", "ImportError: cannot import name 'parse' from 'shop.dates'")
+        .says("The function was renamed to read_date last week, so the old name is missing because nobody updated the import.")
+        .edits("src/orders.py", "from shop.dates import parse", "from shop.dates import read_date")
+        .runs("make test", "12 passed")
+        .mined();
+    let fixes = of(&drafts, Kind::Fix);
+    assert_eq!(fixes.len(), 1, "{drafts:#?}");
+    assert_eq!(
+        fixes[0].title,
+        "`make test` failed: ImportError: cannot import name 'parse' from 'shop.dates'"
+    );
+    assert!(fixes[0].body.contains("renamed to read_date"), "{}", fixes[0].body);
+    assert!(
+        fixes[0].body.contains("src/orders.py: `from shop.dates import read_date`"),
+        "{}",
+        fixes[0].body
+    );
+    assert_eq!(fixes[0].signatures.len(), 1);
+    assert_eq!(fixes[0].paths, ["src/orders.py"]);
+}
+
+#[test]
+fn no_fix_where_something_unrelated_failed_in_between() {
+    let drafts = Story::default()
+        .prompt("Make the import work")
+        .fails("make test", "ImportError: cannot import name 'parse' from 'shop.dates'")
+        .says("The import is wrong because the function has another name.")
+        .edits("src/orders.py", "a", "b")
+        .fails("curl http://localhost:1/health", "curl: (7) Failed to connect to localhost")
+        .runs("make test", "12 passed")
+        .mined();
+    assert_eq!(of(&drafts, Kind::Fix).len(), 0, "{drafts:#?}");
+}
+
+#[test]
+fn a_wrongly_put_command_is_told_with_the_right_one() {
+    let drafts = Story::default()
+        .prompt("Format the sources")
+        .fails(
+            "shopfmt --all sources",
+            "error: unrecognized option '--all'\nusage: shopfmt [paths]",
+        )
+        .runs("shopfmt sources/*.py", "formatted 4 files")
+        .mined();
+    let fixes = of(&drafts, Kind::Fix);
+    assert_eq!(fixes.len(), 1, "{drafts:#?}");
+    assert_eq!(fixes[0].body, "`shopfmt sources/*.py` worked instead.");
+}
+
+#[test]
+fn a_cure_that_did_not_work_is_taken_back() {
+    let failing = "error: the schema is out of date";
+    let learned = Story::default()
+        .prompt("Run the tests")
+        .fails("make test", failing)
+        .runs("make migrate", "migrated")
+        .runs("make test", "12 passed")
+        .mined();
+    let refuted = Story::default()
+        .prompt("Run the tests")
+        .fails("make test", failing)
+        .runs("make migrate", "migrated")
+        .fails("make test", failing)
+        .mined();
+    let effect = |drafts: &[Draft]| of(drafts, Kind::Fix).first().map(|draft| draft.effect.clone());
+    let (Some(Effect::Confirms { key }), Some(Effect::Refutes { key: taken_back })) =
+        (effect(&learned), effect(&refuted))
+    else {
+        panic!("{learned:#?} {refuted:#?}");
+    };
+    assert_eq!(key, taken_back);
+}
+
+#[test]
+fn commands_are_counted_where_they_ran() {
+    let drafts = Story::default()
+        .prompt("Check everything")
+        .runs("cd web && npm test 2>&1 | tail -5", "ok")
+        .runs("cd web && npm test", "ok")
+        .runs("ls -la", "files")
+        .mined();
+    let commands = of(&drafts, Kind::Command);
+    assert_eq!(commands.len(), 1, "{drafts:#?}");
+    let record = commands[0].command.as_ref().unwrap();
+    assert_eq!(
+        (record.line.as_str(), record.directory.as_str(), record.passed, record.exit_status),
+        ("npm test", "web", 2, 0)
+    );
+}
+
+#[test]
+fn answers_and_labelled_decisions_are_decisions() {
+    let asked = vec![(
+        "Which store should carts use?\n- Redis\n- Postgres".to_owned(),
+        "Postgres".to_owned(),
+    )];
+    let drafts = Story::default()
+        .prompt("Keep carts between visits")
+        .call(Input::Question { asked }, "", false)
+        .says("Decision: quantities stay integers, since half an item cannot be sold.")
+        .mined();
+    let told: Vec<&str> =
+        of(&drafts, Kind::Decision).iter().map(|draft| draft.title.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "Which store should carts use: Postgres",
+            "Quantities stay integers, since half an item cannot be sold"
+        ]
+    );
+}
+
+#[test]
+fn a_commit_that_says_why_is_a_decision() {
+    let drafts = Story::default()
+        .prompt("the cart forgets its items")
+        .edits("src/cart.py", "a", "b")
+        .says("The cart is written to the database on each change now.")
+        .prompt("commit this")
+        .runs("git add -A && git commit -m \"Write the cart on each change\" -m \"It was written at logout only, so a closed tab lost everything.\"", "[main 1a2b3c4]")
+        .mined();
+    let decisions = of(&drafts, Kind::Decision);
+    assert_eq!(decisions.len(), 1, "{drafts:#?}");
+    assert_eq!(decisions[0].title, "Write the cart on each change");
+    assert!(decisions[0].body.starts_with("It was written at logout only"));
+}
+
+#[test]
+fn what_is_open_at_the_end_is_a_task() {
+    let items = vec![
+        Todo { text: "Write the form".to_owned(), state: "completed".to_owned() },
+        Todo { text: "Check the postal code".to_owned(), state: "pending".to_owned() },
+    ];
+    let drafts = Story::default()
+        .prompt("Build the address form")
+        .call(Input::Todos { items }, "", false)
+        .says("The form is there and posts to the address route of the shop.")
+        .mined();
+    let tasks = of(&drafts, Kind::Task);
+    assert_eq!(tasks.len(), 1, "{drafts:#?}");
+    assert_eq!(tasks[0].title, "Open: Check the postal code");
+}
+
+#[test]
+fn status_and_narration_are_not_remembered() {
+    let drafts = Story::default()
+        .prompt("run the tests")
+        .says("Let me run the tests.")
+        .says("All 214 tests pass. The working tree is clean.")
+        .mined();
+    assert_eq!(drafts, []);
+}
+
+/// Text as nobody would write it: any characters, among them many of those that mean something to
+/// extraction or take several bytes.
+pub fn any_prose() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => "\\PC{0,12}",
+        4 => "[ \\n.!?…:;,\"'`*_()\\[\\]#|>0-9–—-]{1,4}",
+        2 => "[a-zA-ZäÉßİſK日🦀]{1,8}",
+        1 => prop::sample::select(&WORDS[..]).prop_map(str::to_owned),
+    ];
+    prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+}
+
+/// Words that lead into the finders of extraction.
+const WORDS: [&str; 16] = [
+    " never use … ",
+    "Always keep ",
+    " because “",
+    "\n- [ ] ",
+    "\n## Root cause\n",
+    "The cause was … ",
+    " instead of ",
+    "\n```\n",
+    "\n| a | b |\n|--|--|\n",
+    " error: … expected ",
+    "git commit -m \"…",
+    " && cargo test … | tail ",
+    "<<'EOF'\n",
+    "src/ä…b.rs:12 ",
+    "Plan: … ",
+    " TODO … next ",
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_session_can_be_mined(texts in prop::collection::vec(any_prose(), 12)) {
+        let text = |at: usize| texts[at].as_str();
+        let todo = Todo { text: text(7).to_owned(), state: "pending".to_owned() };
+        let drafts = Story::default()
+            .prompt(text(0))
+            .fails(text(1), text(2))
+            .edits(text(3), text(4), text(5))
+            .runs(text(1), text(6))
+            .runs(&format!("git commit -m \"{}\"", text(8)), text(9))
+            .call(Input::Todos { items: vec![todo] }, "", false)
+            .call(Input::Plan { plan: text(10).to_owned() }, "", false)
+            .call(Input::Question { asked: vec![(text(4).to_owned(), text(5).to_owned())] }, "", false)
+            .says(text(11))
+            .prompt(text(5))
+            .says(text(6))
+            .mined();
+        for draft in drafts {
+            prop_assert!(!draft.title.is_empty(), "{draft:?}");
+        }
+    }
+}

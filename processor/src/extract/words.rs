@@ -1,0 +1,215 @@
+//! The words by which a sentence is told: narration, status, wish, cause, choice. General English
+//! of working together on code; nothing of one project.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::clean::pattern;
+
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $name:ident = $text:expr;)*) => {
+        $($(#[$doc])* pub static $name: LazyLock<Regex> = LazyLock::new(|| pattern($text));)*
+
+        /// Every pattern, so that a test can compile them all.
+        #[cfg(test)]
+        static ALL: &[&LazyLock<Regex>] = &[$(&$name),*];
+    };
+}
+
+patterns! {
+    /// The assistant says what it does next.
+    NARRATION = r"(?ix)^(?:(?:and|but|so|ok(?:ay)?|good|great|now|then|next|first|finally|perfect|also)[,.!—\s-]+)*
+        (?:let\ me|let(?:'|’)s|i(?:'|’)ll|i\ will|i(?:'|’)m\ (?:going\ to|now)|i\ am\ going\ to|i\ need\ to|i\ should|i\ want\ to|i\ can\ (?:now\ )?see|i\ see\b|
+        i\ (?:now\ )?have\ (?:a|all|everything|enough|the)\b|i\ understand|now\ (?:i|let|update|add|run|create|fix|the\ |also|verify|check|implement|make|replace|remove|that\ i)|
+        next,?\ (?:i|update|add)|time\ to|going\ to|looking\ at|checking|reading|running|starting|moving\ on|proceeding|
+        step\ \d|(?:update|updating|verify|verifying)\ (?:the|all|it|that)\b.{0,40}$|we\ need\ to\ (?:check|look|see|find)|
+        want\ me\ to|would\ you\ like|shall\ i|should\ i|do\ you\ want|ready\ (?:to|for)|here(?:'|’)s|here\ (?:is|are)|there\ (?:we|you)\ go|
+        (?:the\ )?(?:agent|exploration|search)\ (?:has|have|is|shows|returned|found))\b";
+    /// Words that announce a list and say nothing themselves.
+    ANNOUNCES = r"(?i)\b(?:summary|summari[sz]e[sd]?|overview|here(?:'|’)s|here (?:is|are)|what (?:i|was|has|changed)|(?:changes?|updates?|fix(?:es)?|edits?) (?:made|implemented|applied|include|are)|following|as follows|(?:both|these|the|two|three|four|few|several|all) (?:issues?|changes?|things|edits|tasks|steps|options)|breakdown|verification|(?:need|want) to|files? (?:changed|modified))\b[^:]*:$";
+    /// The state of the moment: true then, useless later.
+    STATUS = r"(?ix)^(?:(?:ok(?:ay)?|good|great|now|so|and|everything|perfect)[,.!—\s-]+)*(?:
+        (?:all|the|both|\d+)?\s*(?:\d[\d,/]*\s+)?(?:new\s+|unit\s+|existing\s+|full\s+)?(?:tests?|checks?|lint(?:ing)?|type\s?check(?:ing)?|build|suite|test\ suite|pre-commit\ hooks?|hooks?|compilation|typescript|everything)\b[^.]{0,40}?\b(?:pass(?:e[sd]|ing)?|succeed(?:s|ed)?|successful(?:ly)?|clean|green|ok|fine|work(?:s|ed)?|done|completed?)\b.{0,60}$
+        |(?:all|everything)\s+(?:is\s+|are\s+|looks?\s+)?(?:clean|good|done|green|set|complete|working|\d+\s+tasks?.*complete|clear|fine)\b.{0,60}$
+        |(?:successfully\s+)?(?:committed|pushed|tagged|merged|staged|done|completed?|finished|fixed|implemented|updated|verified|saved)\b[^a-z]{0,3}(?:as|to|in|with|and|successfully|the\ commit|everything|all)?\b.{0,70}$|(?:committed|pushed|tagged)\ (?:as|to|in|and)\b.*$
+        |commit(?:\s+(?:created|succeeded|successful|done|made|is\ in))?\b.{0,50}$
+        |(?:the\ )?(?:working\ (?:tree|directory)|tree|branch|repo(?:sitory)?)\s+(?:is\ )?(?:now\ )?(?:clean|up\ to\ date).{0,40}$
+        |\d+\s+(?:files?\ changed|tests?|pass(?:ed)?|insertions?|errors?|warnings?)\b.{0,60}$
+        |(?:no|zero|0)\s+(?:new\s+)?(?:errors?|warnings?|issues?|regressions?|failures?)\b.{0,40}$
+        |(?:the\ )?(?:changes?|commit|files?|work|task|implementation|plan|pr|fix|feature)\s+(?:is|are|has\ been|have\ been|was|were)\s+(?:now\s+)?(?:now\ )?(?:complete[d]?|done|in\ place|committed|pushed|ready|implemented|applied|created|made|live)\b.{0,60}$
+        |(?:created|deleted|removed|added|updated|edited|wrote|renamed)\s+\S+\.?$
+        |nothing\ (?:else|more)|no\ (?:further|other)\ changes|that(?:'|’)s\ (?:it|all))";
+    /// A sentence that limits or contrasts is kept even in narration.
+    RESTRICTS = r"(?i)\b(?:only|not|never|n't|n’t|instead|rather|because|since|without|unless|except|misleading|cannot|already)\b";
+    /// A standing wish: the words by which a person asks for something to be so from now on.
+    STANDING = r"(?i)\b(?:always|never|every time|each time|whenever|from now on|in (?:the )?future|going forward|by default|do ?n[o']t|don’t|dont|stop|avoid|must(?: not|n't)?|musr|mustn’t|should(?: not|n't| always| never| only)?|shouldn’t|shall|ought to|has to|have to|prefer|rather than|instead|please (?:use|keep|avoid|don't|never|always|stick|follow|make sure|ensure)|make sure|be sure|ensure|remember|no need|not need|only|i (?:allow|expect|prefer|like|hate|don't want|do not want|don’t want|want)|we (?:use|don't|do not|never|always|want|prefer|only)|allowed|required|forbidden|convention|rule|policy|no more|any ?more|without)\b";
+    /// How things are done here.
+    HABIT = r"(?i)\b(?:convention|we (?:use|always|never|only|keep|write|name|put|follow|don't|do not)|in this (?:repo|repository|project|codebase)|here we|our (?:style|convention|rule|policy|process|naming|code ?base|team)|code style|naming convention|commit messages? (?:are|must|should|start)|branch(?:es)? (?:are|must|should)|tests? (?:must|should|go|live)|house rule|every (?:commit|pr|pull request|change|test|file|migration)|before (?:committing|pushing|merging|a release)|after (?:every|each) change)\b";
+    /// The reason why something is as it is, or why it broke.
+    CAUSE = r"(?i)\b(?:root cause|because|caus(?:ed by|ing)|the cause|due to|turns? out|turned out|the (?:real |actual |main |underlying |core )?(?:issue|problem|bug|culprit|reason|error|failure|trouble) (?:is|was|were|comes|came|here)|the fix (?:is|was)|found (?:it|the (?:issue|problem|bug|cause|culprit|root))|falls? through|fell through|falling through|leads? to|led to|which (?:causes?|caused|means|meant|breaks|broke|makes|made)|results? in|that(?:'|’)s why|this is why|explains why|happens? (?:when|because|since)|breaks? (?:when|because|if)|fails? (?:when|because|if|with|on|since|due)|failed (?:because|since|due|with|on)|so that(?:'|’)s)\b";
+    /// Something that surprises: it works otherwise than one would think.
+    SURPRISE = r"(?i)\b(?:actually|in fact|surprising(?:ly)?|unexpected(?:ly)?|misleading|silently|despite|even though|although|however|but (?:only|not|it|the|this|in|when)|gotcha|caveat|careful|beware|watch out|note that|important(?:ly)?|subtle|counter-?intuitive|quirk|pitfall|trap|only works?|does ?n[o']t (?:work|support|exist|match|handle|know|propagate|include|apply|expose|respect)|doesn’t|do not (?:work|support)|is not (?:supported|available|a real|passed|propagated|included|used|set|enough|installed)|isn't (?:supported|available|passed|propagated|set|enough)|are ?n[o']t (?:supported|passed|configured|set)|no longer|hard-?coded|must be|have to be|needs? to be|requires?|stale|leftover|out of sync|race|deadlock|flaky|mirrored?|duplicated?|overwrit(?:e|es|ten)|ignored|dropped|lost|missing|not found|invalid|corrupt(?:ed)?|unrecogni[sz]ed|undefined)\b";
+    /// A cure is named.
+    CURE = r"(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|cured?|workaround|work-around|worked around|now (?:uses?|works?|passes|returns?|handles?|includes?|checks?|accepts?|shows?|always|also|classif\w+|drops?|skips?)|switch(?:ed|ing)? (?:to|from)|replac(?:ed?|ing)|changed|added|adding|removed|removing|renam(?:ed|ing)|moved|wrapped|instead|simplified|downgrad\w+|upgrad\w+|pinned|set (?:to|the)|use[sd]?)\b";
+    /// A choice and its reason.
+    CHOICE = r"(?i)\b(?:decid(?:ed|e|es)|decision|chose|choose|chosen|opt(?:ed)? for|went with|going with|go with|settled on|picked|prefer(?:red|s)?|instead of|rather than|over (?:the )?(?:alternative|other)|trade-?off|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|so that|to avoid|to keep|to prevent|to ensure|to make sure|in order to|minimal and|simplest|safer|cleaner|single source of truth|approach|strategy|not worth|out of scope|for now|the reason (?:we|for)|why (?:we|this|it))\b";
+    /// The reason inside a choice.
+    REASON = r"(?i)\b(?:because|causing|since|so that|so (?:the|it|we|that|they|users?)|to avoid|to keep|to prevent|to ensure|to make|in order to|due to|as (?:it|the|this|they|we)|otherwise|avoids?|prevents?|ensures?|allows?|enables?|enabling|allowing|without|instead of|rather than|which (?:is|was|would|causes?|makes?|means?)|previously|currently|no longer|were|was|for (?:better|easier|consistency|clarity|safety|simplicity|performance)|— )";
+    /// What people call a thing that went wrong.
+    FAILS = r"(?i)\b(?:fail(?:s|ed|ing|ure)?|missing|invalid|cannot|can't|can’t|unable|error|exception|crash(?:es|ed)?|broken|undefined|refused|denied|timed? ?out|not found|unsupported|unrecogni[sz]ed|rejected|conflict|panick?(?:s|ed)?|corrupt(?:ed)?|illegal)\b";
+    /// A sentence that asks for a piece of work rather than for how things should be.
+    REQUEST = r"(?i)^(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete)\b";
+    /// A wish said for all times.
+    ALWAYS = r"(?i)\b(?:always|never|every time|each time|whenever|from now on|in (?:the )?future|going forward|must(?:n't| not)?|do ?n[o']t|don’t|dont|prefer|rule|policy|convention|avoid|only|no need to)\b";
+    /// The root of a trouble, named as such.
+    ROOT = r"(?i)\b(?:root cause|caused by|turns? out|turned out|the (?:real |actual |main |underlying |core )?(?:issue|problem|bug|culprit|reason) (?:is|was)|falls? through|fell through|falling through|that(?:'|’)s why|this is why|explains why)\b";
+    /// A warning: something that surprises and costs time.
+    WARNS = r"(?i)\b(?:misleading|silently|gotcha|caveat|beware|watch out|pitfall|quirk|note that|careful|surprising(?:ly)?|unexpected(?:ly)?|counter-?intuitive|even though|despite|does ?n[o']t (?:support|exist|propagate|respect|expose|apply)|no longer (?:works?|supported|needed|exists?)|only works? (?:if|when|with|in)|hard-?coded|out of sync|must (?:be|match|stay)|(?:needs?|requires?|must use|only with) (?:the )?`?--?[a-z][\w-]+|kept? in sync|mirrors?|leftover|stale)\b";
+    /// An approach that was tried and dropped.
+    TRIED = r"(?i)\b(?:revert(?:ed|ing)\b|undid|rolled back|backed out|(?:did ?n[o']t|didn’t|does ?n[o']t|doesn’t|won't|won’t|can't|cannot) work\b|not viable|dead end|gave up|abandoned|(?:first|initially|originally) (?:tried|attempted|used)|tried .{3,80}\bbut\b|attempt(?:ed)? .{3,80}\bbut\b|(?:instead of|rather than) .{3,60} which (?:failed|crashed|broke|caused|required|needed)|switch(?:ed|ing)? (?:away )?from .{3,120} (?:to|because|since|due)|too (?:slow|fragile|brittle|complex|heavy) )";
+    /// Something that the last message leaves to be done.
+    LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
+    /// The subject of a commit that cures something.
+    FIX_SUBJECT = r"(?i)^(?:\w+\([^)]*\)!?:\s*)?(?:hot)?(?:fix(?:e[sd])?|bugfix|resolve[sd]?|repair|correct|prevent|avoid|handle|stop|restore)\b|^fix";
+    /// A command that was put wrongly, as its output says.
+    USAGE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported|ambiguous) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|no such (?:file|command|option|subcommand)|not a (?:valid|known)|is not recognized|usage:|missing (?:script|required|argument)|script not found|not found: |can't open|does not exist|must be run|requires? (?:an? )?(?:argument|value)|no tests? (?:found|collected|files?)|did not match any|not a git repository|no module named|pathspec";
+    /// A command that changes something.
+    CHANGES = r"(?i)(?:\b(?:install|add|remove|rm|mv|cp|mkdir|touch|chmod|chown|ln|kill|pkill|restart|start|stop|up|down|reset|checkout|restore|stash|clean|clear|prune|migrate|generate|sync|update|upgrade|rebuild|build|fix|format|fmt|write|init|config|set|export|unset|login|fetch|pull|rebase|apply|patch|sed -i|tee)\b|--fix|--write|--force|-f\b)";
+    /// Words that introduce what was seen.
+    SEEN = r"(?i)^(?:i (?:now )?(?:can )?see (?:that |the (?:issue|problem)[:,.—-]*\s*)?|i found (?:that |the (?:issue|problem|bug)[:,.—-]*\s*)?|looks like |it (?:looks|seems) (?:like|that) |apparently,? |so )";
+    /// A choice that is stated with its reason.
+    STATED = r"(?i)^(?:decision|decided|design decision|choice)\b\s*[:—-]|\b(?:(?:i|we)(?: have|'ve)? (?:chose|decided|opted|went with|settled|picked|kept|left|avoided|prefer)|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|trade-?off|(?:chosen|decided|preferred|kept|left) .{3,80}\b(?:because|since|so that|to avoid|to keep)|(?:rather than|instead of) .{3,100}\b(?:because|since|so that|to avoid|to keep|to prevent|which (?:would|is|was)|as (?:it|that) would)|(?:because|since|to avoid|to keep) .{3,100}\b(?:rather than|instead of)|the reason (?:we|for|it)|not worth)\b";
+    /// The outline of a failure that any failure has.
+    GENERIC_ERROR = r"(?i)^\s*[$>] |^\W*\d+(?:\s|\||│)|some errors were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[\d+\])?: \*\*\*|^(?:found|checked) \d+|^\d+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
+    /// A sentence about one line of a file as it was that day.
+    AT_LINE = r"(?i)^(?:at )?lines? ~?\d+";
+    /// The first column of a table that lists the day's work.
+    CHORE_TABLE = r"(?i)^\W*(?:files?|step|task|change|check|test|command|#|status|phase)s?\W*$";
+    /// What Claude proposes to do next.
+    PROPOSES = r"(?i)\b(?:next(?: steps?)?\b|want me to|shall i|should i|would you like|let me know|you(?:'ll| will)? (?:still )?need to|once (?:the|you)|to (?:complete|finish) (?:the|this)|ready to|remain(?:s|ing)|still (?:to do|needs?|open)|you can (?:now )?(?:re-?run|run|push|test|try|start))\b";
+    /// What Claude Code's own tools say in every project.
+    TOOL_HABIT = r"(?i)has not been read yet|modified since read|unexpectedly modified|read it (?:again|first)|no changes to make|exceeds maximum allowed (?:tokens|size)|user (?:doesn't want|rejected)|cancelled|file does not exist|eisdir|is a directory|request timed out|operation timed out|blocked by hook|permission to use";
+    /// What a command line only does to its output.
+    OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?|\|\|\s*true)\s*";
+    /// The word that calls a sentence a decision.
+    LABELLED = r"(?i)^(?:decision|decided|design decision|choice)\s*[:—-]\s*";
+    /// A line that a tool marks as an error.
+    MARKED_ERROR = r"^\s*(?:×|✖|✗|✘|❌|E {2,})\s*(\S.*\S)\s*$";
+    /// A sentence that tells a trouble together with its cure.
+    CURED = r"(?i)(?:\b(?:fix(?:ed|es)?|resolv(?:ed|es)|solv(?:ed|es)|simplified|replac(?:ed|es)|remov(?:ed|ing|es)|clean(?:ed|ing)|switch(?:ed|ing)|add(?:ed|ing))\b.{3,200}\b(?:previously|was|were|caus\w+|because|instead|so (?:that )?)\b|\b(?:was|were|caus\w+|because)\b.{3,200}\b(?:fix(?:ed|es)?|resolv(?:ed|es)|removing|unblocked|solv(?:ed|es))\b)";
+    /// A guess at a cause; the next message may say otherwise.
+    GUESSES = r"(?i)\b(?:likely|probably|might|may be|perhaps|maybe|seems?|appears?|could be|i think|i suspect|possibly|not sure)\b";
+    /// A wish that says itself that it is for all times, even beside a request.
+    EVERMORE = r"(?i)\b(?:from now on|always|never|every time|each time|whenever|in (?:the )?future|going forward)\b";
+    /// What a person says before what is meant.
+    LEAD_IN = r"(?i)^(?:(?:ok(?:ay)?|yes|yep|no|nope|great|good|perfect|thanks|fine|now|so|and|also|but|wait|commit(?: (?:this|it|that))?|push(?: (?:this|it|that))?)\b[\s,.!;:—-]*)+";
+    /// A look at something: whatever it limits, it says nothing.
+    LOOKS = r"(?i)^(?:(?:ok(?:ay)?|good|great|now|so|but|and|perfect)[,.!—\s-]+)*(?:let me|i'll|i will|i need to|let's) (?:also |now |first |quickly |just |double-)*(?:check|verify|see|look|run|read|find|confirm|search|make sure|understand|review|inspect|explore|re-?read|try|take)\b";
+    /// What is done next, at the end of a sentence that says something.
+    THEN_LETS = r"(?i)(?:,? (?:but|so|and)|\s[—–-]|;)\s+(?:let me|i'll|let's|i will)\b.*$";
+    /// The hash of a commit.
+    HASH = r"\b(?:[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9a-f]*\d[0-9a-f]*)\b";
+    /// The path of a test.
+    TEST_PATH = r"(?i)(?:^|[/_.-])(?:tests?|specs?|__tests__)(?:[/_.-]|$)";
+    /// A wish that names the only place where it applies.
+    ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
+    /// Rules.
+    RULE = r"(?i)\b(?:must|always|never|should|important|requires?|required|only|do not|don't|has to|have to)\b";
+    /// Negation.
+    NOT = r"(?i)\b(?:not|no|never|without|none|nothing|neither)\b|n't|n’t";
+    /// A choice, for scoring.
+    DECIDES = r"(?i)\b(?:decided|rather than|default|instead of|chosen|chose)\b";
+    /// A wish, for scoring.
+    WISH = r"(?i)\b(?:want|wants|wanted|please|prefer|would like|'d like|should|need|expect|allow|instead|make sure|ensure)\b";
+    /// A path or file name.
+    PATH = r"(?:^|[\s(\x22'`@])(?:[\w.@~-]+/)+[\w.*@-]+|\b[\w-]+\.(?:tsx?|jsx?|mjs|cjs|rs|py|go|rb|java|kt|swift|c|cc|cpp|h|hpp|cs|php|sql|sh|md|mdc|json|ya?ml|toml|lock|css|scss|html|svg|txt|cfg|ini|env|xml|proto|tf|gradle|ex|exs|erl|hs|ml|scala|lua|vue|svelte|ipynb|plist)\b";
+    /// Text that a tool printed and a person pasted.
+    LOG = r"(?im)^\s*(?:at .+\(.+:\d+|\[[\w .:-]+\]\s|\d{4}-\d\d-\d\d[T ]\d\d:\d\d|(?:error|warning|info|debug|trace|fatal|uncaught|traceback)\b.*:|[\w./-]+\.\w+:\d+(?::\d+)?|\s*File \x22.+\x22, line \d+|(?:npm|yarn|pnpm) (?:ERR|WARN)|\$ \w+|>>> )";
+    /// A line of a log that says what went wrong.
+    LOG_ERROR = r"(?i)\b(?:error|exception|failed|failure|fatal|panicked|cannot|can't|not found|denied|refused|timed? ?out|undefined|warning|uncaught|invalid|unrecogni[sz]ed)\b";
+    /// A prompt that only goes on with what was begun.
+    GOES_ON = r"(?ix)^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|now|then|and|great|good|perfect|thanks?(?:\ you)?|nice|cool|fine|go|alright|all\ good|looks\ good|lgtm|it\ works|works|it\ work|so|just|can\ you|could\ you|the|a|all|this|that|it|them|these|those|your|my|our|recent|latest|last|changes?|work|everything|to|on|ahead|again|first|next|again|also|only|too|both|for\ me|up|commit|commi|committ?|push|hpush|merge|tag|continue|proceed|resume|retry|try|do|run|save|finish|clear|exit|quit|stop|done|y|n|no|k|next|step|carry|keep|going|approved?|accepted?|confirm(?:ed)?|agreed?)\b\W*)+$";
+    /// A plan put into the prompt by plan mode.
+    PLAN_PROMPT = r"(?i)^\s*implement the following plan:\s*";
+    /// What plan mode adds to the plan.
+    PLAN_TAIL = r"(?is)\n\s*if you need specific details from before exiting plan mode.*$";
+    /// Headings under which a plan says why.
+    WHY_HEADING = r"(?i)\b(?:context|background|problem|motivation|goal|objective|overview|why|root cause|cause|issue|summary|current (?:state|behaviou?r))\b";
+    /// Headings under which a plan says what was chosen.
+    CHOICE_HEADING = r"(?i)\b(?:decisions?|approach|design|strategy|choices?|constraints?|principles|rules|requirements?|scope|non-goals?|edge cases|key (?:points|elements|changes)|notes?|guidelines|trade-?offs|prerequisites|required|conventions?|architecture|how it works)\b";
+    /// Headings whose text is the day's work, not knowledge.
+    CHORE_HEADING = r"(?i)\b(?:verification|verify|testing|test plan|tests?|files? (?:to|changed|modified|affected|summary)|implementation (?:order|steps)|order|steps|checklist|timeline|files|todo|out of scope|references?|critical files)\b";
+    /// A word that points at something said before.
+    POINTS_BACK = r"(?i)^(?:it|this|that|these|those|they|he|she|both|also|then|so|but|and|however|instead|otherwise|which|here|there|same|additionally|similarly)\b";
+    /// A question.
+    QUESTION = r"\?\s*[\x22')\]]*$";
+    /// Trailers and signatures of commit messages.
+    TRAILER = r"(?i)^\s*(?:co-authored-by|signed-off-by|reviewed-by|generated with|change-id|refs?|closes|fixes|🤖)\b.*[:#@].*$|^\s*🤖";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_compiles() {
+        for pattern in ALL {
+            assert!(!pattern.as_str().is_empty());
+        }
+    }
+
+    #[track_caller]
+    fn check(pattern: &Regex, yes: &[&str], no: &[&str]) {
+        for text in yes {
+            assert!(pattern.is_match(text), "should match: {text}");
+        }
+        for text in no {
+            assert!(!pattern.is_match(text), "should not match: {text}");
+        }
+    }
+
+    #[test]
+    fn narration_and_status_are_told_from_statements() {
+        check(
+            &NARRATION,
+            &[
+                "Let me read the file.",
+                "Now I'll add the test.",
+                "Good. Now let me check the config.",
+                "Here's what changed:",
+            ],
+            &["The parser drops the last line.", "Only the tests of this module are slow."],
+        );
+        check(
+            &STATUS,
+            &[
+                "All 214 tests pass.",
+                "All tests pass, lint is clean.",
+                "Committed as `abc1234`.",
+                "3 files changed, 4 insertions",
+                "The working tree is clean.",
+            ],
+            &[
+                "The pre-commit hook runs the linter over the whole tree, so other people's errors block a commit.",
+                "Pushed events are kept until the worker confirms them, since a crash would lose them otherwise and nobody would notice.",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_prompt_that_goes_on_says_nothing_new() {
+        check(
+            &GOES_ON,
+            &[
+                "yes",
+                "commit this",
+                "ok, continue",
+                "commit all your changes",
+                "go ahead!",
+                "Looks good",
+            ],
+            &["commit only the parser", "use tabs", "yes but keep the old name"],
+        );
+    }
+}

@@ -1,0 +1,424 @@
+//! What git says about a working tree. Reads only: nothing here changes the index or HEAD.
+//!
+//! Everything is optional. Without git, outside a repository, or when git takes too long, the
+//! answer is empty and the project works by path.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use memory_store::identity::Observed;
+use memory_store::layout::STORE_DIR;
+use memory_store::ledger::GitState;
+
+/// How long one call of git may take.
+const GIT_TIMEOUT: Duration = Duration::from_secs(20);
+/// How much of an answer of git is read.
+const OUTPUT_BYTES_MAX: u64 = 8 << 20;
+/// Linked working trees that are looked at.
+const WORKTREES_MAX: usize = 1000;
+/// Files with uncommitted changes that are named.
+const UNCOMMITTED_MAX: usize = 50;
+/// Branches and stashes whose memory files are looked at.
+const REFS_MAX: usize = 50;
+
+/// What a repository shows of itself, by which its project is recognised.
+pub fn observe(root: &Path) -> Observed {
+    let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
+    let Some(top) = line(&root, &["rev-parse", "--show-toplevel"]) else {
+        return Observed { root, ..Observed::default() };
+    };
+    let top = PathBuf::from(top);
+    let worktrees = worktrees(&top);
+    let main_root = worktrees.first().filter(|main| **main != top).cloned();
+    Observed {
+        main_root,
+        root_commits: lines(&top, &["rev-list", "--max-parents=0", "HEAD"]),
+        remotes: remotes(&top),
+        worktrees: worktrees.into_iter().filter(|tree| *tree != top).collect(),
+        shallow: line(&top, &["rev-parse", "--is-shallow-repository"]).as_deref() == Some("true"),
+        root: top,
+    }
+}
+
+/// The working trees of the repository, the main one first; empty outside a repository.
+pub fn worktrees(root: &Path) -> Vec<PathBuf> {
+    linked_to(root).unwrap_or_else(|| listed(root))
+}
+
+/// The working trees as the main one's own files name them (gitrepository-layout(5)). A session
+/// that is starting waits for this, and a process takes a hundred times as long. `None` when
+/// `root` is not the root of a main working tree.
+fn linked_to(root: &Path) -> Option<Vec<PathBuf>> {
+    let git = root.join(".git");
+    if !git.join("HEAD").is_file() {
+        return None;
+    }
+    let mut roots = vec![root.to_owned()];
+    let Ok(entries) = fs::read_dir(git.join("worktrees")) else { return Some(roots) };
+    let entries = entries.flatten().take(WORKTREES_MAX);
+    let mut linked: Vec<PathBuf> = entries.filter_map(|entry| linked_root(&entry.path())).collect();
+    linked.sort();
+    roots.extend(linked);
+    Some(roots)
+}
+
+/// The root of a linked working tree, from the file that leads to its `.git`: an absolute path, or
+/// one that begins at the file's own folder (`worktree.useRelativePaths`).
+fn linked_root(folder: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(folder.join("gitdir")).ok()?;
+    let link = Path::new(link.trim_end());
+    let root = link.parent()?;
+    if root.is_absolute() { Some(root.to_owned()) } else { folder.join(root).canonicalize().ok() }
+}
+
+/// The working trees as git lists them.
+fn listed(root: &Path) -> Vec<PathBuf> {
+    let Some(listing) = output(root, &["worktree", "list", "--porcelain", "-z"]) else {
+        return Vec::new();
+    };
+    fields(&listing)
+        .filter_map(|field| field.strip_prefix("worktree ").map(PathBuf::from))
+        .collect()
+}
+
+/// What git says about the memory files of a working tree; `before` is the commit that HEAD was
+/// at when this was last asked.
+pub fn state(root: &Path, before: Option<&str>) -> GitState {
+    let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
+    let Some(commit) = head.clone() else {
+        return GitState { root: root.to_owned(), forward: true, ..GitState::default() };
+    };
+    let before = before.filter(|before| is_commit_id(before));
+    let forward = before.is_none_or(|before| {
+        before == commit || succeeds(root, &["merge-base", "--is-ancestor", before, &commit])
+    });
+    let removed = match before {
+        Some(before) if forward && before != commit => removed_between(root, before, &commit),
+        _ => Vec::new(),
+    };
+    GitState {
+        root: root.to_owned(),
+        branch: branch(root),
+        forward,
+        committed: paths(root, &["ls-tree", "-r", "-z", "--name-only", "HEAD", "--", STORE_DIR]),
+        removed_in_commits: removed,
+        held: held_elsewhere(root, &commit),
+        stash: line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]),
+        head,
+    }
+}
+
+/// The branch that is checked out; `None` when HEAD is detached or there is no repository.
+pub fn branch(root: &Path) -> Option<String> {
+    line(root, &["symbolic-ref", "--quiet", "--short", "HEAD"])
+}
+
+/// Where HEAD and the stash are, in a form to compare with an earlier one.
+pub fn position(root: &Path) -> String {
+    let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+    let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
+    format!("{} {}", refs.join(" "), stash.unwrap_or_default())
+}
+
+/// Whether git leaves a file out of commits; so it is outside a repository.
+pub fn is_ignored(root: &Path, file: &Path) -> bool {
+    let Some(file) = file.to_str() else { return false };
+    line(root, &["rev-parse", "--show-toplevel"]).is_none()
+        || succeeds(root, &["check-ignore", "--quiet", "--", file])
+}
+
+/// Files with uncommitted changes, relative to the root.
+pub fn uncommitted(root: &Path) -> Vec<String> {
+    let Some(status) =
+        output(root, &["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
+    else {
+        return Vec::new();
+    };
+    let mut files = Vec::new();
+    let mut entries = fields(&status);
+    while let Some(entry) = entries.next() {
+        let Some((state, path)) = entry.split_at_checked(3) else { continue };
+        if state.starts_with(['R', 'C']) {
+            // The name it had before.
+            entries.next();
+        }
+        if files.len() < UNCOMMITTED_MAX {
+            files.push(path.to_owned());
+        }
+    }
+    files
+}
+
+/// The local branches whose work is contained in HEAD, without the branch that is checked out.
+pub fn merged_branches(root: &Path) -> Vec<String> {
+    let current = branch(root);
+    lines(root, &["for-each-ref", "--merged", "HEAD", "--format=%(refname:short)", "refs/heads"])
+        .into_iter()
+        .filter(|name| Some(name) != current.as_ref())
+        .collect()
+}
+
+fn removed_between(root: &Path, before: &str, after: &str) -> Vec<PathBuf> {
+    let range = format!("{before}..{after}");
+    let arguments = [
+        "log",
+        "--diff-filter=D",
+        "--name-only",
+        "--no-renames",
+        "--format=",
+        "-z",
+        &range,
+        "--",
+        STORE_DIR,
+    ];
+    let mut removed = paths(root, &arguments);
+    removed.sort();
+    removed.dedup();
+    removed
+}
+
+/// Memory files in other branches and in stashes, whose third parent holds untracked files.
+fn held_elsewhere(root: &Path, head: &str) -> Vec<PathBuf> {
+    let count = format!("--count={REFS_MAX}");
+    let newest = [
+        "for-each-ref",
+        "--sort=-committerdate",
+        &count,
+        "--format=%(objectname)",
+        "refs/heads",
+        "refs/remotes",
+    ];
+    let mut commits = lines(root, &newest);
+    commits.retain(|commit| commit != head);
+    for stash in lines(root, &["log", "-g", "--format=%H %P", "refs/stash"]) {
+        let mut parts = stash.split(' ').map(str::to_owned);
+        commits.extend(parts.next());
+        commits.extend(parts.nth(2));
+    }
+    commits.sort();
+    commits.dedup();
+    commits.truncate(2 * REFS_MAX);
+    let mut held: Vec<PathBuf> = commits
+        .iter()
+        .flat_map(|commit| {
+            paths(root, &["ls-tree", "-r", "-z", "--name-only", commit, "--", STORE_DIR])
+        })
+        .collect();
+    held.sort();
+    held.dedup();
+    held
+}
+
+fn remotes(root: &Path) -> Vec<String> {
+    let mut urls: Vec<String> = lines(root, &["config", "--get-regexp", r"^remote\..*\.url$"])
+        .iter()
+        .filter_map(|line| line.split_once(' ').map(|(_, url)| url.to_owned()))
+        .collect();
+    urls.sort();
+    urls.dedup();
+    urls
+}
+
+fn is_commit_id(text: &str) -> bool {
+    text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn line(root: &Path, arguments: &[&str]) -> Option<String> {
+    let text = output(root, arguments)?;
+    let line = str::from_utf8(&text).ok()?.trim_end_matches('\n');
+    (!line.is_empty()).then(|| line.to_owned())
+}
+
+fn lines(root: &Path, arguments: &[&str]) -> Vec<String> {
+    let text = output(root, arguments).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn paths(root: &Path, arguments: &[&str]) -> Vec<PathBuf> {
+    let text = output(root, arguments).unwrap_or_default();
+    fields(&text).map(|path| PathBuf::from(path.trim_start_matches('\n'))).collect()
+}
+
+fn fields(text: &[u8]) -> impl Iterator<Item = &str> {
+    text.split(|byte| *byte == 0)
+        .filter_map(|field| str::from_utf8(field).ok())
+        .filter(|field| !field.is_empty())
+}
+
+fn succeeds(root: &Path, arguments: &[&str]) -> bool {
+    output(root, arguments).is_some()
+}
+
+/// Runs git and returns what it printed; `None` when it failed or took too long.
+fn output(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
+    let mut child = command(root).args(arguments).spawn().ok()?;
+    let stdout = child.stdout.take()?;
+    // A thread reads, so that a full pipe cannot keep git from ending.
+    let reader = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut text).map(|_| text)
+    });
+    let deadline = Instant::now() + GIT_TIMEOUT;
+    let mut pause = Duration::from_micros(500);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
+            Ok(None) | Err(_) => {
+                // It may have ended by itself in between.
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+        }
+        pause = (pause * 2).min(Duration::from_millis(50));
+    };
+    let text = reader.join().ok()?.ok()?;
+    status.success().then_some(text)
+}
+
+/// Nobody is asked, nothing is fetched, no lock is taken: we only look.
+const QUIET: [(&str, &str); 6] = [
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "true"),
+    ("SSH_ASKPASS_REQUIRE", "never"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("LC_ALL", "C"),
+];
+
+fn command(root: &Path) -> Command {
+    let mut command = Command::new("git");
+    command
+        .arg("-C")
+        .arg(root)
+        .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
+        .envs(QUIET)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    // Set by git for its own hooks, where a session may have been started: they would lead to
+    // another repository than the one asked about.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_COMMON_DIR",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn git(root: &Path, arguments: &[&str]) {
+        let status = command(root)
+            .args([
+                "-c",
+                "user.name=Ada",
+                "-c",
+                "user.email=ada@example.com",
+                "-c",
+                "init.defaultBranch=main",
+            ])
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .stdout(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(status.success(), "git {arguments:?}");
+    }
+
+    #[test]
+    fn without_a_repository_only_the_path_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        assert_eq!(observe(&root), Observed { root: root.clone(), ..Observed::default() });
+        assert_eq!(state(&root, None), GitState { root, forward: true, ..GitState::default() });
+    }
+
+    #[test]
+    fn removed_files_other_branches_stashes_and_worktrees_are_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap().join("repo");
+        let memories = root.join(".throughline/memories");
+        fs::create_dir_all(&memories).unwrap();
+        git(&root, &["init", "-q"]);
+        git(&root, &["remote", "add", "origin", "git@example.com:ada/repo.git"]);
+        for name in ["one.md", "two ä.md"] {
+            fs::write(memories.join(name), name).unwrap();
+        }
+        git(&root, &["add", "."]);
+        git(&root, &["commit", "-q", "-m", "first"]);
+        let first = state(&root, None);
+        assert_eq!(first.branch.as_deref(), Some("main"));
+        assert_eq!(first.committed.len(), 2);
+        assert!(first.forward);
+
+        git(&root, &["branch", "old"]);
+        git(&root, &["rm", "-q", ".throughline/memories/two ä.md"]);
+        git(&root, &["commit", "-q", "-m", "second"]);
+        let second = state(&root, first.head.as_deref());
+        assert!(second.forward);
+        assert_eq!(second.removed_in_commits, [PathBuf::from(".throughline/memories/two ä.md")]);
+        assert_eq!(second.held.len(), 2);
+        assert_eq!(merged_branches(&root), ["old"]);
+
+        fs::write(memories.join("three.md"), "three").unwrap();
+        assert_eq!(uncommitted(&root), [".throughline/memories/three.md"]);
+        git(&root, &["stash", "-q", "-u"]);
+        let third = state(&root, second.head.as_deref());
+        assert!(third.stash.is_some());
+        assert!(third.held.contains(&PathBuf::from(".throughline/memories/three.md")));
+
+        let linked = root.parent().unwrap().join("linked");
+        git(&root, &["worktree", "add", "-q", linked.to_str().unwrap(), "old"]);
+        let observed = observe(&linked);
+        assert_eq!((observed.root, observed.main_root), (linked.clone(), Some(root.clone())));
+        assert_eq!(observed.remotes, ["git@example.com:ada/repo.git"]);
+        assert_eq!(observed.root_commits.len(), 1);
+        assert_eq!(observe(&root).worktrees, std::slice::from_ref(&linked));
+        // What the files say is what git says; from a linked tree only git is asked.
+        assert_eq!(linked_to(&root), Some(listed(&root)));
+        assert_eq!(linked_to(&linked), None);
+        assert_eq!(worktrees(&linked), worktrees(&root));
+    }
+
+    #[test]
+    fn looking_does_not_fetch_what_a_partial_clone_lacks() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        let (origin, clone) = (base.join("origin"), base.join("clone"));
+        fs::create_dir(&origin).unwrap();
+        git(&origin, &["init", "-q"]);
+        git(&origin, &["config", "uploadpack.allowFilter", "true"]);
+        for text in ["one", "two"] {
+            fs::write(origin.join("a.txt"), text).unwrap();
+            git(&origin, &["add", "."]);
+            git(&origin, &["commit", "-q", "-m", text]);
+        }
+        let url = format!("file://{}", origin.display());
+        let target = clone.to_str().unwrap();
+        git(&base, &["clone", "-q", "--filter=blob:none", "--no-checkout", &url, target]);
+        assert!(output(&clone, &["rev-parse", "HEAD"]).is_some());
+        assert_eq!(output(&clone, &["cat-file", "-p", "HEAD:a.txt"]), None);
+        for (name, value) in QUIET {
+            let set = command(&clone);
+            assert!(set.get_envs().any(|(n, v)| n == name && v == Some(value.as_ref())), "{name}");
+        }
+    }
+}

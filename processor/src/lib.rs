@@ -1,0 +1,32 @@
+//! From Claude Code's transcripts to memories: collect, parse, redact, archive, mine, extract,
+//! consolidate, write, index.
+
+pub mod archive;
+pub mod background;
+pub mod collect;
+pub mod consolidate;
+pub mod discover;
+pub mod expired;
+pub mod extract;
+pub mod git;
+pub mod housekeeping;
+pub mod ignore;
+pub mod inbox;
+pub mod known;
+pub mod left;
+pub mod llm;
+pub mod lock;
+pub mod log;
+pub mod mine;
+pub mod ownership;
+pub mod progress;
+pub mod publish;
+pub mod purge;
+pub mod purged;
+pub mod retention;
+pub mod start;
+pub mod state;
+pub mod sync;
+pub mod transcript;
+pub mod trees;
+pub mod turns;

@@ -1,0 +1,163 @@
+//! Grounding: a proposed memory counts only if its quote stands in the session word for word.
+
+use memory_store::memory::Scope;
+use memory_store::text;
+
+use super::answer::Proposed;
+use super::window::{Piece, Window};
+use crate::extract::draft::{Draft, Effect};
+
+/// Characters that a quote has at least: anything shorter stands somewhere by chance.
+const QUOTE_CHARS_MIN: usize = 12;
+/// Tags of a draft.
+const TAGS_MAX: usize = 8;
+/// Numbers drafts of a model apart from those of the rules: an id depends on kind, record and this.
+const ORDINAL_FIRST: u32 = 1_000;
+
+/// Makes drafts of what a model proposed for a window; what is not shown by it is dropped.
+pub fn drafts(
+    window: &Window,
+    proposed: Vec<Proposed>,
+    session: &str,
+    extractor: &str,
+) -> Vec<Draft> {
+    let mut drafts: Vec<Draft> = Vec::new();
+    for proposed in proposed {
+        let Some((piece, quote)) = evidence(window, &proposed.quote) else { continue };
+        let same = |draft: &&Draft| draft.kind == proposed.kind && draft.turns[0] == piece.uuid;
+        let before = drafts.iter().filter(same).count();
+        drafts.push(Draft {
+            kind: proposed.kind,
+            tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
+            paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
+            title: proposed.title,
+            body: proposed.text,
+            scope: Scope::Project,
+            occurred: piece.at,
+            confidence: proposed.confidence,
+            session: session.to_owned(),
+            turns: vec![piece.uuid.clone()],
+            ordinal: ORDINAL_FIRST + u32::try_from(before).unwrap_or(u32::MAX - ORDINAL_FIRST),
+            quote: quote.to_owned(),
+            said_by: piece.said_by,
+            signatures: Vec::new(),
+            command: None,
+            extractor: extractor.to_owned(),
+            worth: 0.0,
+            effect: Effect::New,
+        });
+    }
+    drafts
+}
+
+/// The part of a window that holds the quote, and the quote as it stands there.
+fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str)> {
+    let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
+    let (quote, _) = fold(quote);
+    if quote.chars().count() < QUOTE_CHARS_MIN {
+        return None;
+    }
+    window.pieces.iter().find_map(|piece| {
+        let found = piece.evidence.iter().find_map(|text| find(text, &quote))?;
+        Some((piece, found))
+    })
+}
+
+/// Finds a folded quote in a text, and returns it as it stands there.
+fn find<'a>(text: &'a str, quote: &str) -> Option<&'a str> {
+    let (folded, places) = fold(text);
+    let start = folded.find(quote)?;
+    let last = start + quote.len() - 1;
+    let end = places[last] + text[places[last]..].chars().next().map_or(0, char::len_utf8);
+    text.get(places[start]..end)
+}
+
+/// Folds runs of white space into one space. For each byte of the result: the byte of the text
+/// where its character starts.
+fn fold(text: &str) -> (String, Vec<usize>) {
+    let mut folded = String::with_capacity(text.len());
+    let mut places = Vec::with_capacity(text.len());
+    let mut pending = None;
+    for (at, character) in text.char_indices() {
+        if character.is_whitespace() {
+            pending.get_or_insert(at);
+            continue;
+        }
+        if let Some(space) = pending.take()
+            && !folded.is_empty()
+        {
+            folded.push(' ');
+            places.push(space);
+        }
+        folded.push(character);
+        places.extend(std::iter::repeat_n(at, character.len_utf8()));
+    }
+    (folded, places)
+}
+
+/// Whether a window names a file.
+fn names(window: &Window, path: &str) -> bool {
+    window.pieces.iter().any(|piece| {
+        piece.text.contains(path) || piece.paths.iter().any(|known| known.ends_with(path))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::memory::SaidBy;
+    use memory_store::{Kind, Timestamp};
+
+    use super::*;
+
+    fn window() -> Window {
+        let piece = |uuid: &str, said_by, text: &str| Piece {
+            uuid: uuid.to_owned(),
+            at: Timestamp(1_000),
+            said_by,
+            text: text.to_owned(),
+            evidence: vec![text.to_owned()],
+            paths: vec!["/work/src/money.rs".to_owned()],
+        };
+        Window {
+            pieces: vec![
+                piece("u1", SaidBy::User, "Please never use\n  floats for money: we got burnt."),
+                piece("a1", SaidBy::Assistant, "Dann nehmen wir «Décimal» überall."),
+            ],
+        }
+    }
+
+    fn proposed(quote: &str) -> Proposed {
+        Proposed {
+            kind: Kind::Preference,
+            title: "Never use floats for money".to_owned(),
+            text: String::new(),
+            quote: quote.to_owned(),
+            confidence: 0.8,
+            paths: vec!["src/money.rs".to_owned(), "src/invented.rs".to_owned()],
+        }
+    }
+
+    #[test]
+    fn a_quote_leads_back_to_its_record() {
+        let quotes = ["\"never use floats   for money\"", "wir «Décimal» überall"];
+        let drafts = drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x");
+        assert_eq!(drafts[0].quote, "never use\n  floats for money");
+        assert_eq!((drafts[0].turns[0].as_str(), drafts[0].said_by), ("u1", SaidBy::User));
+        assert_eq!(drafts[0].paths, ["src/money.rs"]);
+        assert_eq!(drafts[1].quote, "wir «Décimal» überall");
+        assert_eq!(drafts[1].turns, ["a1"]);
+    }
+
+    #[test]
+    fn what_the_session_does_not_show_is_dropped() {
+        let quotes = ["never use doubles for money", "money", "burnt. Dann nehmen wir", ""];
+        assert_eq!(drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x"), []);
+    }
+
+    #[test]
+    fn several_drafts_of_one_record_are_told_apart() {
+        let quotes = ["never use floats for money", "never use floats for money"];
+        let drafts = drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x");
+        assert_eq!((drafts[0].ordinal, drafts[1].ordinal), (1_000, 1_001));
+    }
+}

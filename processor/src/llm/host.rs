@@ -1,0 +1,148 @@
+//! Where Ollama listens: `OLLAMA_HOST` in all the forms that Ollama itself takes.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use url::{Host, Url};
+
+/// The port when nothing is said about it.
+const PORT: u16 = 11434;
+
+/// An Ollama server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    /// Its base address, ending in `/`.
+    pub url: Url,
+}
+
+impl Server {
+    /// Reads `OLLAMA_HOST`: a host, `host:port`, or an address with scheme and path; empty means
+    /// this machine. `Err` says in words what is wrong.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().trim_matches(['"', '\'']).trim();
+        let (scheme, rest) = match text.split_once("://") {
+            Some((scheme @ ("http" | "https"), rest)) => (scheme, rest),
+            Some((scheme, _)) => return Err(format!("`{text}`: use http or https, not {scheme}")),
+            None => ("http", text),
+        };
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, port) = host_and_port(authority);
+        let port = match port {
+            Some("") => PORT,
+            Some(port) => port.parse().map_err(|_| format!("`{text}`: `{port}` is no port"))?,
+            None => match (scheme, text.contains("://")) {
+                ("https", _) => 443,
+                (_, true) => 80,
+                (_, false) => PORT,
+            },
+        };
+        let host = match host {
+            // What a server listens on is not what one connects to.
+            "" | "0.0.0.0" | "::" | "[::]" => "127.0.0.1".to_owned(),
+            host if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
+            host => host.to_owned(),
+        };
+        let path = path.trim_matches('/');
+        let slash = if path.is_empty() { "" } else { "/" };
+        let url = Url::parse(&format!("{scheme}://{host}:{port}/{path}{slash}"))
+            .map_err(|error| format!("`{text}` is no address of a server: {error}"))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err("an address with a password in it is not used".to_owned());
+        }
+        Ok(Self { url })
+    }
+
+    /// Whether it runs on this machine, so that nothing leaves it.
+    pub fn is_local(&self) -> bool {
+        match self.url.host() {
+            Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+            Some(Host::Ipv4(address)) => address.is_loopback() || address == Ipv4Addr::UNSPECIFIED,
+            Some(Host::Ipv6(address)) => {
+                address.is_loopback()
+                    || matches!(address.to_canonical(), IpAddr::V4(address) if address.is_loopback())
+            }
+            None => false,
+        }
+    }
+
+    /// What a person calls it when agreeing to send text there: the host, and the port unless it
+    /// is Ollama's own.
+    pub fn name(&self) -> String {
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port_or_known_default() {
+            Some(port) if port != PORT => format!("{host}:{port}"),
+            Some(_) | None => host.to_owned(),
+        }
+    }
+
+    /// Whether text may be sent to it: it is this machine, or the user agreed to it by name.
+    pub fn is_allowed(&self, consented_hosts: &[String]) -> bool {
+        self.is_local()
+            || consented_hosts.iter().any(|agreed| {
+                let agreed = agreed.trim();
+                agreed.eq_ignore_ascii_case(&self.name())
+                    || agreed.contains("://")
+                        && Self::parse(agreed).is_ok_and(|server| server.name() == self.name())
+            })
+    }
+}
+
+fn host_and_port(authority: &str) -> (&str, Option<&str>) {
+    if let Some(end) = authority.find(']') {
+        let (host, rest) = authority.split_at(end + 1);
+        return (host, rest.strip_prefix(':'));
+    }
+    match authority.rsplit_once(':') {
+        // More than one colon without brackets: an IPv6 address.
+        Some((host, _)) if host.contains(':') => (authority, None),
+        Some((host, port)) => (host, Some(port)),
+        None => (authority, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_the_variable_is_read() {
+        for (text, url) in [
+            ("", "http://127.0.0.1:11434/"),
+            ("0.0.0.0", "http://127.0.0.1:11434/"),
+            ("0.0.0.0:8080", "http://127.0.0.1:8080/"),
+            (":8080", "http://127.0.0.1:8080/"),
+            ("localhost", "http://localhost:11434/"),
+            ("box.lan", "http://box.lan:11434/"),
+            ("box.lan:", "http://box.lan:11434/"),
+            (" \"10.0.0.2:9\" ", "http://10.0.0.2:9/"),
+            ("http://box.lan", "http://box.lan/"),
+            ("https://box.lan", "https://box.lan/"),
+            ("https://box.lan:8443/ollama", "https://box.lan:8443/ollama/"),
+            ("[::1]", "http://[::1]:11434/"),
+            ("[::1]:9", "http://[::1]:9/"),
+            ("::1", "http://[::1]:11434/"),
+            ("[::]:9", "http://127.0.0.1:9/"),
+        ] {
+            assert_eq!(Server::parse(text).unwrap().url.as_str(), url, "{text}");
+        }
+        for wrong in ["ftp://x", "x:99999", "x:port", "http://u:p@x", "a b"] {
+            assert!(Server::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn only_this_machine_needs_no_consent() {
+        let allowed = |host: &str, agreed: &[&str]| {
+            let agreed: Vec<String> = agreed.iter().map(|&host| host.to_owned()).collect();
+            Server::parse(host).unwrap().is_allowed(&agreed)
+        };
+        for host in ["", "localhost:9", "127.0.0.7", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+            assert!(allowed(host, &[]), "{host}");
+        }
+        for host in ["box.lan", "10.0.0.2", "localhost.example.org", "127.0.0.1.example.org"] {
+            assert!(!allowed(host, &["other.lan"]), "{host}");
+        }
+        assert!(allowed("box.lan", &["BOX.lan"]));
+        assert!(allowed("https://box.lan", &["box.lan:443"]));
+        assert!(!allowed("box.lan:9", &["box.lan"]), "consent is for one port");
+    }
+}

@@ -1,0 +1,193 @@
+//! Extraction by a local language model, beside the rules: windows of redacted turns go out, drafts
+//! with verbatim evidence come back. Whatever fails, the rules' drafts stand.
+
+pub mod host;
+
+mod answer;
+mod ask;
+mod cache;
+mod ground;
+mod merge;
+mod ollama;
+mod window;
+
+use std::path::Path;
+
+pub use ask::PROMPT_VERSION;
+
+use memory_store::redact::Redactor;
+use memory_store::settings::Llm;
+
+use crate::extract::draft::Draft;
+use crate::transcript::session::Session;
+use cache::Cache;
+use host::Server;
+use window::Window;
+
+/// The only provider so far, as settings name it.
+const OLLAMA: &str = "ollama";
+
+/// Answers in a row that came too late, after which the model is asked no more.
+const SLOW_MAX: u32 = 2;
+
+/// Something that can be asked about a window.
+trait Extractor {
+    /// What memories name as their extractor.
+    fn name(&self) -> String;
+    /// Asks about a window; the answer is JSON more or less.
+    fn ask(&self, window: &str) -> Result<String, Fault>;
+}
+
+/// Why a window has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+enum Fault {
+    /// Nobody listens there.
+    #[error("nothing answers at {server}; start Ollama with `ollama serve`")]
+    Unreachable { server: String },
+    /// The server does not have the model.
+    #[error("{server} has no model `{model}`; get it with `ollama pull {model}`")]
+    NoModel { model: String, server: String },
+    /// No answer in time.
+    #[error("no answer within {seconds} s; use a smaller model or raise `llm.timeout_s`")]
+    Slow { seconds: u32 },
+    /// The answer cannot be used.
+    #[error("the answer cannot be used: {0}")]
+    Answer(String),
+}
+
+/// What was extracted from a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Extracted {
+    /// The drafts of the rules and of the model.
+    pub drafts: Vec<Draft>,
+    /// Windows that the model did not answer; they are worth asking about again.
+    pub missing: usize,
+}
+
+/// A model ready to be asked, for as many sessions as there are.
+pub struct Model {
+    extractor: Box<dyn Extractor>,
+    cache: Cache,
+    redactor: Redactor,
+    slow: u32,
+    /// Why it is asked no more.
+    down: Option<Fault>,
+}
+
+impl Model {
+    /// Prepares the model that the settings name. `ollama_host` is the variable `OLLAMA_HOST`,
+    /// used when the settings name no host. `Err` says in words what stands in the way; a server
+    /// on another machine needs the user's consent by name.
+    pub fn open(
+        settings: &Llm,
+        ollama_host: Option<&str>,
+        cache_dir: &Path,
+    ) -> Result<Self, String> {
+        if settings.provider != OLLAMA {
+            return Err(format!("`{}` is no provider; use `{OLLAMA}`", settings.provider));
+        }
+        if settings.model.trim().is_empty() {
+            return Err("no model is named; set `llm.model`".to_owned());
+        }
+        let server = server(&settings.host, ollama_host)?;
+        if !server.is_allowed(&settings.consented_hosts) {
+            let name = server.name();
+            return Err(format!(
+                "{name} is another machine, and nobody agreed to send redacted turns there; add it \
+                 to `llm.consented_hosts` in your own settings to agree"
+            ));
+        }
+        let extractor = ollama::Ollama::new(server, settings.model.trim(), settings.timeout_s)?;
+        Ok(Self::with(Box::new(extractor), cache_dir))
+    }
+
+    fn with(extractor: Box<dyn Extractor>, cache_dir: &Path) -> Self {
+        Self {
+            extractor,
+            cache: Cache::new(cache_dir),
+            redactor: Redactor::default(),
+            slow: 0,
+            down: None,
+        }
+    }
+
+    /// Returns the drafts of the rules and of the model for a session. What went wrong is added to
+    /// `report`, each thing once.
+    pub fn extract(
+        &mut self,
+        session: &Session,
+        drafts: Vec<Draft>,
+        report: &mut Vec<String>,
+    ) -> Extracted {
+        let windows = window::windows(session);
+        let name = self.extractor.name();
+        let mut proposed = Vec::new();
+        let mut missing = 0;
+        for window in &windows {
+            match self.proposed(window) {
+                Ok(answers) => {
+                    proposed.extend(ground::drafts(window, answers, &session.id, &name));
+                }
+                Err(fault) => {
+                    missing += 1;
+                    let line = format!("{name}: {fault}. The rules stand in where it is missing.");
+                    if !report.contains(&line) {
+                        report.push(line);
+                    }
+                }
+            }
+        }
+        Extracted { drafts: merge::merge(drafts, proposed, &windows), missing }
+    }
+
+    fn proposed(&mut self, window: &Window) -> Result<Vec<answer::Proposed>, Fault> {
+        let name = self.extractor.name();
+        let text = window.text();
+        if let Some(answers) =
+            self.cache.get(&name, &text).and_then(|text| answer::read(&text).ok())
+        {
+            return Ok(answers);
+        }
+        if let Some(fault) = &self.down {
+            return Err(fault.clone());
+        }
+        let asked = self.extractor.ask(&text);
+        self.note(asked.as_ref().err());
+        let given = asked?;
+        // What a model writes is text from outside like any other.
+        let given = self.redactor.redact(&given);
+        let answers = answer::read(&given)
+            .map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
+        // Without a cache the model is asked again next time, which costs time only.
+        drop(self.cache.put(&name, &text, &given));
+        Ok(answers)
+    }
+
+    /// Gives up on a model that is not there, or that is too slow again and again.
+    fn note(&mut self, fault: Option<&Fault>) {
+        match fault {
+            None => self.slow = 0,
+            Some(Fault::Answer(_)) => {}
+            Some(fault @ Fault::Slow { .. }) => {
+                self.slow += 1;
+                if self.slow >= SLOW_MAX {
+                    self.down = Some(fault.clone());
+                }
+            }
+            Some(fault @ (Fault::Unreachable { .. } | Fault::NoModel { .. })) => {
+                self.down = Some(fault.clone());
+            }
+        }
+    }
+}
+
+/// The models of the Ollama that answers at `host` (the variable `OLLAMA_HOST`, or this machine);
+/// `None` when none does. Nothing of the user's is sent.
+pub fn probe(host: Option<&str>) -> Option<Vec<String>> {
+    ollama::models(&server("", host).ok()?)
+}
+
+fn server(setting: &str, variable: Option<&str>) -> Result<Server, String> {
+    let text = if setting.trim().is_empty() { variable.unwrap_or_default() } else { setting };
+    Server::parse(text)
+}

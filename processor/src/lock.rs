@@ -1,0 +1,93 @@
+//! One processor at a time per project. The lock is the operating system's: it goes with the
+//! process, however that ends.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use crate::archive::create_private;
+
+/// Held while a processor works on a project.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+/// What to do when another processor is at work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Busy {
+    /// Leave it to that one. A moment is waited all the same: a process that another thread is
+    /// about to start holds our lock until it runs its own program.
+    Leave,
+    /// Wait, this long at most.
+    Wait(Duration),
+}
+
+impl Lock {
+    /// Takes the lock; `None` when another processor holds it and nobody wants to wait.
+    pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
+        /// Time between two tries.
+        const PAUSE: Duration = Duration::from_millis(10);
+        /// How long the lock may be held by nobody.
+        const MOMENT: Duration = Duration::from_millis(50);
+        if let Some(folder) = path.parent() {
+            create_private(folder)?;
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(path)
+            .with_context(|| path.display().to_string())?;
+        let started = Instant::now();
+        let most = match busy {
+            Busy::Leave => MOMENT,
+            Busy::Wait(most) => most,
+        };
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::Error(error)) => {
+                    return Err(error).with_context(|| path.display().to_string());
+                }
+                Err(TryLockError::WouldBlock) if started.elapsed() < most => {
+                    std::thread::sleep(PAUSE)
+                }
+                Err(TryLockError::WouldBlock) if busy == Busy::Leave => return Ok(None),
+                Err(TryLockError::WouldBlock) => bail!(
+                    "{}: another process has been working on this project for {} s; try again when it is done",
+                    path.display(),
+                    most.as_secs()
+                ),
+            }
+        }
+        // Only for people who look; whether it is held is for the operating system to say.
+        let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+        Ok(Some(Self { _file: file }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn only_one_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/sync.lock");
+        let first = Lock::take(&path, Busy::Leave).unwrap();
+        assert!(first.is_some());
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert!(Lock::take(&path, Busy::Leave).unwrap().is_none());
+        assert!(Lock::take(&path, Busy::Wait(Duration::from_millis(30))).is_err());
+        drop(first);
+        assert!(Lock::take(&path, Busy::Wait(Duration::ZERO)).unwrap().is_some());
+    }
+}

@@ -1,0 +1,137 @@
+//! The log of background runs: what went wrong where nobody was looking. One line each: the time,
+//! what it is, the redacted text.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use memory_store::Timestamp;
+use memory_store::layout::TreeDir;
+use memory_store::redact::Redactor;
+
+/// Bytes of a log. Full, it is put aside once and begun anew.
+const LOG_BYTES_MAX: u64 = 256 << 10;
+/// Bytes of one text.
+const TEXT_BYTES_MAX: usize = 300;
+/// Warnings of one run that are kept.
+const WARNINGS_MAX: usize = 20;
+/// Bytes of a log's end in which the last warning is looked for.
+const END_BYTES_MAX: u64 = 16 << 10;
+
+/// What a line of the log is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// Something went wrong, and the rest was done.
+    Warning,
+    /// The run failed.
+    Failure,
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Warning => "warning",
+            Self::Failure => "failure",
+        }
+    }
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// When it was written.
+    pub at: Timestamp,
+    /// What it says.
+    pub text: String,
+}
+
+/// Adds texts to the log of a working tree.
+pub fn append(state: &TreeDir, what: What, texts: &[String], now: Timestamp) -> io::Result<()> {
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let lines: String = texts
+        .iter()
+        .take(WARNINGS_MAX)
+        .map(|text| format!("{now} {}: {}\n", what.name(), line(text)))
+        .collect();
+    let path = state.log();
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let mut log = OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?;
+    log.write_all(lines.as_bytes())?;
+    rotate(&path)
+}
+
+/// Puts a log aside that is full.
+pub fn rotate(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(log) if log.len() > LOG_BYTES_MAX => fs::rename(path, path.with_extension("log.old")),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// The last warning in the log of a working tree, if it is not older than `oldest`.
+pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<Entry> {
+    let mut log = File::open(state.log()).ok()?;
+    let length = log.metadata().ok()?.len();
+    log.seek(SeekFrom::Start(length.saturating_sub(END_BYTES_MAX))).ok()?;
+    let mut end = Vec::new();
+    log.take(END_BYTES_MAX).read_to_end(&mut end).ok()?;
+    let end = String::from_utf8_lossy(&end);
+    let warning = |line: &str| {
+        let (at, rest) = line.split_once(' ')?;
+        let text = rest.strip_prefix(What::Warning.name())?.strip_prefix(": ")?;
+        Some(Entry { at: Timestamp::parse(at)?, text: text.to_owned() })
+    };
+    end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
+}
+
+/// A text in one short line without secrets.
+pub fn line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = Redactor::default().redact(&text).into_owned();
+    text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_kept_short_without_secrets_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = TreeDir(folder.path().join("tree"));
+        let at = |text| Timestamp::parse(text).unwrap();
+        let (first, second) = (at("2026-11-20T09:00:00Z"), at("2026-11-21T09:00:00Z"));
+        assert_eq!(last_warning(&state, first), None);
+        append(&state, What::Warning, &["one".into(), "two\nlines".into()], first).unwrap();
+        append(&state, What::Failure, &["all of it".into()], second).unwrap();
+        let last = Entry { at: first, text: "two lines".into() };
+        assert_eq!(last_warning(&state, first), Some(last));
+        assert_eq!(last_warning(&state, second), None);
+        let secret = format!("token ghp_{} {}", "a1B2c3D4e5F6".repeat(3), "long ".repeat(200));
+        append(&state, What::Warning, &[secret], second).unwrap();
+        let last = last_warning(&state, first).unwrap();
+        assert!(last.text.len() <= TEXT_BYTES_MAX && !last.text.contains("a1B2"), "{}", last.text);
+    }
+
+    #[test]
+    fn a_full_log_is_put_aside() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = TreeDir(folder.path().to_owned());
+        let many = vec!["x".repeat(TEXT_BYTES_MAX); WARNINGS_MAX + 5];
+        for _ in 0..100 {
+            append(&state, What::Warning, &many, Timestamp(0)).unwrap();
+        }
+        let most = LOG_BYTES_MAX + (WARNINGS_MAX * (TEXT_BYTES_MAX + 64)) as u64;
+        for log in [state.log(), state.log().with_extension("log.old")] {
+            assert!(fs::metadata(&log).unwrap().len() <= most);
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+}

@@ -1,0 +1,259 @@
+//! Mining: the drafts of each archived session, kept until the session or the extractor changes.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::archive::Archive;
+use crate::discover::Territory;
+use crate::expired::Remains;
+use crate::extract::draft::Draft;
+use crate::extract::{self, MineContext, Roots};
+use crate::llm::Model;
+use crate::ownership::Ownership;
+use crate::state::{SessionState, read_json, write_json};
+use crate::transcript::session::Session;
+use crate::transcript::{Assembly, assemble};
+
+/// Changes whenever the same records would give other turns or drafts for a reason that the
+/// extractor's own version does not tell.
+const VERSION: u32 = 1;
+
+/// What was mined from one archived session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MinedFile {
+    /// What it was mined from and by.
+    pub key: String,
+    /// The name of the archive file.
+    pub name: String,
+    /// The session.
+    pub session: String,
+    /// Its turns.
+    pub turns: usize,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// What was found.
+    pub drafts: Vec<Draft>,
+    /// Why nothing could be found.
+    #[serde(skip)]
+    pub failure: Option<String>,
+}
+
+impl From<Remains> for MinedFile {
+    fn from(remains: Remains) -> Self {
+        let Remains { header, last: _, cwd, turns, drafts } = remains;
+        Self {
+            key: String::new(),
+            name: String::new(),
+            session: header.session,
+            turns,
+            cwd,
+            drafts,
+            failure: None,
+        }
+    }
+}
+
+/// Mines the sessions of one project.
+pub struct Miner<'a> {
+    /// The project's private folder.
+    pub home: &'a ProjectDir,
+    /// Its archive.
+    pub archive: &'a Archive,
+    /// Its working trees.
+    pub territory: &'a Territory,
+    /// The root of transcripts that were recorded on another machine.
+    pub folder_root: Option<String>,
+    /// Whose record is whose.
+    pub ownership: &'a Ownership,
+    /// The language model that helps, as the settings name it.
+    pub model: Option<String>,
+}
+
+impl Miner<'_> {
+    /// The context that extraction gets.
+    pub fn context(&self) -> MineContext {
+        let roots =
+            self.territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
+        MineContext { roots: Roots::new(roots.chain(self.folder_root.clone())) }
+    }
+
+    /// What a session was mined from and by: while this stays, its drafts stay.
+    pub fn key(&self, name: &str, state: &SessionState, foreign: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let root =
+            if state.from_folder { self.folder_root.as_deref().unwrap_or_default() } else { "" };
+        for part in [&VERSION.to_string(), extract::EXTRACTOR, name, &state.content, foreign, root]
+        {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
+        hasher.update(&crate::llm::PROMPT_VERSION.to_le_bytes());
+        // Which of its turns are this project's, and how its paths are named.
+        for cwd in &state.cwds {
+            let root = self.territory.root_of(cwd);
+            hasher.update(
+                root.as_deref().map_or(&b"-"[..], |root| root.as_os_str().as_encoded_bytes()),
+            );
+            hasher.update(b"\n");
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// What was mined, if that is still good.
+    pub fn load(&self, name: &str, key: &str) -> Option<MinedFile> {
+        read_json::<MinedFile>(&path(self.home, name)).filter(|mined| mined.key == key)
+    }
+
+    /// The session and its inline subagents, as far as they are this project's.
+    pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
+        let file = self
+            .archive
+            .load(name)?
+            .with_context(|| format!("{name}: no such archived session"))?;
+        let owns = |record: &_| self.ownership.owns(name, record);
+        let known = |uuid: &str| self.ownership.knows(uuid);
+        let others = Assembly { owns: &owns, known: &known };
+        let header = &file.header;
+        let mut sessions =
+            assemble(&header.session, header.agent.as_deref(), &file.records, &others);
+        if !header.from_folder {
+            for session in &mut sessions {
+                session.turns.retain(|turn| self.territory.is_ours(turn));
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Mines a session and keeps what was found.
+    pub fn mine(&self, name: &str, key: &str, context: &MineContext) -> Result<MinedFile> {
+        let sessions = match self.sessions(name) {
+            Ok(sessions) => sessions,
+            Err(error) => return Ok(self.last(name, &error)),
+        };
+        let found = sessions
+            .iter()
+            .map(|session| guarded(name, || extract::mine(session, context)))
+            .collect::<Result<Vec<_>, String>>();
+        match found {
+            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat()),
+            Err(failure) => self.keep_nothing(name, &sessions, failure),
+        }
+    }
+
+    /// The same with the help of a language model. What it did not answer is asked again when the
+    /// session is next looked at.
+    pub fn ask(
+        &self,
+        name: &str,
+        key: &str,
+        context: &MineContext,
+        model: &mut Model,
+        warnings: &mut Vec<String>,
+    ) -> Result<MinedFile> {
+        let sessions = match self.sessions(name) {
+            Ok(sessions) => sessions,
+            Err(error) => return Ok(self.last(name, &error)),
+        };
+        let (mut drafts, mut missing) = (Vec::new(), 0);
+        for session in &sessions {
+            let by_rules = match guarded(name, || extract::mine(session, context)) {
+                Ok(drafts) => drafts,
+                Err(failure) => return self.keep_nothing(name, &sessions, failure),
+            };
+            let extracted = model.extract(session, by_rules, warnings);
+            drafts.extend(extracted.drafts);
+            missing += extracted.missing;
+        }
+        self.keep(name, if missing == 0 { key } else { "" }, &sessions, drafts)
+    }
+
+    /// What was last learned from a session whose turns cannot be read now.
+    fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
+        let last = read_json::<MinedFile>(&path(self.home, name)).unwrap_or_default();
+        MinedFile {
+            key: String::new(),
+            name: name.to_owned(),
+            failure: Some(format!("{error:#}")),
+            ..last
+        }
+    }
+
+    /// Without a key it is mined again whenever something is learned, and reported again.
+    fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
+        let mined = self.keep(name, "", sessions, Vec::new())?;
+        Ok(MinedFile { failure: Some(failure), ..mined })
+    }
+
+    fn keep(
+        &self,
+        name: &str,
+        key: &str,
+        sessions: &[Session],
+        drafts: Vec<Draft>,
+    ) -> Result<MinedFile> {
+        let main = sessions.first();
+        let mined = MinedFile {
+            key: key.to_owned(),
+            name: name.to_owned(),
+            session: main.map(|session| session.id.clone()).unwrap_or_default(),
+            turns: main.map_or(0, |session| session.turns.len()),
+            cwd: main
+                .and_then(|session| session.turns.first())
+                .map(|turn| turn.cwd.clone())
+                .unwrap_or_default(),
+            drafts,
+            failure: None,
+        };
+        write_json(&path(self.home, name), &mined)?;
+        Ok(mined)
+    }
+}
+
+/// Runs extraction on one session. A fault in it costs this session's memories, not the others'.
+fn guarded(name: &str, mine: impl FnOnce() -> Vec<Draft>) -> Result<Vec<Draft>, String> {
+    // Extraction is a pure function: nothing half-done is left behind.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(mine)).map_err(|_| {
+        format!(
+            "{name}: nothing was learned from this session because of a fault in this program; \
+             please report it"
+        )
+    })
+}
+
+/// What was last mined from a session, whether it still holds or not.
+pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
+    read_json::<MinedFile>(&path(home, name)).map(|mined| mined.drafts).unwrap_or_default()
+}
+
+/// Removes what was mined from a session.
+pub fn remove(home: &ProjectDir, name: &str) {
+    for ending in ["mined.json", "keys"] {
+        // A cache: what cannot be removed is replaced or swept later.
+        let _ = std::fs::remove_file(home.mined().join(format!("{name}.{ending}")));
+    }
+}
+
+fn path(home: &ProjectDir, name: &str) -> PathBuf {
+    home.mined().join(format!("{name}.mined.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_in_extraction_is_told_with_the_session() {
+        assert_eq!(guarded("s-1", Vec::new), Ok(Vec::new()));
+        let text = String::from("…");
+        let failure = guarded("s-1", || {
+            assert!(text.is_char_boundary(1), "on purpose");
+            Vec::new()
+        });
+        assert!(failure.unwrap_err().starts_with("s-1: "));
+    }
+}

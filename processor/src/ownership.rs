@@ -1,0 +1,250 @@
+//! Which session a record counts for. Forks, and resumes of older versions, copy the records of
+//! another session into a file of their own; each record counts once.
+//!
+//! The owner does not depend on the order in which transcripts were read: among the sessions that
+//! hold a record it is the one whose own part begins first. A session that was copied whole has no
+//! part of its own and comes before all others.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use memory_store::layout::ProjectDir;
+
+use crate::state::write_whole;
+use crate::transcript::record::{Record, RecordWhat};
+
+/// What a record is recognised by: its uuid, and what it says. Older copies have new uuids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The hash.
+    pub hash: u64,
+    /// The time of the record, in milliseconds since 1970.
+    pub at: i64,
+}
+
+/// The keys of the records of one session, two each, in file order.
+pub fn keys(records: &[Record]) -> Vec<Key> {
+    records.iter().filter_map(of_record).flatten().collect()
+}
+
+fn of_record(record: &Record) -> Option<[Key; 2]> {
+    let key = |hash: u64| Key { hash, at: record.at.0 };
+    Some([key(uuid_hash(&record.uuid, record.part)), key(content_hash(record)?)])
+}
+
+fn uuid_hash(uuid: &str, part: u32) -> u64 {
+    hash(&[b"uuid", uuid.as_bytes(), &part.to_le_bytes()])
+}
+
+fn content_hash(record: &Record) -> Option<u64> {
+    let at = record.at.0.to_le_bytes();
+    Some(match &record.what {
+        RecordWhat::Link | RecordWhat::Title { .. } => return None,
+        RecordWhat::Text { message, text } | RecordWhat::Thinking { message, text }
+            if !message.is_empty() =>
+        {
+            hash(&[b"said", message.as_bytes(), text.as_bytes()])
+        }
+        RecordWhat::Text { text, .. } | RecordWhat::Thinking { text, .. } => {
+            hash(&[b"said", &at, text.as_bytes()])
+        }
+        RecordWhat::Call { id, .. } => hash(&[b"call", id.as_bytes()]),
+        RecordWhat::Result(result) => hash(&[b"result", result.id.as_bytes()]),
+        RecordWhat::Prompt { text, .. } => hash(&[b"prompt", &at, text.as_bytes()]),
+        RecordWhat::Enqueue { text } | RecordWhat::Queued { text } => {
+            hash(&[b"queued", &at, text.as_bytes()])
+        }
+        RecordWhat::Summary { text, .. } => hash(&[b"summary", text.as_bytes()]),
+        RecordWhat::Boundary { after } => hash(&[b"boundary", &at, after.as_bytes()]),
+        RecordWhat::Interrupt => hash(&[b"interrupt", &at]),
+        RecordWhat::Dequeue => hash(&[b"dequeue", &at]),
+        RecordWhat::PopAll => hash(&[b"pop", &at]),
+    })
+}
+
+fn hash(parts: &[&[u8]]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// Who owns what, over all sessions of a project.
+#[derive(Debug, Default)]
+pub struct Ownership {
+    names: Vec<String>,
+    /// Keys that more than one session holds, with the place of their owner in `names`.
+    shared: HashMap<u64, usize>,
+    /// All keys, with one of the sessions that hold them.
+    held: HashMap<u64, usize>,
+}
+
+/// A session as ownership sees it.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// The name of its archive file.
+    pub name: String,
+    /// Its keys.
+    pub keys: Vec<Key>,
+    /// The time of its last record, in milliseconds since 1970.
+    pub last: i64,
+}
+
+impl Ownership {
+    /// Decides over these sessions, whatever their order.
+    pub fn new(mut sessions: Vec<Holder>) -> Self {
+        sessions.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut held: HashMap<u64, usize> = HashMap::new();
+        let mut shared: HashSet<u64> = HashSet::new();
+        for (place, session) in sessions.iter().enumerate() {
+            for key in &session.keys {
+                if *held.entry(key.hash).or_insert(place) != place {
+                    shared.insert(key.hash);
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..sessions.len()).collect();
+        order.sort_by_key(|place| {
+            let session = &sessions[*place];
+            let own = session
+                .keys
+                .iter()
+                .filter(|key| !shared.contains(&key.hash))
+                .map(|key| key.at)
+                .min();
+            (own.unwrap_or(i64::MIN), session.last, session.name.clone())
+        });
+        let mut owners = HashMap::new();
+        for place in order {
+            for key in sessions[place].keys.iter().filter(|key| shared.contains(&key.hash)) {
+                owners.entry(key.hash).or_insert(place);
+            }
+        }
+        let names = sessions.into_iter().map(|session| session.name).collect();
+        Self { names, shared: owners, held }
+    }
+
+    /// Whether a record counts for the session called `name`.
+    pub fn owns(&self, name: &str, record: &Record) -> bool {
+        if self.shared.is_empty() {
+            return true;
+        }
+        let Some(keys) = of_record(record) else { return true };
+        keys.iter()
+            .all(|key| self.shared.get(&key.hash).is_none_or(|owner| self.names[*owner] == name))
+    }
+
+    /// Whether any session holds the record with this uuid.
+    pub fn knows(&self, uuid: &str) -> bool {
+        !uuid.is_empty() && self.held.contains_key(&uuid_hash(uuid, 0))
+    }
+
+    /// Says which of its records a session does not own; empty when it owns all.
+    pub fn digest(&self, name: &str, keys: &[Key]) -> String {
+        let foreign =
+            |key: &&Key| self.shared.get(&key.hash).is_some_and(|owner| self.names[*owner] != name);
+        let mut hasher = blake3::Hasher::new();
+        let mut any = false;
+        for key in keys.iter().filter(foreign) {
+            any = true;
+            hasher.update(&key.hash.to_le_bytes());
+        }
+        if any { hasher.finalize().to_hex()[..32].to_owned() } else { String::new() }
+    }
+}
+
+/// Where the keys of a session are kept.
+fn path(home: &ProjectDir, name: &str) -> PathBuf {
+    home.mined().join(format!("{name}.keys"))
+}
+
+/// Bytes of a key in its file.
+const KEY_BYTES: usize = 16;
+
+/// Keeps the keys of a session whose records have the hash `content`.
+pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
+    let mut bytes = Vec::with_capacity(content.len() + 1 + keys.len() * KEY_BYTES);
+    bytes.extend_from_slice(content.as_bytes());
+    bytes.push(b'\n');
+    for key in keys {
+        bytes.extend_from_slice(&key.hash.to_le_bytes());
+        bytes.extend_from_slice(&key.at.to_le_bytes());
+    }
+    write_whole(&path(home, name), &bytes)
+}
+
+/// Reads them; `None` when they are missing or of other records.
+pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
+    read_keys(&path(home, name), content)
+}
+
+fn read_keys(path: &Path, content: &str) -> Option<Vec<Key>> {
+    let bytes = std::fs::read(path).ok()?;
+    let rest = bytes.strip_prefix(content.as_bytes())?.strip_prefix(b"\n")?;
+    let (keys, rest) = rest.as_chunks::<KEY_BYTES>();
+    let number = |bytes: &[u8]| {
+        let mut number = [0; 8];
+        number.copy_from_slice(bytes);
+        number
+    };
+    rest.is_empty().then(|| {
+        keys.iter()
+            .map(|key| Key {
+                hash: u64::from_le_bytes(number(&key[..8])),
+                at: i64::from_le_bytes(number(&key[8..])),
+            })
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
+        let keys: Vec<Key> =
+            records.iter().map(|(hash, at)| Key { hash: *hash, at: *at }).collect();
+        Holder { name: name.into(), last: keys.iter().map(|key| key.at).max().unwrap_or(0), keys }
+    }
+
+    fn owner(sessions: Vec<Holder>, key: u64) -> String {
+        let ownership = Ownership::new(sessions);
+        ownership.names[ownership.shared[&key]].clone()
+    }
+
+    #[test]
+    fn the_session_that_was_there_first_owns_whatever_the_order() {
+        // `b` was forked off `z` after the second record; `c` is a whole copy of `b` that went on.
+        let z = holder("z", &[(1, 10), (2, 20), (3, 30)]);
+        let b = holder("b", &[(1, 10), (2, 20), (4, 40)]);
+        assert_eq!(owner(vec![z.clone(), b.clone()], 1), "z");
+        assert_eq!(owner(vec![b.clone(), z.clone()], 1), "z");
+        let c = holder("c", &[(1, 10), (2, 20), (4, 40), (5, 50)]);
+        for order in [vec![z.clone(), b.clone(), c.clone()], vec![c, b, z]] {
+            let ownership = Ownership::new(order);
+            assert_eq!(ownership.names[ownership.shared[&4]], "b");
+        }
+    }
+
+    #[test]
+    fn an_old_resume_owns_only_what_is_new() {
+        let old = holder("z-old", &[(1, 10), (2, 20)]);
+        let new = holder("a-new", &[(1, 10), (2, 20), (3, 30)]);
+        assert_eq!(owner(vec![new, old], 2), "z-old");
+    }
+
+    #[test]
+    fn keys_are_kept_for_the_records_they_were_made_of() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let keys = vec![Key { hash: 7, at: -1 }, Key { hash: u64::MAX, at: 2 }];
+        store_keys(&home, "s", "content", &keys).unwrap();
+        assert_eq!(load_keys(&home, "s", "content"), Some(keys));
+        assert_eq!(load_keys(&home, "s", "other"), None);
+    }
+}

@@ -1,0 +1,85 @@
+//! Publishing: the index of each working tree, made from its memory files and the turns.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::index::build::{Content, Publisher, Turns};
+use memory_store::index::document::Turn;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::settings::Settings;
+use memory_store::store::{Listing, Store};
+
+use crate::known::Known;
+use crate::start;
+
+/// What happens to the turns of an index.
+#[derive(Clone, Copy, Debug)]
+pub enum NewTurns<'a> {
+    /// These are new, or newer.
+    Some(&'a [Turn]),
+    /// These are all.
+    All(&'a [Turn]),
+}
+
+/// What is the same for the index of every tree.
+pub struct Publication<'a> {
+    /// The user's folders.
+    pub dirs: &'a UserDirs,
+    /// The settings in effect.
+    pub settings: &'a Settings,
+    /// The turns.
+    pub turns: NewTurns<'a>,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Publishes the index of one working tree, where sessions know `known` anyway; returns what its
+/// store holds.
+pub fn tree(publication: &Publication<'_>, tree: &Tree, known: &Known) -> Result<Listing> {
+    let store = Store::open(publication.dirs, tree)?;
+    let folder = publication.dirs.tree(&tree.root).index();
+    publish(publication, &store, &folder, &tree.root, publication.turns, known)
+}
+
+/// Publishes the index of the user's own memories.
+pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
+    let store = Store::user(publication.dirs)?;
+    let folder = publication.dirs.user_state().index();
+    let root = publication.dirs.data.clone();
+    publish(publication, &store, &folder, &root, NewTurns::Some(&[]), known)
+}
+
+fn publish(
+    publication: &Publication<'_>,
+    store: &Store,
+    folder: &Path,
+    root: &Path,
+    turns: NewTurns<'_>,
+    known: &Known,
+) -> Result<Listing> {
+    let context = || format!("{}: cannot write the index", folder.display());
+    let publisher = Publisher::begin(folder).with_context(context)?;
+    let listing = store.list()?;
+    let (NewTurns::Some(given) | NewTurns::All(given)) = turns;
+    let mut given = given.iter().cloned();
+    let turns = match turns {
+        NewTurns::Some([]) => Turns::Keep,
+        NewTurns::Some(_) => Turns::Add(&mut given),
+        NewTurns::All(_) => Turns::Replace(&mut given),
+    };
+    let said = known.said(&listing.memories);
+    let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
+    publisher
+        .said(said)
+        .publish(Content {
+            root,
+            memories: &listing.memories,
+            turns,
+            start: &start,
+            settings: publication.settings,
+            now: publication.now,
+        })
+        .with_context(context)?;
+    Ok(listing)
+}

@@ -1,0 +1,412 @@
+//! Purging: a person wants turns gone. They go from the archive, from what was mined from them,
+//! from the index and the receipts; what was purged is not read again, though its transcript may
+//! still be there; and a scan shows that nothing is left.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use aho_corasick::AhoCorasick;
+use anyhow::{Context, Result};
+use flate2::read::GzDecoder;
+use memory_store::Timestamp;
+use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
+use memory_store::ledger::Ledger;
+use serde::Serialize;
+use walkdir::WalkDir;
+
+use crate::archive::{Archive, Entry, SessionFile};
+use crate::collect::state_of;
+use crate::discover::Territory;
+use crate::expired::Expired;
+use crate::lock::Lock;
+use crate::mine;
+use crate::purged::{Purged, hash};
+use crate::state::{State, read_roots};
+use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
+use crate::transcript::record::{Record, RecordWhat};
+use crate::trees;
+
+/// What is to go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A session with its subagents, by its id or the beginning of it.
+    Session(String),
+    /// Everything before a time.
+    Before(Timestamp),
+    /// Everything of the project.
+    Project,
+}
+
+/// What a purge did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PurgeReport {
+    /// Archived sessions that are gone.
+    pub sessions: usize,
+    /// Records that are gone, those of other sessions' copies included.
+    pub records: usize,
+    /// Receipts that are gone.
+    pub receipts: usize,
+    /// Files that were looked through afterwards.
+    pub scanned: usize,
+    /// Files in which something was still found; empty is what it must be.
+    pub left: Vec<PathBuf>,
+    /// What the sync afterwards did.
+    pub sync: SyncReport,
+}
+
+/// Bytes of a piece of text by which the scan looks for what was purged.
+const PROBE_BYTES_MIN: usize = 24;
+/// Pieces of text that are looked for.
+const PROBES_MAX: usize = 2_000;
+/// Bytes of one file that the scan reads.
+const SCAN_BYTES_MAX: u64 = 1 << 30;
+
+/// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
+pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
+    let home = options.dirs.project(options.tree.project);
+    let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+    let mut purge = Purge {
+        archive: Archive::open(&home),
+        expired: Expired::open(&home),
+        purged: Purged::read(&home),
+        home,
+        report: PurgeReport::default(),
+        probes: BTreeSet::new(),
+        gone: BTreeSet::new(),
+    };
+    purge.run(options, what)?;
+    let afresh = SyncOptions { afresh: true, from: None, ..*options };
+    purge.report.sync = sync_locked(&afresh, &lock)?;
+    Ledger::open(&purge.home)?.forget_history()?;
+    purge.scan(options.dirs, options.tree)?;
+    Ok(Some(purge.report))
+}
+
+struct Purge {
+    home: ProjectDir,
+    archive: Archive,
+    expired: Expired,
+    purged: Purged,
+    report: PurgeReport,
+    /// Text that must not be found any more.
+    probes: BTreeSet<Vec<u8>>,
+    /// Sessions that are gone.
+    gone: BTreeSet<String>,
+}
+
+impl Purge {
+    fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
+        let entries = self.archive.entries()?;
+        match what {
+            What::Session(id) => self.session(&entries, id)?,
+            What::Before(time) => {
+                self.purged.before =
+                    Some(self.purged.before.map_or(*time, |before| before.max(*time)));
+            }
+            What::Project => {
+                for entry in &entries {
+                    self.note_session(entry)?;
+                }
+                self.purged.before =
+                    Some(self.purged.before.map_or(options.now, |before| before.max(options.now)));
+            }
+        }
+        // What must not come back is written first: a purge that is cut short stays cut off.
+        self.purged.write(&self.home)?;
+        for entry in &entries {
+            self.rewrite(entry)?;
+        }
+        self.drop_expired(what)?;
+        self.drop_disposable(options, what)?;
+        let llm = self.home.0.join(LLM_DIR);
+        match fs::remove_dir_all(&llm) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).with_context(|| llm.display().to_string());
+            }
+            Ok(()) | Err(_) => {}
+        }
+        self.drop_damaged();
+        // Nothing that was remembered of the purged sessions is true any more.
+        self.drop_state(options)
+    }
+
+    fn session(&mut self, entries: &[Entry], id: &str) -> Result<()> {
+        let mut headers = Vec::new();
+        for entry in entries {
+            headers.extend(self.archive.header(&entry.name)?);
+        }
+        let expired =
+            self.expired.names().into_iter().filter_map(|name| self.expired.header(&name));
+        headers.extend(expired.collect::<Vec<_>>());
+        let ids: BTreeSet<String> = headers
+            .into_iter()
+            .map(|header| header.session)
+            .filter(|session| session.starts_with(id))
+            .collect();
+        if ids.len() > 1 && !ids.contains(id) {
+            anyhow::bail!("{} sessions begin with {id}; give more of the id", ids.len());
+        }
+        let session = if ids.contains(id) {
+            id.to_owned()
+        } else {
+            ids.into_iter().next().context(format!("no archived session begins with {id}"))?
+        };
+        for entry in entries {
+            if self.archive.header(&entry.name)?.is_some_and(|header| header.session == session) {
+                self.note_session(entry)?;
+            }
+        }
+        self.purged.sessions.insert(hash(&session));
+        self.gone.insert(session);
+        Ok(())
+    }
+
+    /// Remembers a session and its records as purged, so that the copies in forks go too.
+    fn note_session(&mut self, entry: &Entry) -> Result<()> {
+        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        self.purged.sessions.insert(hash(&file.header.session));
+        self.gone.insert(file.header.session.clone());
+        let records = file.records.iter().filter(|record| !matches!(record.what, RecordWhat::Link));
+        self.purged.records.extend(records.map(|record| hash(&record.uuid)));
+        Ok(())
+    }
+
+    /// Removes what is purged from one archive file, or the file.
+    fn rewrite(&mut self, entry: &Entry) -> Result<()> {
+        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        let mut records = file.records.clone();
+        self.purged.screen(&file.header.session, &mut records);
+        if records.len() == file.records.len() {
+            return Ok(());
+        }
+        self.report.records += file.records.len() - records.len();
+        self.probe(&file.records, &records);
+        self.probe_drafts(&entry.name);
+        mine::remove(&self.home, &entry.name);
+        let keeps = records
+            .iter()
+            .any(|record| !matches!(record.what, RecordWhat::Link | RecordWhat::Title { .. }));
+        if keeps {
+            self.archive.store(&SessionFile { header: file.header, records })?;
+        } else {
+            self.report.sessions += 1;
+            self.archive.remove(&entry.name)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what of the removed text occurs nowhere in what stays.
+    fn probe(&mut self, before: &[Record], after: &[Record]) {
+        let stays: HashMap<&str, ()> =
+            after.iter().map(|record| (record.uuid.as_str(), ())).collect();
+        for record in before.iter().filter(|record| !stays.contains_key(record.uuid.as_str())) {
+            if self.probes.len() < PROBES_MAX
+                && let RecordWhat::Prompt { text, .. } | RecordWhat::Text { text, .. } =
+                    &record.what
+                && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
+            {
+                // As it stands in JSON files, where it is escaped.
+                self.probes.insert(escaped(line));
+                self.probes.insert(line.as_bytes().to_vec());
+            }
+        }
+    }
+
+    /// Notes what was learned from a session; what is still learned from others is taken out by
+    /// [`Self::spare_remaining`].
+    fn probe_drafts(&mut self, name: &str) {
+        for draft in mine::drafts(&self.home, name) {
+            for text in [&draft.title, &draft.quote] {
+                if let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN) {
+                    self.probes.insert(escaped(line));
+                    self.probes.insert(line.as_bytes().to_vec());
+                }
+            }
+        }
+    }
+
+    /// Takes out what is said in what is still archived, or was learned from that: it is rightly
+    /// still there. Session by session, for an archive may be larger than memory.
+    fn spare_remaining(&mut self) -> Result<()> {
+        let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
+        let automaton = automaton(&probes)?;
+        let mut stays = vec![false; probes.len()];
+        let mut text = Vec::new();
+        for entry in self.archive.entries()? {
+            text.clear();
+            if let Some(file) = self.archive.load(&entry.name)? {
+                for record in file.records {
+                    serde_json::to_writer(&mut text, &record)?;
+                }
+            }
+            for draft in mine::drafts(&self.home, &entry.name) {
+                serde_json::to_writer(&mut text, &draft)?;
+            }
+            for found in automaton.find_overlapping_iter(&text) {
+                stays[found.pattern().as_usize()] = true;
+            }
+        }
+        let gone = probes.into_iter().zip(stays).filter(|(_, stays)| !stays);
+        self.probes = gone.map(|(probe, _)| probe).collect();
+        Ok(())
+    }
+
+    fn drop_expired(&mut self, what: &What) -> Result<()> {
+        for name in self.expired.names() {
+            let Some(mut remains) = self.expired.load(&name) else { continue };
+            let all =
+                matches!(what, What::Project) || self.purged.has_session(&remains.header.session);
+            let count = remains.drafts.len();
+            let before = self.purged.before;
+            remains.drafts.retain(|draft| before.is_none_or(|before| draft.occurred >= before));
+            if all || remains.drafts.is_empty() && count > 0 {
+                self.expired.remove(&name)?;
+                self.report.sessions += 1;
+            } else if remains.drafts.len() < count {
+                self.expired.store(&name, &remains)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes receipts, and what sessions were given.
+    fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
+        for tree in trees::present(options.dirs, options.tree) {
+            let state = options.dirs.tree(&tree.root);
+            self.drop_receipts(&state, what)?;
+            self.drop_given(&state, what)?;
+            let left = state.left();
+            match fs::remove_file(&left) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| left.display().to_string());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the texts that sessions were given. They tell of other sessions, so only a purge of
+    /// one session can leave those of the others.
+    fn drop_given(&self, state: &TreeDir, what: &What) -> Result<()> {
+        let gone: Vec<String> =
+            self.gone.iter().map(|session| TreeDir::session_prefix(session)).collect();
+        for entry in fs::read_dir(state.sessions()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let goes = match what {
+                What::Before(_) | What::Project => true,
+                What::Session(_) => name
+                    .to_str()
+                    .is_some_and(|name| gone.iter().any(|prefix| name.starts_with(prefix))),
+            };
+            if goes {
+                let path = entry.path();
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let removed =
+                    if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                removed.with_context(|| path.display().to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_receipts(&mut self, state: &TreeDir, what: &What) -> Result<()> {
+        let folder = state.0.join("receipts");
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            let kept: Vec<&str> =
+                text.lines().filter(|line| !self.purges_receipt(line, what)).collect();
+            self.report.receipts += text.lines().count() - kept.len();
+            if kept.is_empty() {
+                fs::remove_file(&path).with_context(|| path.display().to_string())?;
+            } else if kept.len() < text.lines().count() {
+                crate::state::write_whole(&path, format!("{}\n", kept.join("\n")).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn purges_receipt(&self, line: &str, what: &What) -> bool {
+        let Ok(receipt) = serde_json::from_str::<serde_json::Value>(line) else { return true };
+        let text =
+            |key: &str| receipt.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        match what {
+            What::Project => true,
+            What::Session(_) => self.gone.contains(text("session")),
+            What::Before(time) => Timestamp::parse(text("at")).is_some_and(|at| at < *time),
+        }
+    }
+
+    /// Removes what was put aside because it could not be read: nobody can tell what is in it.
+    fn drop_damaged(&self) {
+        for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "damaged") {
+                // The scan says what is left.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn drop_state(&self, options: &SyncOptions<'_>) -> Result<()> {
+        let mut state = State::read(&self.home);
+        let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
+        state.published.clear();
+        state.sessions.clear();
+        state.all_turns = true;
+        for entry in self.archive.entries()? {
+            if let Some(file) = self.archive.load(&entry.name)? {
+                let known = state_of(&file, &entry, &territory);
+                state.sessions.insert(entry.name, known);
+            }
+        }
+        state.write(&self.home)
+    }
+
+    /// Looks through everything of ours for what should be gone.
+    fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
+        let mut folders = vec![self.home.0.clone()];
+        for tree in trees::present(dirs, tree) {
+            folders.push(dirs.tree(&tree.root).0);
+            folders.push(tree.store());
+        }
+        self.spare_remaining()?;
+        let automaton = automaton(&self.probes)?;
+        for folder in folders {
+            for entry in WalkDir::new(&folder)
+                .into_iter()
+                .flatten()
+                .filter(|entry| entry.file_type().is_file())
+            {
+                self.report.scanned += 1;
+                if !self.probes.is_empty() && automaton.is_match(&content(entry.path())?) {
+                    self.report.left.push(entry.into_path());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCorasick> {
+    AhoCorasick::new(probes).context("the scan cannot be prepared")
+}
+
+fn escaped(line: &str) -> Vec<u8> {
+    let json = serde_json::to_string(line).unwrap_or_default();
+    json.trim_matches('"').as_bytes().to_vec()
+}
+
+fn content(path: &Path) -> Result<Vec<u8>> {
+    let context = || path.display().to_string();
+    let file = File::open(path).with_context(context)?;
+    let mut bytes = Vec::new();
+    if path.extension().is_some_and(|extension| extension == "gz") {
+        GzDecoder::new(file).take(SCAN_BYTES_MAX).read_to_end(&mut bytes).with_context(context)?;
+    } else {
+        file.take(SCAN_BYTES_MAX).read_to_end(&mut bytes).with_context(context)?;
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,75 @@
+//! What a person purged: it is not read again, though its transcript may still be there.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::state::{read_json, write_json};
+use crate::transcript::record::{Record, RecordWhat};
+
+/// What was purged from a project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Purged {
+    /// Sessions, by a hash of their id.
+    pub sessions: BTreeSet<String>,
+    /// All records before this time.
+    pub before: Option<Timestamp>,
+    /// Records that other sessions hold copies of, by a hash of their uuid.
+    pub records: BTreeSet<String>,
+}
+
+impl Purged {
+    /// Reads the list of a project.
+    pub fn read(home: &ProjectDir) -> Self {
+        read_json(&path(home)).unwrap_or_default()
+    }
+
+    /// Writes the list.
+    pub fn write(&self, home: &ProjectDir) -> Result<()> {
+        write_json(&path(home), self)
+    }
+
+    /// Whether a session was purged.
+    pub fn has_session(&self, session: &str) -> bool {
+        self.sessions.contains(&hash(session))
+    }
+
+    /// Removes purged records.
+    pub fn screen(&self, session: &str, records: &mut Vec<Record>) {
+        if *self == Self::default() {
+            return;
+        }
+        if self.has_session(session) {
+            records.clear();
+            return;
+        }
+        let purged = |record: &Record| self.covers(record);
+        if records.iter().any(purged) {
+            // A summary tells what the removed turns said.
+            records.retain(|record| {
+                !purged(record) && !matches!(record.what, RecordWhat::Summary { .. })
+            });
+        }
+    }
+
+    fn covers(&self, record: &Record) -> bool {
+        let old = self
+            .before
+            .is_some_and(|before| record.at != Timestamp::default() && record.at < before);
+        old || (!self.records.is_empty() && self.records.contains(&hash(&record.uuid)))
+    }
+}
+
+/// What stands for an id in the list, which names nothing that was purged.
+pub fn hash(id: &str) -> String {
+    blake3::hash(id.as_bytes()).to_hex()[..24].to_owned()
+}
+
+fn path(home: &ProjectDir) -> PathBuf {
+    home.archive().join("purged.json")
+}

@@ -1,0 +1,125 @@
+//! What a sync remembers so that the next one is quick. All of it can be derived again from the
+//! archive and the transcripts; losing it costs time, nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use memory_store::left::LeftSession;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::archive::create_private;
+use crate::discover::Seen;
+
+/// Changes whenever the meaning of what is remembered changes.
+const VERSION: u32 = 2;
+
+/// The most that is read of a file of this kind.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// What is remembered of one project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct State {
+    version: u32,
+    /// Transcripts that were looked at, by path.
+    pub seen: BTreeMap<PathBuf, Seen>,
+    /// Archived sessions, by the name of their file.
+    pub sessions: BTreeMap<String, SessionState>,
+    /// Sessions whose transcripts hold nothing to keep.
+    pub empty: BTreeSet<String>,
+    /// Whether turns were removed that the index may still hold.
+    pub all_turns: bool,
+    /// Sessions whose turns the index may lack.
+    pub pending: BTreeSet<String>,
+    /// What the last published result was made of (see `sync`).
+    pub published: String,
+}
+
+/// What is remembered of one archived session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionState {
+    /// The length of its archive file.
+    pub len: u64,
+    /// When that was written, in nanoseconds since 1970.
+    pub modified_ns: i128,
+    /// A hash of its records.
+    pub content: String,
+    /// The time of its first record.
+    pub first: Timestamp,
+    /// The time of its last record.
+    pub last: Timestamp,
+    /// The working directories of its prompts.
+    pub cwds: Vec<String>,
+    /// Whether the user gave its transcript by `--from`.
+    pub from_folder: bool,
+    /// Where it was left, and the working directory it was left in.
+    pub left: Option<(String, LeftSession)>,
+}
+
+impl State {
+    /// Reads what is remembered; nothing when it is missing, damaged or of another version.
+    pub fn read(home: &ProjectDir) -> Self {
+        read_json::<Self>(&path(home)).filter(|state| state.version == VERSION).unwrap_or_default()
+    }
+
+    /// Writes it, unless it is what is there.
+    pub fn write(&self, home: &ProjectDir) -> Result<()> {
+        let state = Self { version: VERSION, ..self.clone() };
+        write_json(&path(home), &state)
+    }
+}
+
+/// The roots of the project's working trees, those of the past too. No cache: once a worktree is
+/// gone, nothing else tells that its sessions were this project's, so it lies with the archive.
+pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
+    read_json(&roots_path(home)).unwrap_or_default()
+}
+
+/// Writes them down, unless they are.
+pub fn write_roots(home: &ProjectDir, roots: &[PathBuf]) -> Result<()> {
+    if read_roots(home) == roots { Ok(()) } else { write_json(&roots_path(home), &roots) }
+}
+
+fn roots_path(home: &ProjectDir) -> PathBuf {
+    home.archive().join("roots.json")
+}
+
+fn path(home: &ProjectDir) -> PathBuf {
+    home.mined().join("state.json")
+}
+
+/// Reads a JSON file; `None` when it is missing, damaged or too large.
+pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let len = fs::metadata(path).ok()?.len();
+    let bytes = (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())??;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Replaces a JSON file, all at once; leaves it alone when it says the same.
+pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
+    bytes.push(b'\n');
+    write_whole(path, &bytes)
+}
+
+/// Replaces a file that can be derived again: by rename, without waiting for the disk.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|before| before == bytes) {
+        return Ok(());
+    }
+    let folder = path.parent().context("a file has a folder")?;
+    create_private(folder)?;
+    let mut temporary = tempfile::Builder::new()
+        .prefix(".writing-")
+        .tempfile_in(folder)
+        .with_context(|| folder.display().to_string())?;
+    std::io::Write::write_all(&mut temporary, bytes).with_context(|| path.display().to_string())?;
+    temporary.persist(path).with_context(|| path.display().to_string())?;
+    Ok(())
+}

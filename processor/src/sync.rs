@@ -1,0 +1,532 @@
+//! A sync: what is new in the transcripts becomes memories and an index.
+//!
+//! Each step can be repeated: a run that is killed anywhere leaves whole files, and the next one
+//! goes on where it was. What is published depends only on what the archive holds, so syncing in
+//! any slices ends with the same memories as syncing once. When nothing changed since the last
+//! run, nothing is written.
+
+mod fingerprint;
+mod learn;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use memory_store::index::document::Turn;
+use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
+use memory_store::ledger::{self, Desired, GitState, Ledger};
+use memory_store::memory::Status;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::settings::{Promote, Settings};
+use memory_store::store::{Listing, Store};
+use memory_store::{Memory, Timestamp, settings_file};
+use serde::Serialize;
+
+use crate::archive::{Archive, is_damaged};
+use crate::collect::{Collected, Collector, changed};
+use crate::consolidate::{Mined, consolidate};
+use crate::discover::{self, Found, Territory, Transcript};
+use crate::expired::{Expired, Remains};
+use crate::ignore::Ignore;
+use crate::known::Known;
+use crate::lock::{Busy, Lock};
+use crate::mine::{self, MinedFile};
+use crate::progress::Progress;
+use crate::publish::{self, NewTurns, Publication};
+use crate::purged::Purged;
+use crate::state::{SessionState, State, read_roots, write_json, write_roots};
+use crate::transcript::read::Counts;
+use crate::{git, left, retention, trees};
+
+/// The folder below the project's private one in which a model's answers are kept.
+pub(crate) const LLM_DIR: &str = "llm";
+
+/// How long a sync that is under way is waited for by one that a person started.
+pub const BUSY_MAX: Duration = Duration::from_secs(600);
+
+/// Nanoseconds of a millisecond.
+const NS_OF_MS: i128 = 1_000_000;
+
+/// What a sync is asked to do.
+pub struct SyncOptions<'a> {
+    /// The user's folders.
+    pub dirs: &'a UserDirs,
+    /// A working tree of the project.
+    pub tree: &'a Tree,
+    /// A folder of transcripts to take as this project's, besides Claude Code's own.
+    pub from: Option<&'a Path>,
+    /// The time.
+    pub now: Timestamp,
+    /// Told how far it is.
+    pub progress: &'a dyn Progress,
+    /// What to do when another sync is at work.
+    pub busy: Busy,
+    /// Whether to take everything up again, although nothing seems to have changed.
+    pub afresh: bool,
+    /// The variable `OLLAMA_HOST`, for settings that name a model but no host.
+    pub ollama_host: Option<&'a str>,
+}
+
+/// What a sync did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SyncReport {
+    /// Whether another sync was at work, so that this one did nothing.
+    pub busy: bool,
+    /// Whether nothing had changed.
+    pub nothing_new: bool,
+    /// Transcripts of the project.
+    pub transcripts: usize,
+    /// Sessions that something new was read of.
+    pub sessions_read: usize,
+    /// Sessions that were mined.
+    pub sessions_mined: usize,
+    /// Sessions in the archive.
+    pub sessions: usize,
+    /// Their turns.
+    pub turns: usize,
+    /// Lines read.
+    pub lines: u64,
+    /// Lines that were damaged or too long.
+    pub lines_skipped: u64,
+    /// Memories written for the first time.
+    pub written: usize,
+    /// Memories whose text changed.
+    pub updated: usize,
+    /// Memories that nothing speaks for any more.
+    pub removed: usize,
+    /// Memories left as they were.
+    pub unchanged: usize,
+    /// Memories not written because a person deleted them.
+    pub tombstoned: usize,
+    /// Memories in the main working tree's store.
+    pub memories: usize,
+    /// What went wrong without stopping the rest; one line each.
+    pub warnings: Vec<String>,
+    /// Milliseconds it took.
+    pub millis: u64,
+}
+
+/// Brings a project up to date.
+pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
+    let started = Instant::now();
+    let home = options.dirs.project(options.tree.project);
+    let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else {
+        return Ok(SyncReport { busy: true, ..SyncReport::default() });
+    };
+    let mut report = sync_locked(options, &lock)?;
+    report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(report)
+}
+
+/// The same for one that holds the project's lock already.
+pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
+    let home = options.dirs.project(options.tree.project);
+    let report = Run::begin(options, home)?.run();
+    options.progress.done();
+    report
+}
+
+/// A sync under way.
+struct Run<'a> {
+    options: &'a SyncOptions<'a>,
+    home: ProjectDir,
+    archive: Archive,
+    expired: Expired,
+    purged: Purged,
+    settings: Settings,
+    trees: Vec<Tree>,
+    territory: Territory,
+    state: State,
+    /// Sessions whose turns the index lacks because they cannot be read now.
+    unread: BTreeSet<String>,
+    /// When the newest transcript of any project was written.
+    newest: Option<Timestamp>,
+    report: SyncReport,
+}
+
+impl<'a> Run<'a> {
+    fn begin(options: &'a SyncOptions<'a>, home: ProjectDir) -> Result<Self> {
+        let (settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
+        let state = State::read(&home);
+        let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
+        let report = SyncReport {
+            warnings: warnings.iter().map(ToString::to_string).collect(),
+            ..SyncReport::default()
+        };
+        Ok(Self {
+            archive: Archive::open(&home),
+            expired: Expired::open(&home),
+            purged: Purged::read(&home),
+            trees: trees::present(options.dirs, options.tree),
+            options,
+            home,
+            settings,
+            territory,
+            state,
+            unread: BTreeSet::new(),
+            newest: None,
+            report,
+        })
+    }
+
+    fn run(mut self) -> Result<SyncReport> {
+        let inboxes = self.inboxes();
+        // Git is asked while transcripts are read: a session that is starting waits for both.
+        let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
+        let facts = thread::spawn(move || roots.iter().map(|root| facts(root)).collect());
+        self.archive.sweep();
+        let changed = self.collect()?;
+        let unknown = |_| vec![left::Facts::default(); inboxes.len()];
+        self.publish_left(&inboxes, facts.join().unwrap_or_else(unknown))?;
+        let fingerprint = self.fingerprint();
+        let same = changed.is_empty() && fingerprint == self.state.published;
+        // Turns grow old where nothing happens, too.
+        if same && !self.options.afresh && self.overdue()?.is_empty() {
+            self.report.nothing_new = true;
+            self.finish(&inboxes)?;
+            return Ok(self.report);
+        }
+        let mined = self.learn_and_publish(&changed)?;
+        if self.expire(&mined)? {
+            // The index still holds the turns that went.
+            self.state.all_turns = true;
+            self.learn_and_publish(&BTreeSet::new())?;
+        }
+        // What was written is part of what the next run compares with.
+        self.state.published = self.fingerprint();
+        self.state.write(&self.home)?;
+        self.finish(&inboxes)?;
+        Ok(self.report)
+    }
+
+    /// Writes where the work was left in each working tree.
+    fn publish_left(&self, inboxes: &[(Tree, u64)], facts: Vec<left::Facts>) -> Result<()> {
+        let main = &self.options.tree.main_root;
+        for ((tree, inbox_bytes), facts) in inboxes.iter().zip(facts) {
+            let here = |cwd: &str| match self.territory.root_of(cwd) {
+                Some(root) if self.trees.iter().any(|tree| tree.root == root) => root == tree.root,
+                // Its working tree is gone, or on another machine.
+                Some(_) | None => tree.root == *main,
+            };
+            let sessions = self.state.sessions.values().filter_map(|session| session.left.as_ref());
+            let sessions =
+                sessions.filter(|(cwd, _)| here(cwd)).map(|(_, left)| left.clone()).collect();
+            let mut left = left::left(sessions, &facts, self.options.now);
+            left.inbox_bytes = *inbox_bytes;
+            write_json(&self.options.dirs.tree(&tree.root).left(), &left)?;
+        }
+        Ok(())
+    }
+
+    fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Vec<MinedFile>> {
+        let ownership = self.ownership()?;
+        self.note_pending(&ownership, changed)?;
+        let (mined, turns) = self.mine(&ownership)?;
+        self.write_memories(&mined)?;
+        let listings = self.publish(&turns)?;
+        self.state.all_turns = false;
+        self.state.pending = std::mem::take(&mut self.unread);
+        self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
+        Ok(mined)
+    }
+
+    /// Reads what is new; returns the sessions that changed.
+    fn collect(&mut self) -> Result<BTreeSet<String>> {
+        self.options.progress.stage("looking", 0);
+        let before = self.state.clone();
+        write_roots(&self.home, self.territory.roots())?;
+        let found = discover::ours(self.options.dirs, &self.territory, &mut self.state.seen)?;
+        self.newest =
+            found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok()).map(Timestamp);
+        self.report.warnings.extend(found.warnings);
+        let mut transcripts = found.transcripts;
+        let named = match self.options.from {
+            Some(folder) => in_folder(folder)?,
+            None => Found::default(),
+        };
+        self.report.warnings.extend(named.warnings);
+        let named = named.transcripts;
+        self.report.transcripts = transcripts.len() + named.len();
+        transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
+        let mut changed = self.collect_some(transcripts, false)?;
+        changed.extend(self.collect_some(named, true)?);
+        self.forget_missing()?;
+        self.report.sessions = self.state.sessions.len();
+        if self.state != before {
+            self.state.write(&self.home)?;
+        }
+        Ok(changed)
+    }
+
+    fn collect_some(
+        &mut self,
+        transcripts: Vec<Transcript>,
+        from_folder: bool,
+    ) -> Result<BTreeSet<String>> {
+        let transcripts: Vec<Transcript> = transcripts
+            .into_iter()
+            .filter(|transcript| !self.purged.has_session(&transcript.name.session))
+            .collect();
+        let mut known: HashSet<String> =
+            self.archive.entries()?.into_iter().map(|entry| entry.name).collect();
+        known.extend(self.expired.names());
+        known.extend(self.state.empty.iter().cloned());
+        let sessions = changed(transcripts, &self.state.seen, &known);
+        let redactor = Redactor::new(&RedactOptions::default());
+        let ignore = Ignore::new(&self.settings.ignore_paths);
+        let collector = Collector {
+            archive: &self.archive,
+            expired: &self.expired,
+            purged: &self.purged,
+            redact: &redactor,
+            ignore: &ignore,
+            from_folder,
+            territory: &self.territory,
+        };
+        self.options.progress.stage("reading", sessions.len());
+        let results = collector.collect(&sessions, self.options.progress);
+        let mut changed = BTreeSet::new();
+        for ((name, transcripts), result) in sessions.into_iter().zip(results) {
+            match result {
+                Ok(collected) => {
+                    if self.take_in(&name, &transcripts, collected, from_folder) {
+                        changed.insert(name);
+                    }
+                }
+                Err(error) => self.report.warnings.push(format!("{error:#}")),
+            }
+        }
+        Ok(changed)
+    }
+
+    /// Remembers what became of a session; whether something of it is new.
+    fn take_in(
+        &mut self,
+        name: &str,
+        transcripts: &[Transcript],
+        collected: Collected,
+        from_folder: bool,
+    ) -> bool {
+        for transcript in transcripts {
+            let seen = self.state.seen.entry(transcript.path.clone()).or_default();
+            seen.inode = transcript.inode;
+            seen.len = transcript.len;
+            seen.modified_ns = transcript.modified_ns;
+            seen.ours = seen.ours || !from_folder;
+            seen.from_folder = from_folder;
+        }
+        let Counts { lines, too_long, damaged, dropped } = collected.counts;
+        self.report.lines += lines;
+        self.report.lines_skipped += too_long + damaged + dropped;
+        self.report.sessions_read += usize::from(lines > 0);
+        match collected.state {
+            None => {
+                self.state.empty.insert(name.to_owned());
+                false
+            }
+            Some(state) => {
+                self.state.empty.remove(name);
+                let new = self
+                    .state
+                    .sessions
+                    .get(name)
+                    .is_none_or(|before| before.content != state.content);
+                self.state.sessions.insert(name.to_owned(), state);
+                new
+            }
+        }
+    }
+
+    /// Makes the list of sessions that of the archive: what a lost cache does not know is looked
+    /// at again, what is no longer archived is dropped.
+    fn forget_missing(&mut self) -> Result<()> {
+        let entries = self.archive.entries()?;
+        let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        self.state.sessions.retain(|name, _| names.contains(name.as_str()));
+        for entry in &entries {
+            let fits = |known: &SessionState| {
+                known.len == entry.len && known.modified_ns == entry.modified_ns
+            };
+            if self.state.sessions.get(&entry.name).is_some_and(fits) {
+                continue;
+            }
+            match self.archive.load(&entry.name) {
+                Ok(Some(file)) => {
+                    let state = crate::collect::state_of(&file, entry, &self.territory);
+                    self.state.sessions.insert(entry.name.clone(), state);
+                }
+                Ok(None) => {}
+                Err(error) if is_damaged(&error) => {
+                    self.report.warnings.push(format!("{error:#}; it was put aside"));
+                    self.archive.put_aside(&entry.name)?;
+                }
+                Err(error) => {
+                    let warning = format!("{error:#}");
+                    if !self.report.warnings.contains(&warning) {
+                        self.report.warnings.push(warning);
+                    }
+                    // What was learned from it stays, and it is looked at again next time.
+                    self.state.sessions.entry(entry.name.clone()).or_default();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_memories(&mut self, mined: &[MinedFile]) -> Result<()> {
+        self.options.progress.stage("writing", 0);
+        let all: Vec<Mined> = mined
+            .iter()
+            .map(|file| Mined {
+                session: file.session.clone(),
+                turns: file.turns,
+                drafts: file.drafts.clone(),
+            })
+            .collect();
+        let memories = consolidate(self.options.tree.project, &all, &self.settings);
+        let homes: BTreeMap<&str, PathBuf> = mined
+            .iter()
+            .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))
+            .collect();
+        let desired = memories.into_iter().map(|memory| self.desired(memory, &homes)).collect();
+        let main = self.trees.first().unwrap_or(self.options.tree);
+        let store = Store::open(self.options.dirs, main)?;
+        let states = self.git_states()?;
+        let outcome = ledger::reconcile(&store, desired, &states, self.options.now)?;
+        self.report.written += outcome.written;
+        self.report.updated += outcome.updated;
+        self.report.removed += outcome.removed;
+        self.report.unchanged = outcome.unchanged;
+        self.report.tombstoned += outcome.tombstoned;
+        self.report.warnings.extend(outcome.refused);
+        Ok(())
+    }
+
+    fn desired(&self, mut memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
+        if self.settings.promote == Promote::Review {
+            memory.status = Status::Draft;
+        }
+        let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
+        Desired {
+            root: home.cloned().unwrap_or_else(|| self.options.tree.main_root.clone()),
+            memory,
+        }
+    }
+
+    fn git_states(&self) -> Result<Vec<GitState>> {
+        let heads: BTreeMap<PathBuf, String> =
+            Ledger::open(&self.home)?.heads().into_iter().collect();
+        Ok(self
+            .trees
+            .iter()
+            .map(|tree| git::state(&tree.root, heads.get(&tree.root).map(String::as_str)))
+            .collect())
+    }
+
+    fn publish(&mut self, new_turns: &[Turn]) -> Result<Vec<Listing>> {
+        let mut listings = Vec::new();
+        let publication = Publication {
+            dirs: self.options.dirs,
+            settings: &self.settings,
+            turns: if self.state.all_turns {
+                NewTurns::All(new_turns)
+            } else {
+                NewTurns::Some(new_turns)
+            },
+            now: self.options.now,
+        };
+        for tree in &self.trees {
+            let known = Known::of_tree(self.options.dirs, tree);
+            listings.push(publish::tree(&publication, tree, &known)?);
+        }
+        publish::user(&publication, &Known::of_user(self.options.dirs))?;
+        Ok(listings)
+    }
+
+    /// The archived sessions that are too old or too many.
+    fn overdue(&self) -> Result<Vec<String>> {
+        let recorded = self.state.sessions.values().map(|session| session.last).max();
+        let now = retention::believed(self.options.now, recorded.max(self.newest));
+        let limits = retention::Limits::of(&self.settings, self.options.dirs, now);
+        Ok(limits.expired(&self.archive.entries()?, &self.state.sessions))
+    }
+
+    /// Removes turns that are too old or too many; what was learned from them stays.
+    /// Says whether any went.
+    fn expire(&mut self, mined: &[MinedFile]) -> Result<bool> {
+        let mut gone = false;
+        for name in &self.overdue()? {
+            let Some(file) = mined.iter().find(|file| file.name == *name) else { continue };
+            // One that cannot be read, or learned from, waits: it would leave less than it holds.
+            let (None, Ok(Some(header))) = (&file.failure, self.archive.header(name)) else {
+                continue;
+            };
+            let last = self.state.sessions.get(name).map(|session| session.last);
+            let mut remains = self.expired.load(name).unwrap_or_default();
+            remains.take_in(Remains {
+                header,
+                last: last.unwrap_or_default(),
+                cwd: file.cwd.clone(),
+                turns: file.turns,
+                drafts: file.drafts.clone(),
+            });
+            self.expired.store(name, &remains)?;
+            self.archive.remove(name)?;
+            mine::remove(&self.home, name);
+            self.state.sessions.remove(name);
+            gone = true;
+        }
+        Ok(gone)
+    }
+
+    /// The length of each tree's inbox before anything was read.
+    fn inboxes(&self) -> Vec<(Tree, u64)> {
+        let length = |tree: &Tree| {
+            std::fs::metadata(self.options.dirs.tree(&tree.root).inbox())
+                .map_or(0, |inbox| inbox.len())
+        };
+        self.trees.iter().map(|tree| (tree.clone(), length(tree))).collect()
+    }
+
+    fn finish(&self, inboxes: &[(Tree, u64)]) -> Result<()> {
+        for (tree, taken) in inboxes {
+            crate::inbox::taken_up(
+                &self.options.dirs.tree(&tree.root),
+                *taken,
+                &self.settings,
+                self.options.now,
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// What git says about a working tree, for the block that a session starts with.
+fn facts(root: &Path) -> left::Facts {
+    left::Facts {
+        branch: git::branch(root),
+        uncommitted: uncommitted(root),
+        merged: git::merged_branches(root),
+    }
+}
+
+/// Files with uncommitted changes, but for our own.
+fn uncommitted(root: &Path) -> Vec<String> {
+    let mut files = git::uncommitted(root);
+    files.retain(|file| !file.starts_with(STORE_DIR));
+    files
+}
+
+/// The transcripts of a folder that the user named.
+fn in_folder(folder: &Path) -> Result<Found> {
+    discover::check_folder(folder)?;
+    let mut found = discover::transcripts_in(&folder.canonicalize()?)?;
+    for transcript in &mut found.transcripts {
+        if transcript.name.session.is_empty() {
+            transcript.name.session = discover::session_of(&transcript.path).unwrap_or_default();
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,62 @@
+//! Whether there is anything to do: what a sync depends on, in one short text.
+
+use std::path::Path;
+
+use super::Run;
+use crate::git;
+use crate::known::Known;
+
+impl Run<'_> {
+    /// What the published result depends on, and the result as far as a look at the folders shows
+    /// it: when this is as it was, there is nothing to do.
+    pub(super) fn fingerprint(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |part: &str| {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        };
+        add(crate::extract::EXTRACTOR);
+        add(env!("CARGO_PKG_VERSION"));
+        add(&serde_json::to_string(&self.settings).unwrap_or_default());
+        for (name, session) in &self.state.sessions {
+            add(name);
+            add(&session.content);
+        }
+        for name in self.expired.names() {
+            add(&name);
+        }
+        for tree in &self.trees {
+            add(&tree.root.to_string_lossy());
+            add(&git::position(&tree.root));
+            add(&fingerprint_of_folder(&tree.store().join("memories")));
+            add(&stamp(&self.options.dirs.tree(&tree.root).index().join("MANIFEST")));
+            Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
+        }
+        for folder in
+            [self.home.private_memories(), self.home.drafts(), self.options.dirs.user_memories()]
+        {
+            add(&fingerprint_of_folder(&folder));
+        }
+        add(&stamp(&self.home.ledger()));
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+}
+
+fn fingerprint_of_folder(folder: &Path) -> String {
+    let listing = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut stamps: Vec<String> = listing.map(|entry| stamp(&entry.path())).collect();
+    stamps.sort();
+    stamps.join("\n")
+}
+
+fn stamp(path: &Path) -> String {
+    match std::fs::metadata(path) {
+        Ok(metadata) => format!(
+            "{} {} {}",
+            path.display(),
+            metadata.len(),
+            crate::archive::modified_ns(&metadata)
+        ),
+        Err(_) => String::new(),
+    }
+}

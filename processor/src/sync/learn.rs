@@ -1,0 +1,184 @@
+//! The part of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use memory_store::index::Index;
+use memory_store::index::document::Turn;
+use memory_store::layout::Tree;
+use rayon::prelude::*;
+
+use super::{LLM_DIR, Run};
+use crate::llm::Model;
+use crate::mine::{MinedFile, Miner};
+use crate::ownership::{Holder, Key, Ownership, keys, load_keys, store_keys};
+use crate::state::SessionState;
+use crate::{discover, turns};
+
+impl Run<'_> {
+    /// Whose record is whose.
+    pub(super) fn ownership(&self) -> Result<Ownership> {
+        let holders: Vec<Result<Holder>> = self
+            .state
+            .sessions
+            .par_iter()
+            .map(|(name, session)| {
+                Ok(Holder {
+                    name: name.clone(),
+                    keys: self.keys(name, session)?,
+                    last: session.last.0,
+                })
+            })
+            .collect();
+        Ok(Ownership::new(holders.into_iter().collect::<Result<_>>()?))
+    }
+
+    fn keys(&self, name: &str, session: &SessionState) -> Result<Vec<Key>> {
+        if let Some(keys) = load_keys(&self.home, name, &session.content) {
+            return Ok(keys);
+        }
+        // One that cannot be read now is reported by mining; until then it claims nothing.
+        let Ok(Some(file)) = self.archive.load(name) else { return Ok(Vec::new()) };
+        let keys = keys(&file.records);
+        store_keys(&self.home, name, &session.content, &keys)?;
+        Ok(keys)
+    }
+
+    /// Writes down whose turns the index lacks, so that a run that is killed does not lose them.
+    pub(super) fn note_pending(
+        &mut self,
+        ownership: &Ownership,
+        changed: &BTreeSet<String>,
+    ) -> Result<()> {
+        let miner = self.miner(ownership);
+        let stale: Vec<Option<String>> = self
+            .state
+            .sessions
+            .par_iter()
+            .map(|(name, session)| {
+                let key = self.mined_key(&miner, name, session)?;
+                Ok(miner.load(name, &key).is_none().then(|| name.clone()))
+            })
+            .collect::<Result<_>>()?;
+        let unindexed = |tree: &Tree| {
+            let index = Index::open(&self.options.dirs.tree(&tree.root).index());
+            !matches!(index, Ok(Some(_)))
+        };
+        let all_turns = self.state.all_turns || self.trees.iter().any(unindexed);
+        let before = (self.state.all_turns, self.state.pending.clone());
+        self.state.all_turns = all_turns;
+        self.state.pending.extend(stale.into_iter().flatten());
+        self.state.pending.extend(changed.iter().cloned());
+        if before != (self.state.all_turns, self.state.pending.clone()) {
+            self.state.write(&self.home)?;
+        }
+        Ok(())
+    }
+
+    /// The language model that the settings name. Without it, or when something stands in its way,
+    /// the rules do it alone.
+    fn model(&self, warnings: &mut Vec<String>) -> Option<Model> {
+        let settings = self.settings.llm.as_ref()?;
+        match Model::open(settings, self.options.ollama_host, &self.home.0.join(LLM_DIR)) {
+            Ok(model) => Some(model),
+            Err(reason) => {
+                warnings.push(format!("{reason}. The rules do it alone."));
+                None
+            }
+        }
+    }
+
+    fn miner<'m>(&'m self, ownership: &'m Ownership) -> Miner<'m> {
+        let named = self.state.sessions.values().filter(|session| session.from_folder);
+        let cwds = named.flat_map(|session| session.cwds.iter().map(String::as_str));
+        Miner {
+            home: &self.home,
+            archive: &self.archive,
+            territory: &self.territory,
+            folder_root: discover::common_root(cwds),
+            ownership,
+            model: self.settings.llm.as_ref().map(|llm| format!("{}/{}", llm.provider, llm.model)),
+        }
+    }
+
+    fn mined_key(&self, miner: &Miner<'_>, name: &str, session: &SessionState) -> Result<String> {
+        let foreign = miner.ownership.digest(name, &self.keys(name, session)?);
+        Ok(miner.key(name, session, &foreign))
+    }
+
+    /// The drafts of all sessions, and the turns that the index lacks.
+    pub(super) fn mine(&mut self, ownership: &Ownership) -> Result<(Vec<MinedFile>, Vec<Turn>)> {
+        let miner = self.miner(ownership);
+        let context = miner.context();
+        let mut warnings = Vec::new();
+        self.options.progress.stage("learning", self.state.sessions.len());
+        let known: Vec<(&str, String, Option<MinedFile>)> = self
+            .state
+            .sessions
+            .par_iter()
+            .map(|(name, session)| {
+                let key = self.mined_key(&miner, name, session)?;
+                let known = miner.load(name, &key);
+                Ok((name.as_str(), key, known))
+            })
+            .collect::<Result<_>>()?;
+        let mut model = self.model(&mut warnings);
+        let fresh = |(name, key, known): (&str, String, Option<MinedFile>)| {
+            let fresh = known.is_none();
+            let mined = known.map_or_else(|| miner.mine(name, &key, &context), Ok);
+            self.options.progress.step();
+            mined.map(|mined| (mined, fresh))
+        };
+        let mined: Vec<(MinedFile, bool)> = match &mut model {
+            None => known.into_par_iter().map(fresh).collect::<Result<_>>()?,
+            // One question at a time: the model has the machine's cores for itself.
+            Some(model) => known
+                .into_iter()
+                .map(|(name, key, known)| {
+                    let fresh = known.is_none();
+                    let mined = known
+                        .map_or_else(|| miner.ask(name, &key, &context, model, &mut warnings), Ok);
+                    self.options.progress.step();
+                    mined.map(|mined| (mined, fresh))
+                })
+                .collect::<Result<_>>()?,
+        };
+        let lacking: Vec<(&String, Result<Vec<Turn>>)> = self
+            .state
+            .sessions
+            .par_iter()
+            .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
+            .map(|(name, _)| (name, turns_of(&miner, name)))
+            .collect();
+        let mut turns = Vec::new();
+        let mut unread = BTreeSet::new();
+        for (name, found) in lacking {
+            match found {
+                Ok(found) => turns.extend(found),
+                Err(error) => {
+                    warnings.push(format!("{error:#}"));
+                    unread.insert(name.clone());
+                }
+            }
+        }
+        self.report.sessions_mined += mined.iter().filter(|(_, fresh)| *fresh).count();
+        let mut files: Vec<MinedFile> = mined.into_iter().map(|(mined, _)| mined).collect();
+        warnings.extend(files.iter().filter_map(|file| file.failure.clone()));
+        for warning in warnings {
+            // A session that cannot be read is in the way more than once.
+            if !self.report.warnings.contains(&warning) {
+                self.report.warnings.push(warning);
+            }
+        }
+        self.unread = unread;
+        for name in self.expired.names() {
+            files.extend(self.expired.load(&name).map(MinedFile::from));
+        }
+        self.report.turns = files.iter().map(|file| file.turns).sum();
+        Ok((files, turns))
+    }
+}
+
+fn turns_of(miner: &Miner<'_>, name: &str) -> Result<Vec<Turn>> {
+    Ok(miner.sessions(name)?.iter().flat_map(turns::of_session).collect())
+}

@@ -1,0 +1,365 @@
+//! One line of a transcript to the records that are kept of it. Looks at nothing but the line, so
+//! that slices of a transcript give the records of the whole.
+
+use memory_store::Timestamp;
+use memory_store::prompt::{said, without_echoes};
+use serde_json::Value;
+
+use super::prompt::{self, Said};
+use super::read::Redact;
+use super::record::{Record, RecordWhat};
+use super::scan::{Head, scan};
+use super::session::PromptBy;
+use super::surrogate;
+use super::tool::{self, kept, name, string};
+
+/// Bytes kept of a prompt or a text of the assistant.
+pub const TEXT_BYTES_MAX: usize = 64 << 10;
+/// Bytes kept of one piece of reasoning.
+pub const THINKING_BYTES_MAX: usize = 16 << 10;
+/// Bytes kept of a machine's prompt.
+pub const MACHINE_BYTES_MAX: usize = 4 << 10;
+/// Objects read from one line that two writers tore.
+const OBJECTS_PER_LINE_MAX: usize = 8;
+
+/// What became of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its objects were read.
+    Read,
+    /// It is damaged; what could be read was.
+    Damaged,
+}
+
+/// Adds the records of `line` to `out`.
+pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+    let mut rest = line.trim_ascii();
+    for _ in 0..OBJECTS_PER_LINE_MAX {
+        if rest.is_empty() {
+            return Outcome::Read;
+        }
+        // After a torn write something else may stand before the next object.
+        let Some(start) = memchr::memchr(b'{', rest) else { return Outcome::Damaged };
+        rest = &rest[start..];
+        let head = scan(rest);
+        let end = head.end.unwrap_or(rest.len());
+        if object(&rest[..end], &head, redact, out) == Outcome::Damaged {
+            return salvage(rest, redact, out);
+        }
+        rest = rest[end..].trim_ascii();
+    }
+    Outcome::Damaged
+}
+
+/// Looks for a whole record behind the remains of a torn one.
+fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+    for marker in [&b"{\"parentUuid\":"[..], b"{\"type\":"] {
+        for start in memchr::memmem::find_iter(line, marker).filter(|start| *start > 0) {
+            let rest = &line[start..];
+            let head = scan(rest);
+            // A content block also begins so; only records have an id.
+            let record = head.closed && !head.uuid.is_empty();
+            let end = head.end.unwrap_or(rest.len());
+            if record && object(&rest[..end], &head, redact, out) == Outcome::Read {
+                return Outcome::Damaged;
+            }
+        }
+    }
+    Outcome::Damaged
+}
+
+fn object(bytes: &[u8], head: &Head<'_>, redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+    let contains = |word: &str| memchr::memmem::find(bytes, word.as_bytes()).is_some();
+    let deep = match head.kind {
+        b"user" | b"assistant" | b"summary" | b"custom-title" | b"ai-title"
+        | b"queue-operation" => true,
+        b"system" => contains("compact_boundary"),
+        b"attachment" => contains("queued_command"),
+        _ => false,
+    };
+    if !deep {
+        out.extend(link(head));
+        return if head.closed { Outcome::Read } else { Outcome::Damaged };
+    }
+    let value = serde_json::from_slice::<Value>(bytes)
+        .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)));
+    let Ok(value) = value else { return Outcome::Damaged };
+    let from = out.len();
+    let line = Line { value: &value, redact };
+    line.records(out);
+    if out.len() == from {
+        out.extend(link(head));
+    }
+    Outcome::Read
+}
+
+/// A line that is not kept may still stand between two that are.
+fn link(head: &Head<'_>) -> Option<Record> {
+    let uuid = |bytes: &[u8]| str::from_utf8(bytes).ok().map(|text| name(Some(&Value::from(text))));
+    let (uuid, parent) = (uuid(head.uuid)?, uuid(head.parent)?);
+    (!uuid.is_empty() && !parent.is_empty()).then(|| Record {
+        uuid,
+        part: 0,
+        parent,
+        at: Timestamp::default(),
+        side: false,
+        what: RecordWhat::Link,
+    })
+}
+
+/// A parsed line.
+struct Line<'a> {
+    value: &'a Value,
+    redact: &'a dyn Redact,
+}
+
+impl Line<'_> {
+    fn records(&self, out: &mut Vec<Record>) {
+        match self.text("type") {
+            "user" => self.user(out),
+            "assistant" => self.assistant(out),
+            "system" => self.boundary(out),
+            "attachment" => self.attachment(out),
+            "queue-operation" => self.queue(out),
+            "custom-title" => self.title("customTitle", 2, out),
+            "ai-title" => self.title("aiTitle", 1, out),
+            "summary" => self.title("summary", 0, out),
+            _ => {}
+        }
+    }
+
+    fn user(&self, out: &mut Vec<Record>) {
+        let content = self.value.get("message").and_then(|message| message.get("content"));
+        if self.flag("isCompactSummary") {
+            let text = self.kept(&said(&tool::block_text(content)), TEXT_BYTES_MAX);
+            return self
+                .push(out, RecordWhat::Summary { cwd: self.cwd(), branch: self.branch(), text });
+        }
+        let blocks =
+            content.map_or(&[][..], |content| content.as_array().map_or(&[][..], Vec::as_slice));
+        let results = blocks.iter().filter(|block| string(block, "type") == "tool_result");
+        for block in results {
+            let result = tool::result(block, self.value.get("toolUseResult"), self.redact);
+            self.push(out, RecordWhat::Result(Box::new(result)));
+        }
+        if self.flag("isMeta") || self.flag("isVisibleInTranscriptOnly") {
+            return;
+        }
+        match content {
+            Some(Value::String(text)) => self.prompt(&[text.as_str()], 0, out),
+            Some(Value::Array(blocks)) => {
+                let of_kind = |kind: &'static str| {
+                    blocks.iter().filter(move |block| string(block, "type") == kind)
+                };
+                let texts: Vec<&str> = of_kind("text").map(|block| string(block, "text")).collect();
+                let images = u32::try_from(of_kind("image").count()).unwrap_or(u32::MAX);
+                self.prompt(&texts, images, out);
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&self, texts: &[&str], images: u32, out: &mut Vec<Record>) {
+        let said = texts.iter().map(|text| prompt::classify(text));
+        let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
+        for said in said {
+            match said {
+                Said::Prompt(text) => {
+                    words.push(text);
+                    by = Some(self.prompt_by());
+                }
+                Said::Command(text) => {
+                    words.push(text);
+                    by = by.or(Some(PromptBy::Command));
+                }
+                Said::Machine(text) => {
+                    words.push(text);
+                    by = by.or(Some(PromptBy::Machine));
+                }
+                Said::Interrupt => interrupted = true,
+                Said::Nothing => {}
+            }
+        }
+        if interrupted {
+            self.push(out, RecordWhat::Interrupt);
+        }
+        let by = match by {
+            Some(by) => by,
+            None if images > 0 && texts.is_empty() => self.prompt_by(),
+            None => return,
+        };
+        let max = if by == PromptBy::Machine { MACHINE_BYTES_MAX } else { TEXT_BYTES_MAX };
+        let text = self.kept(&words.join("\n\n"), max);
+        self.push(
+            out,
+            RecordWhat::Prompt { cwd: self.cwd(), branch: self.branch(), text, by, images },
+        );
+    }
+
+    /// Who gave the prompt, by what newer versions say about it.
+    fn prompt_by(&self) -> PromptBy {
+        let word = |key: &str| match self.value.get(key) {
+            Some(Value::String(text)) => text.to_ascii_lowercase(),
+            Some(object) => string(object, "kind").to_ascii_lowercase(),
+            None => String::new(),
+        };
+        let (origin, source, turn) = (word("origin"), word("promptSource"), word("turnOrigin"));
+        if self.flag("isSidechain") {
+            return PromptBy::Machine;
+        }
+        match origin.as_str() {
+            "" => {}
+            "human" | "user" => return PromptBy::User,
+            "sdk" => return PromptBy::Sdk,
+            _ => return PromptBy::Machine,
+        }
+        match source.as_str() {
+            "sdk" => PromptBy::Sdk,
+            "system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "task-notification"
+            | "hook" | "agent" => PromptBy::Machine,
+            _ if !matches!(turn.as_str(), "" | "sdk" | "user" | "human") => PromptBy::Machine,
+            _ if turn == "sdk" || string(self.value, "entrypoint").starts_with("sdk") => {
+                PromptBy::Sdk
+            }
+            _ => PromptBy::User,
+        }
+    }
+
+    fn assistant(&self, out: &mut Vec<Record>) {
+        let Some(message) = self.value.get("message") else { return };
+        if self.flag("isApiErrorMessage") || string(message, "model") == "<synthetic>" {
+            return;
+        }
+        let id = name(message.get("id"));
+        match message.get("content") {
+            Some(Value::String(text)) => self.said(text, &id, out),
+            Some(Value::Array(blocks)) => {
+                for block in blocks {
+                    match string(block, "type") {
+                        "text" => self.said(string(block, "text"), &id, out),
+                        "thinking" => self.thought(string(block, "thinking"), &id, out),
+                        "tool_use" => self.call(block, out),
+                        _ => {}
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn said(&self, text: &str, message: &str, out: &mut Vec<Record>) {
+        let text = without_echoes(text);
+        if !text.trim().is_empty() {
+            let text = self.kept(text.trim(), TEXT_BYTES_MAX);
+            self.push(out, RecordWhat::Text { message: message.to_owned(), text });
+        }
+    }
+
+    fn thought(&self, text: &str, message: &str, out: &mut Vec<Record>) {
+        if !text.trim().is_empty() {
+            let text = self.kept(text.trim(), THINKING_BYTES_MAX);
+            self.push(out, RecordWhat::Thinking { message: message.to_owned(), text });
+        }
+    }
+
+    fn call(&self, block: &Value, out: &mut Vec<Record>) {
+        let tool = name(block.get("name"));
+        let input = block.get("input").unwrap_or(&Value::Null);
+        let (what, task) = tool::input(&tool, input, self.redact);
+        self.push(out, RecordWhat::Call { id: name(block.get("id")), tool, what, task });
+    }
+
+    fn boundary(&self, out: &mut Vec<Record>) {
+        if self.text("subtype") == "compact_boundary" {
+            let after = name(self.value.get("logicalParentUuid"));
+            self.push(out, RecordWhat::Boundary { after });
+        }
+    }
+
+    fn attachment(&self, out: &mut Vec<Record>) {
+        let Some(attachment) = self.value.get("attachment") else { return };
+        if string(attachment, "type") != "queued_command" {
+            return;
+        }
+        let words = ["prompt", "content", "text"].iter().find_map(|key| attachment.get(key));
+        let mode = string(attachment, "commandMode");
+        if let Said::Prompt(text) = prompt::classify(&tool::block_text(words))
+            && matches!(mode, "" | "prompt")
+        {
+            self.push(out, RecordWhat::Queued { text: self.kept(&text, TEXT_BYTES_MAX) });
+        }
+    }
+
+    fn queue(&self, out: &mut Vec<Record>) {
+        match self.text("operation") {
+            "enqueue" => {
+                let text = tool::block_text(self.value.get("content"));
+                // Finished background tasks are queued as JSON objects; they take their place in
+                // the queue, but nobody said them.
+                let text = match prompt::classify(&text) {
+                    Said::Prompt(text) if !text.starts_with("{\"task_id\"") => text,
+                    _ => String::new(),
+                };
+                self.push(out, RecordWhat::Enqueue { text: self.kept(&text, TEXT_BYTES_MAX) });
+            }
+            "dequeue" | "remove" => self.push(out, RecordWhat::Dequeue),
+            "popAll" => self.push(out, RecordWhat::PopAll),
+            _ => {}
+        }
+    }
+
+    fn title(&self, key: &str, rank: u8, out: &mut Vec<Record>) {
+        /// Bytes kept of a title.
+        const TITLE_BYTES_MAX: usize = 512;
+        let text = self.kept(self.text(key).trim(), TITLE_BYTES_MAX);
+        if !text.is_empty() {
+            let leaf = name(self.value.get("leafUuid"));
+            self.push(out, RecordWhat::Title { text, rank, leaf });
+        }
+    }
+
+    fn push(&self, out: &mut Vec<Record>, what: RecordWhat) {
+        let at = Timestamp::parse(self.text("timestamp")).unwrap_or_default();
+        let mut uuid = name(self.value.get("uuid"));
+        if uuid.is_empty() {
+            uuid = content_id(&what, at);
+        }
+        let part = out.iter().rev().take_while(|record| record.uuid == uuid).count();
+        out.push(Record {
+            uuid,
+            part: u32::try_from(part).unwrap_or(u32::MAX),
+            parent: name(self.value.get("parentUuid")),
+            at,
+            side: self.flag("isSidechain"),
+            what,
+        });
+    }
+
+    fn text(&self, key: &str) -> &str {
+        string(self.value, key)
+    }
+
+    fn flag(&self, key: &str) -> bool {
+        self.value.get(key).and_then(Value::as_bool).unwrap_or(false)
+    }
+
+    fn kept(&self, text: &str, max: usize) -> String {
+        kept(text, max, self.redact)
+    }
+
+    fn cwd(&self) -> String {
+        self.kept(self.text("cwd"), tool::COMMAND_BYTES_MAX)
+    }
+
+    fn branch(&self) -> String {
+        self.kept(self.text("gitBranch"), tool::COMMAND_BYTES_MAX)
+    }
+}
+
+/// The id of a record whose line has none: the same line always has the same.
+fn content_id(what: &RecordWhat, at: Timestamp) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&at.0.to_le_bytes());
+    hasher.update(serde_json::to_string(what).unwrap_or_default().as_bytes());
+    format!("#{}", &hasher.finalize().to_hex()[..24])
+}

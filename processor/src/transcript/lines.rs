@@ -1,0 +1,101 @@
+//! Complete lines of a growing file, one at a time, through a bounded buffer.
+
+use std::io::{self, BufRead};
+
+/// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
+/// a file and its original); what is longer holds no conversation worth the memory.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
+
+/// One complete line of a file.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line<'a> {
+    /// Its bytes, without the line feed.
+    Whole(&'a [u8]),
+    /// It was longer than the bound and is skipped.
+    TooLong,
+}
+
+/// Reads lines that end in a line feed; a half-written last one is left for next time.
+pub struct Lines<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    max: usize,
+    consumed: u64,
+}
+
+impl<R: BufRead> Lines<R> {
+    /// Reads from `reader`, keeping lines of at most `max` bytes.
+    pub fn new(reader: R, max: usize) -> Self {
+        Self { reader, buffer: Vec::new(), max, consumed: 0 }
+    }
+
+    /// Bytes of the complete lines read so far.
+    pub fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// The next complete line that is not too long.
+    pub fn next_whole(&mut self) -> io::Result<Option<&[u8]>> {
+        loop {
+            match self.next_line()? {
+                None => return Ok(None),
+                Some(Line::TooLong) => {}
+                // Taken from the buffer again: the borrow checker does not follow a returned loan
+                // through a loop.
+                Some(Line::Whole(_)) => break,
+            }
+        }
+        Ok(Some(&self.buffer))
+    }
+
+    /// The next complete line; `None` at the end of what is complete.
+    pub fn next_line(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.buffer.clear();
+        let mut length = 0_u64;
+        let mut too_long = false;
+        loop {
+            let chunk = match self.reader.fill_buf() {
+                Ok(chunk) => chunk,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            if chunk.is_empty() {
+                return Ok(None);
+            }
+            let end = memchr::memchr(b'\n', chunk);
+            let part = &chunk[..end.unwrap_or(chunk.len())];
+            too_long = too_long || self.buffer.len() + part.len() > self.max;
+            if too_long {
+                self.buffer = Vec::new();
+            } else {
+                self.buffer.extend_from_slice(part);
+            }
+            let taken = part.len() + usize::from(end.is_some());
+            length += taken as u64;
+            self.reader.consume(taken);
+            if end.is_some() {
+                self.consumed += length;
+                return Ok(Some(if too_long { Line::TooLong } else { Line::Whole(&self.buffer) }));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_skipped_and_a_half_written_one_is_left() {
+        let text = b"one\n0123456789\ntwo\nhal";
+        for buffer in [1, 2, 5, 100] {
+            let reader = io::BufReader::with_capacity(buffer, &text[..]);
+            let mut lines = Lines::new(reader, 5);
+            assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"one")));
+            assert_eq!(lines.next_line().unwrap(), Some(Line::TooLong));
+            assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"two")));
+            assert_eq!(lines.next_line().unwrap(), None);
+            assert_eq!(lines.consumed(), 19);
+        }
+    }
+}

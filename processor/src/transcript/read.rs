@@ -1,0 +1,208 @@
+//! Reads transcripts into sessions.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead};
+use std::path::Path;
+
+use super::assemble::{Assembly, assemble};
+use super::convert::{Outcome, convert};
+use super::lines::{LINE_BYTES_MAX, Line, Lines};
+use super::record::{Record, RecordWhat};
+use super::session::Session;
+
+/// Takes secrets out of text. Everything that is kept of a transcript has gone through this.
+pub trait Redact: Sync {
+    /// The text without secrets.
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+}
+
+/// Records kept of one session. A session of a month of work has some ten thousand.
+pub const RECORDS_MAX: usize = 500_000;
+
+/// What reading came across.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Complete lines.
+    pub lines: u64,
+    /// Lines that were longer than the bound.
+    pub too_long: u64,
+    /// Lines that could not be read, or only in part.
+    pub damaged: u64,
+    /// Records beyond the bound.
+    pub dropped: u64,
+}
+
+/// Collects the records of one session.
+pub struct SessionBuilder<'r> {
+    redact: &'r dyn Redact,
+    records: Vec<Record>,
+    seen: HashSet<(u128, u32)>,
+    /// Where the last title of each rank is among the records.
+    titles: HashMap<u8, usize>,
+    counts: Counts,
+    line: Vec<Record>,
+}
+
+impl<'r> SessionBuilder<'r> {
+    /// Begins a session.
+    pub fn new(redact: &'r dyn Redact) -> Self {
+        Self::resume(Vec::new(), redact)
+    }
+
+    /// Continues a session whose first records are known.
+    pub fn resume(records: Vec<Record>, redact: &'r dyn Redact) -> Self {
+        let seen = records.iter().map(key).collect();
+        let titles = records
+            .iter()
+            .enumerate()
+            .filter_map(|(at, record)| Some((rank_of_title(record)?, at)))
+            .collect();
+        Self { redact, records, seen, titles, counts: Counts::default(), line: Vec::new() }
+    }
+
+    /// Adds one line.
+    pub fn line(&mut self, line: &[u8]) {
+        self.counts.lines += 1;
+        let mut records = std::mem::take(&mut self.line);
+        if convert(line, self.redact, &mut records) == Outcome::Damaged {
+            self.counts.damaged += 1;
+        }
+        for record in records.drain(..) {
+            self.record(record);
+        }
+        self.line = records;
+    }
+
+    /// Adds all complete lines of `reader`; returns their length in bytes.
+    pub fn read(&mut self, reader: impl BufRead) -> io::Result<u64> {
+        let mut lines = Lines::new(reader, LINE_BYTES_MAX);
+        while let Some(line) = lines.next_line()? {
+            match line {
+                Line::Whole(line) => self.line(line),
+                Line::TooLong => self.counts.too_long += 1,
+            }
+        }
+        Ok(lines.consumed())
+    }
+
+    /// What came across.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The records so far.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// The records.
+    pub fn into_records(self) -> Vec<Record> {
+        self.records
+    }
+
+    /// The session so far, by itself, and the subagents that were written into its transcript.
+    pub fn sessions(&self, id: &str, agent: Option<&str>) -> Vec<Session> {
+        assemble(id, agent, &self.records, &Assembly::ALONE)
+    }
+
+    fn record(&mut self, record: Record) {
+        let rank = rank_of_title(&record);
+        match rank {
+            // Titles are written again and again; the last one counts.
+            Some(rank) => {
+                if let Some(&at) = self.titles.get(&rank) {
+                    self.records[at] = record;
+                    return;
+                }
+            }
+            None if !self.seen.insert(key(&record)) => return,
+            None => {}
+        }
+        if self.records.len() < RECORDS_MAX {
+            self.titles.extend(rank.map(|rank| (rank, self.records.len())));
+            self.records.push(record);
+        } else {
+            self.counts.dropped += 1;
+        }
+    }
+}
+
+/// The rank of a title that stands for the whole conversation.
+fn rank_of_title(record: &Record) -> Option<u8> {
+    match &record.what {
+        RecordWhat::Title { rank, leaf, .. } if leaf.is_empty() => Some(*rank),
+        _ => None,
+    }
+}
+
+/// What makes two records the same one: the uuid of the line, and which part of it.
+fn key(record: &Record) -> (u128, u32) {
+    (uuid_key(&record.uuid), record.part)
+}
+
+/// 128 bits that stand for a uuid.
+pub fn uuid_key(uuid: &str) -> u128 {
+    let hash = blake3::hash(uuid.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.as_bytes()[..16]);
+    u128::from_le_bytes(bytes)
+}
+
+/// Reads all transcripts below `folder`, each by itself. For tests and measurements; a sync goes
+/// through the archive.
+pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session>> {
+    let mut sessions = Vec::new();
+    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry.map_err(io::Error::from)?;
+        let Some(name) = super::name::TranscriptName::of(entry.path()) else { continue };
+        let mut builder = SessionBuilder::new(redact);
+        builder.read(io::BufReader::new(std::fs::File::open(entry.path())?))?;
+        sessions.extend(builder.sessions(&name.session, name.agent.as_deref()));
+    }
+    Ok(sessions)
+}
+
+impl Redact for memory_store::redact::Redactor {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        Self::redact(self, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory_store::redact::{RedactOptions, Redactor};
+
+    #[test]
+    fn the_last_title_of_each_rank_is_kept_in_its_place() {
+        let redact = Redactor::new(&RedactOptions::default());
+        let line = |kind: &str, key: &str, title: &str| {
+            format!("{{\"type\":\"{kind}\",\"{key}\":\"{title}\",\"sessionId\":\"s\"}}")
+        };
+        let lines: Vec<String> = (0..6)
+            .flat_map(|n| {
+                let n = n.to_string();
+                [line("ai-title", "aiTitle", &n), line("custom-title", "customTitle", &n)]
+            })
+            .collect();
+        let read = |records: Vec<Record>, lines: &[String]| {
+            let mut builder = SessionBuilder::resume(records, &redact);
+            lines.iter().for_each(|line| builder.line(line.as_bytes()));
+            builder.into_records()
+        };
+        let whole = read(Vec::new(), &lines);
+        let titles: Vec<(u8, &str)> = whole
+            .iter()
+            .filter_map(|record| match &record.what {
+                RecordWhat::Title { rank, text, .. } => Some((*rank, text.as_str())),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(titles, [(1, "5"), (2, "5")]);
+        for cut in 0..=lines.len() {
+            let (first, rest) = lines.split_at(cut);
+            assert_eq!(read(read(Vec::new(), first), rest), whole, "{cut}");
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The few top-level strings of a JSON object, found without parsing the rest.
+//!
+//! More than half of a transcript's lines are of no interest (progress, copies of API requests,
+//! file snapshots), and some are megabytes long. This finds `type`, `uuid` and `parentUuid` at the
+//! top level only; the same words inside strings or nested objects do not count.
+
+/// What [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Head<'a> {
+    /// The record's type.
+    pub kind: &'a [u8],
+    /// The record's id.
+    pub uuid: &'a [u8],
+    /// The id of the record before it.
+    pub parent: &'a [u8],
+    /// The working directory, still with JSON escapes.
+    pub cwd: &'a [u8],
+    /// The session, still with JSON escapes.
+    pub session: &'a [u8],
+    /// Whether the first object ends on this line.
+    pub closed: bool,
+    /// Where the first object ends, when something follows it on the line.
+    pub end: Option<usize>,
+}
+
+/// Scans one line. Damaged JSON gives what was found up to the damage.
+pub fn scan(line: &[u8]) -> Head<'_> {
+    let mut head = Head::default();
+    let mut at = 0;
+    let mut depth = 0_u32;
+    let mut key: &[u8] = b"";
+    let mut value_next = false;
+    while let Some(skip) = memchr_structure(&line[at..]) {
+        at += skip;
+        match line[at] {
+            b'"' => {
+                let Some(close) = string_end(line, at + 1) else { return head };
+                let text = &line[at + 1..close];
+                if depth == 1 {
+                    if value_next {
+                        keep(&mut head, key, text);
+                        value_next = false;
+                    } else {
+                        key = text;
+                    }
+                }
+                at = close;
+            }
+            b':' if depth == 1 => value_next = true,
+            b',' if depth == 1 => value_next = false,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    let rest = &line[at + 1..];
+                    head.closed = true;
+                    head.end = (!rest.trim_ascii().is_empty()).then_some(at + 1);
+                    return head;
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    head
+}
+
+fn keep<'a>(head: &mut Head<'a>, key: &[u8], text: &'a [u8]) {
+    match key {
+        b"type" => head.kind = text,
+        b"uuid" => head.uuid = text,
+        b"parentUuid" => head.parent = text,
+        b"cwd" => head.cwd = text,
+        b"sessionId" => head.session = text,
+        _ => {}
+    }
+}
+
+fn memchr_structure(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().position(|byte| matches!(byte, b'"' | b':' | b',' | b'{' | b'[' | b'}' | b']'))
+}
+
+/// Where the string that begins at `from` ends: the index of its closing quote.
+fn string_end(line: &[u8], mut from: usize) -> Option<usize> {
+    loop {
+        let at = from + memchr::memchr2(b'"', b'\\', line.get(from..)?)?;
+        if line[at] == b'"' {
+            return Some(at);
+        }
+        from = at + 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_top_level_counts() {
+        let line = br#"{"message":{"type":"message","uuid":"no"},"x":["type",":"],"text":"\"type\":\"user\"","type":"assistant","uuid":"u1","parentUuid":null,"cwd":"/w"}"#;
+        let head = scan(line);
+        assert_eq!(head.kind, b"assistant");
+        assert_eq!(head.uuid, b"u1");
+        assert_eq!(head.parent, b"");
+        assert_eq!(head.cwd, b"/w");
+        assert_eq!(head.end, None);
+    }
+
+    #[test]
+    fn a_value_that_is_called_type_is_no_key() {
+        assert_eq!(scan(br#"{"a":"type","b":"user","type":"system"}"#).kind, b"system");
+    }
+
+    #[test]
+    fn the_end_of_the_first_of_two_objects_is_found() {
+        let head = scan(br#"{"type":"user","a":{"b":"}"}}{"type":"assistant"}"#);
+        assert_eq!((head.kind, head.end), (&b"user"[..], Some(29)));
+    }
+
+    #[test]
+    fn damage_is_no_panic() {
+        let line = br#"{"type":"user","a":{"b":"\""#;
+        for end in 0..=line.len() {
+            scan(&line[..end]);
+        }
+    }
+}

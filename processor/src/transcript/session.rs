@@ -1,0 +1,206 @@
+//! A session as we keep it: the turns of one transcript, told apart from machine text, with tool
+//! calls paired with their results. This is what the archive holds (redacted) and what extraction
+//! reads; a transcript is never read again for it.
+
+use memory_store::Timestamp;
+use serde::{Deserialize, Serialize};
+
+/// The turns of one session, or of one subagent of it, in file order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Session {
+    /// Claude Code's id of the session.
+    pub id: String,
+    /// The subagent's id, when this is a subagent's transcript.
+    pub agent: Option<String>,
+    /// Its title, the last one written.
+    pub title: Option<String>,
+    /// The turns.
+    pub turns: Vec<Turn>,
+}
+
+/// A prompt and what followed until the assistant stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    /// The record that opened it.
+    pub uuid: String,
+    /// When it was opened.
+    pub at: Timestamp,
+    /// The working directory at its start, absolute, as recorded.
+    pub cwd: String,
+    /// The git branch at its start; empty outside git.
+    pub branch: String,
+    /// What opened it.
+    pub prompt: Prompt,
+    /// What followed, in file order.
+    pub steps: Vec<Step>,
+    /// Whether the user interrupted it.
+    pub interrupted: bool,
+    /// Whether the user went back to before it: what it did was not what was wanted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rewound: bool,
+}
+
+/// What opened a turn.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Prompt {
+    /// The text, without reminders and wrappers.
+    pub text: String,
+    /// Who wrote it.
+    pub by: PromptBy,
+    /// Images that came with it.
+    pub images: u32,
+}
+
+/// Who wrote a prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PromptBy {
+    /// The person at the keyboard.
+    #[default]
+    User,
+    /// A program through the SDK or `claude -p`; its words are not the user's standing wishes
+    /// unless it is told otherwise.
+    Sdk,
+    /// A slash command that the person typed; the text is the command and its arguments.
+    Command,
+    /// Claude Code itself, another agent or a notification.
+    Machine,
+    /// The summary after a compaction whose original turns are not in the archive.
+    Summary,
+}
+
+/// One thing that happened in a turn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// The transcript record.
+    pub uuid: String,
+    /// When.
+    pub at: Timestamp,
+    /// What.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// What happened in a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "step")]
+pub enum What {
+    /// Text of the assistant. The last one of a turn is its final message.
+    Text {
+        /// The text.
+        text: String,
+    },
+    /// The model's reasoning, where the transcript holds it.
+    Thinking {
+        /// The text.
+        text: String,
+    },
+    /// A prompt that the user typed while Claude was busy.
+    Queued {
+        /// The text.
+        text: String,
+    },
+    /// A tool call with its result.
+    Call(Box<Call>),
+}
+
+/// A tool call with its result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Call {
+    /// The call's id (`toolu_...`).
+    pub id: String,
+    /// The tool: `Bash`, `Edit`, `mcp__server__tool`, ...
+    pub tool: String,
+    /// The record of the result, when there is one.
+    pub result_uuid: Option<String>,
+    /// What it was asked to do.
+    pub input: Input,
+    /// What the model was given back, cut in the middle where it is long.
+    pub output: String,
+    /// Whether it failed.
+    pub failed: bool,
+    /// Whether the user refused it.
+    pub denied: bool,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// Lines added and removed, of an edit.
+    pub changed: Option<(u32, u32)>,
+}
+
+/// What a tool was asked to do, in the words that extraction knows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "input")]
+pub enum Input {
+    /// A shell command.
+    Shell {
+        /// The command line.
+        command: String,
+        /// What the model said it is for.
+        description: String,
+    },
+    /// A file was read.
+    Read {
+        /// The file, as given.
+        path: String,
+    },
+    /// A file was edited or written.
+    Edit {
+        /// The file, as given.
+        path: String,
+        /// The text that was replaced, cut; empty when the file was written whole.
+        old: String,
+        /// The new text, cut.
+        new: String,
+    },
+    /// A search for files or text.
+    Search {
+        /// What was searched.
+        pattern: String,
+        /// Where.
+        path: String,
+    },
+    /// Questions put to the user, with the answers.
+    Question {
+        /// Pairs of a question (with its options) and the answer.
+        asked: Vec<(String, String)>,
+    },
+    /// A plan put before the user; accepted unless the call failed or was denied.
+    Plan {
+        /// The plan, Markdown.
+        plan: String,
+    },
+    /// The todo list as it stood after this call.
+    Todos {
+        /// The items.
+        items: Vec<Todo>,
+    },
+    /// A subagent was started; the output is its report.
+    Agent {
+        /// Its type.
+        agent: String,
+        /// What it was asked.
+        prompt: String,
+    },
+    /// Anything else: the input as JSON, cut.
+    Other {
+        /// The JSON.
+        json: String,
+    },
+    /// Nothing is known about it.
+    #[default]
+    Unknown,
+}
+
+/// An item of a todo list.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Todo {
+    /// What is to be done.
+    pub text: String,
+    /// `pending`, `in_progress` or `completed`.
+    pub state: String,
+}

@@ -1,0 +1,53 @@
+//! Lone surrogates: Claude Code cuts strings between the two halves of a character, which JSON
+//! readers refuse. The half is replaced, so that the line is not lost.
+
+use std::borrow::Cow;
+
+/// Replaces `\ud8xx` without its partner by the replacement character's escape.
+pub fn repair(line: &[u8]) -> Cow<'_, [u8]> {
+    let mut fixed: Option<Vec<u8>> = None;
+    let mut at = 0;
+    while let Some(skip) = memchr::memchr(b'\\', &line[at..]) {
+        let start = at + skip;
+        match unit(line, start) {
+            Some(0xd800..=0xdbff) if matches!(unit(line, start + 6), Some(0xdc00..=0xdfff)) => {
+                at = start + 12;
+            }
+            Some(0xd800..=0xdfff) => {
+                let fixed = fixed.get_or_insert_with(|| line.to_vec());
+                fixed[start + 2..start + 6].copy_from_slice(b"fffd");
+                at = start + 6;
+            }
+            // Another escape: its second byte may be a backslash.
+            Some(_) | None => at = (start + 2).min(line.len()),
+        }
+    }
+    fixed.map_or(Cow::Borrowed(line), Cow::Owned)
+}
+
+/// The code unit of the `\uXXXX` escape at `at`.
+fn unit(line: &[u8], at: usize) -> Option<u16> {
+    let escape = line.get(at..at + 6)?;
+    if !escape.starts_with(b"\\u") {
+        return None;
+    }
+    u16::from_str_radix(str::from_utf8(&escape[2..]).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_are_replaced_and_pairs_are_kept() {
+        let check = |before: &str, after: &str| {
+            assert_eq!(str::from_utf8(&repair(before.as_bytes())).unwrap(), after);
+        };
+        check(r#""a\ud83dz""#, r#""a\ufffdz""#);
+        check(r#""\udc00""#, r#""\ufffd""#);
+        check(r#""\ud83d\ude00""#, r#""\ud83d\ude00""#);
+        check(r#""\ud83d\ud83d\ude00""#, r#""\ufffd\ud83d\ude00""#);
+        check(r#""\\ud83d""#, r#""\\ud83d""#);
+        check(r#""\ud83"#, r#""\ud83"#);
+    }
+}

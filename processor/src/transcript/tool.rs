@@ -1,0 +1,403 @@
+//! Tool calls and their results, in the words that extraction knows.
+
+use memory_store::ProjectId;
+use memory_store::prompt::without_echoes;
+use serde_json::Value;
+
+use super::cut;
+use super::read::Redact;
+use super::record::{TaskChange, ToolResult};
+use super::session::{Input, Todo};
+
+/// Bytes kept of a tool's output.
+pub const OUTPUT_BYTES_MAX: usize = 8 << 10;
+/// Bytes kept of a file that was read: it can be read again.
+pub const READ_OUTPUT_BYTES_MAX: usize = 2 << 10;
+/// Bytes kept of a subagent's report.
+pub const REPORT_BYTES_MAX: usize = 32 << 10;
+/// Bytes kept of the old and the new text of an edit, each.
+pub const EDIT_BYTES_MAX: usize = 4 << 10;
+/// Bytes kept of a command line, a search pattern or a description.
+pub const COMMAND_BYTES_MAX: usize = 8 << 10;
+/// Bytes kept of a plan or a subagent's task.
+pub const PLAN_BYTES_MAX: usize = 64 << 10;
+/// Bytes kept of the input of a tool that is not known here.
+pub const OTHER_BYTES_MAX: usize = 2 << 10;
+/// Items kept of a list: todos, questions.
+pub const ITEMS_MAX: usize = 200;
+
+/// What Claude Code puts before the words a person gives with a refusal.
+const REFUSAL_WORDS: &[&str] =
+    &["To tell you how to proceed, the user said:", "the user said:", "The user said:"];
+
+/// What a call asks for, and what it does to the list of tasks.
+pub fn input(tool: &str, value: &Value, redact: &dyn Redact) -> (Input, Option<TaskChange>) {
+    if is_memory_tool(tool) {
+        return (Input::Unknown, None);
+    }
+    let text = |key: &str, max: usize| kept(string(value, key), max, redact);
+    let path = || {
+        text(
+            if value.get("notebook_path").is_some() { "notebook_path" } else { "file_path" },
+            COMMAND_BYTES_MAX,
+        )
+    };
+    let known = match tool {
+        "Bash" | "PowerShell" => Input::Shell {
+            command: text("command", COMMAND_BYTES_MAX),
+            description: text("description", COMMAND_BYTES_MAX),
+        },
+        "Read" | "NotebookRead" => Input::Read { path: path() },
+        "Edit" | "NotebookEdit" | "Write" | "MultiEdit" => edit(tool, value, path(), redact),
+        "Grep" | "Glob" | "LS" | "WebSearch" | "ToolSearch" => Input::Search {
+            pattern: text(
+                if value.get("query").is_some() { "query" } else { "pattern" },
+                COMMAND_BYTES_MAX,
+            ),
+            path: text("path", COMMAND_BYTES_MAX),
+        },
+        "AskUserQuestion" => Input::Question { asked: questions(value, redact) },
+        "ExitPlanMode" | "exit_plan_mode" => Input::Plan { plan: text("plan", PLAN_BYTES_MAX) },
+        "TodoWrite" => Input::Todos { items: todos(value, redact) },
+        "Task" | "Agent" => Input::Agent {
+            agent: text("subagent_type", COMMAND_BYTES_MAX),
+            prompt: text("prompt", PLAN_BYTES_MAX),
+        },
+        "TaskCreate" => {
+            let text = text("subject", COMMAND_BYTES_MAX);
+            return (Input::Todos { items: Vec::new() }, Some(TaskChange::Create { text }));
+        }
+        "TaskUpdate" => {
+            let change = TaskChange::Update {
+                id: name(value.get("taskId")),
+                state: text("status", COMMAND_BYTES_MAX),
+                text: text("subject", COMMAND_BYTES_MAX),
+            };
+            return (Input::Todos { items: Vec::new() }, Some(change));
+        }
+        _ => Input::Other { json: kept(&value.to_string(), OTHER_BYTES_MAX, redact) },
+    };
+    (known, None)
+}
+
+fn edit(tool: &str, value: &Value, path: String, redact: &dyn Redact) -> Input {
+    if is_memory_path(&path) {
+        return Input::Edit { path, old: String::new(), new: String::new() };
+    }
+    let text = |value: &Value, key: &str| kept(string(value, key), EDIT_BYTES_MAX, redact);
+    match tool {
+        "Write" => Input::Edit { path, old: String::new(), new: text(value, "content") },
+        "NotebookEdit" => Input::Edit { path, old: String::new(), new: text(value, "new_source") },
+        "MultiEdit" => {
+            let edits: &[Value] =
+                value.get("edits").and_then(Value::as_array).map_or(&[], Vec::as_slice);
+            let join = |key: &str| {
+                edits.iter().map(|edit| string(edit, key)).collect::<Vec<_>>().join("\n")
+            };
+            Input::Edit {
+                path,
+                old: kept(&join("old_string"), EDIT_BYTES_MAX, redact),
+                new: kept(&join("new_string"), EDIT_BYTES_MAX, redact),
+            }
+        }
+        _ => Input::Edit { path, old: text(value, "old_string"), new: text(value, "new_string") },
+    }
+}
+
+fn questions(value: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
+    items(value, "questions")
+        .map(|question| {
+            let mut text = string(question, "question").to_owned();
+            for option in items(question, "options") {
+                let label = option.as_str().unwrap_or_else(|| string(option, "label"));
+                text.push_str("\n- ");
+                text.push_str(label);
+                let description = string(option, "description");
+                if !description.is_empty() {
+                    text.push_str(": ");
+                    text.push_str(description);
+                }
+            }
+            (kept(&text, COMMAND_BYTES_MAX, redact), String::new())
+        })
+        .collect()
+}
+
+fn todos(value: &Value, redact: &dyn Redact) -> Vec<Todo> {
+    items(value, "todos")
+        .map(|todo| Todo {
+            text: kept(string(todo, "content"), COMMAND_BYTES_MAX, redact),
+            state: kept(string(todo, "status"), COMMAND_BYTES_MAX, redact),
+        })
+        .collect()
+}
+
+/// Reads a `tool_result` block together with the structured result of its record.
+pub fn result(block: &Value, structured: Option<&Value>, redact: &dyn Redact) -> ToolResult {
+    let mut output = without_echoes(&block_text(block.get("content"))).into_owned();
+    drop_agent_trailer(&mut output);
+    let structured = structured.unwrap_or(&Value::Null);
+    let error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false)
+        || output.trim_start().starts_with("<tool_use_error>");
+    let denied = error && is_refusal(&output, structured);
+    let said = if denied { split_refusal(&mut output) } else { String::new() };
+    let interrupted = structured.get("interrupted").and_then(Value::as_bool).unwrap_or(false)
+        || (error && output.trim_start().starts_with("[Request interrupted by user"));
+    ToolResult {
+        id: name(block.get("tool_use_id")),
+        failed: error && !denied,
+        denied,
+        said: kept(&said, PLAN_BYTES_MAX, redact),
+        interrupted,
+        changed: changed(structured),
+        answers: answers(structured, redact),
+        plan: kept(string(structured, "plan"), PLAN_BYTES_MAX, redact),
+        task: name(structured.get("task").and_then(|task| task.get("id"))),
+        output: kept(&output, output_bytes_max(structured), redact),
+    }
+}
+
+/// How much of an output is worth keeping, by the shape of the structured result.
+fn output_bytes_max(structured: &Value) -> usize {
+    if structured.get("file").is_some() {
+        READ_OUTPUT_BYTES_MAX
+    } else if structured.get("agentId").is_some() || structured.get("totalToolUseCount").is_some() {
+        REPORT_BYTES_MAX
+    } else {
+        OUTPUT_BYTES_MAX
+    }
+}
+
+fn is_refusal(output: &str, structured: &Value) -> bool {
+    let output = output.trim_start();
+    output.starts_with("The user doesn't want to proceed with this tool use")
+        || output.starts_with("The user doesn't want to take this action right now")
+        || structured.as_str().is_some_and(|text| {
+            text.starts_with("User rejected tool use")
+                || text.starts_with("Error: The user doesn't want to proceed")
+        })
+}
+
+/// Takes the person's words out of a refusal.
+fn split_refusal(output: &mut String) -> String {
+    for marker in REFUSAL_WORDS {
+        if let Some(at) = output.find(marker) {
+            let mut said = output.split_off(at)[marker.len()..].trim().to_owned();
+            // What Claude Code adds for the model after the words.
+            if let Some(note) = said.find("\n\nNote: ") {
+                said.truncate(note);
+            }
+            return said;
+        }
+    }
+    String::new()
+}
+
+/// Lines added and removed, counted in the patch.
+fn changed(structured: &Value) -> Option<(u32, u32)> {
+    let patch = structured.get("structuredPatch")?.as_array()?;
+    let lines = || patch.iter().flat_map(|hunk| items(hunk, "lines")).filter_map(Value::as_str);
+    let count = |sign: char| {
+        u32::try_from(lines().filter(|line| line.starts_with(sign)).count()).unwrap_or(u32::MAX)
+    };
+    if patch.is_empty() {
+        // A new file has no patch: all its lines are new.
+        let content = structured.get("content")?.as_str()?;
+        return Some((u32::try_from(content.lines().count()).unwrap_or(u32::MAX), 0));
+    }
+    Some((count('+'), count('-')))
+}
+
+fn answers(structured: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
+    let Some(answers) = structured.get("answers").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    answers
+        .iter()
+        .take(ITEMS_MAX)
+        .map(|(question, answer)| {
+            let answer = answer.as_str().map_or_else(
+                || items_of(answer).filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
+                str::to_owned,
+            );
+            (kept(question, COMMAND_BYTES_MAX, redact), kept(&answer, COMMAND_BYTES_MAX, redact))
+        })
+        .collect()
+}
+
+/// Removes what Claude Code appends to a subagent's report for its own use.
+fn drop_agent_trailer(output: &mut String) {
+    if let Some(at) = output.rfind("\nagentId: ")
+        && output[at..].contains("<usage>")
+    {
+        output.truncate(at);
+    }
+}
+
+/// The text of a content field: a string, or the text blocks of an array.
+pub fn block_text(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(blocks)) => {
+            let texts = blocks.iter().filter_map(|block| match block {
+                Value::String(text) => Some(text.as_str()),
+                block => block.get("text").and_then(Value::as_str),
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Whether the tool belongs to a memory: what it returns was put there to be recalled.
+pub fn is_memory_tool(tool: &str) -> bool {
+    let Some(tool) = tool.strip_prefix("mcp__") else { return false };
+    let tool = tool.to_ascii_lowercase();
+    ["throughline", "memor", "mem0", "claude-mem", "memsearch", "recall", "remember"]
+        .iter()
+        .any(|word| tool.contains(word))
+}
+
+/// Whether the file holds memories or standing instructions, ours or another's.
+pub fn is_memory_path(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let inside = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
+    matches!(name, "CLAUDE.md" | "CLAUDE.local.md" | "MEMORY.md")
+        || inside(".throughline/")
+        || inside(".claude/rules/")
+        || inside(".claude/agent-memory")
+        || (inside(".claude/projects/") && path.contains("/memory/"))
+        || (path.contains("/projects/-") && path.contains("/memory/"))
+        || is_private_place(&path)
+}
+
+/// Whether the path lies in the folders that we keep for the user: memories, drafts, turns, what
+/// was given to whom.
+fn is_private_place(path: &str) -> bool {
+    let parts: Vec<&str> = path.split('/').collect();
+    parts.windows(3).any(|parts| match parts {
+        ["throughline", "projects" | "trees", id] => id.parse::<ProjectId>().is_ok(),
+        ["throughline", "user", folder] => matches!(*folder, "memories" | "drafts" | "archived"),
+        _ => false,
+    })
+}
+
+/// Words in front of a program that it is run by.
+const RUNNERS: &[&str] = &[
+    "sudo", "env", "command", "exec", "time", "nohup", "nice", "timeout", "xargs", "sh", "bash",
+    "zsh", "then", "do", "else", "if", "while", "!", "{",
+];
+
+/// Whether a command line runs our own program, which prints memories.
+fn runs_throughline(command: &str) -> bool {
+    let apart = |c: char| matches!(c, ';' | '|' | '&' | '\n' | '(' | ')' | '`');
+    command.split(apart).any(|simple| {
+        let mut words = simple.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+        let led_by = |word: &str| {
+            RUNNERS.contains(&word)
+                || word.contains('=')
+                || word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+        };
+        let program = words.find(|word| !led_by(word)).unwrap_or_default();
+        program.rsplit('/').next() == Some("throughline")
+    })
+}
+
+/// Whether a command line reads such a file, or asks our own program for memories.
+pub fn reads_memory(command: &str) -> bool {
+    runs_throughline(command) || names_memory(command)
+}
+
+fn names_memory(command: &str) -> bool {
+    command
+        .split(|c: char| {
+            c.is_whitespace() || matches!(c, '"' | '\'' | ';' | '|' | '&' | '<' | '(' | ')' | '=')
+        })
+        .any(|word| is_memory_path(word) || word.ends_with(".throughline"))
+}
+
+/// Redacts and cuts. Text that is far too long is cut before it is redacted, with a margin so
+/// that the cut is not what hides the beginning of a secret.
+pub fn kept(text: &str, max: usize, redact: &dyn Redact) -> String {
+    let margin = cut::middle(text, 2 * max + (16 << 10));
+    let redacted = redact.redact(&margin);
+    cut::middle(&redacted, max).into_owned()
+}
+
+/// A string field, or nothing.
+pub fn string<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// An id: a short word, or a number, and nothing else.
+pub fn name(value: Option<&Value>) -> String {
+    /// Bytes an id may have.
+    const NAME_BYTES_MAX: usize = 128;
+    let word =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '@');
+    match value {
+        Some(Value::String(text)) if text.len() <= NAME_BYTES_MAX && text.chars().all(word) => {
+            text.clone()
+        }
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).into_iter().flat_map(items_of)
+}
+
+/// The first elements of an array.
+pub fn items_of(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten().take(ITEMS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_places_of_memories_are_known() {
+        let id = "00112233445566778899aabbccddeeff";
+        let private = format!("/home/ada/.local/share/throughline/projects/{id}");
+        for path in [
+            format!("{private}/memories/a-b.md"),
+            format!("{private}/drafts/a-b.md"),
+            format!("{private}/archived/a-b.md"),
+            format!("{private}/archive"),
+            format!("throughline/projects/{id}/memories"),
+            format!("/home/ada/.local/state/throughline/trees/{id}/receipts/2026-10-02.jsonl"),
+            "/home/ada/.local/share/throughline/user/memories/a-b.md".to_owned(),
+            "/home/ada/.local/share/throughline/user/memories".to_owned(),
+            "/w/.throughline/memories/a-b.md".to_owned(),
+        ] {
+            assert!(is_memory_path(&path), "{path}");
+            assert!(reads_memory(&format!("grep -r x \"{path}\"")), "{path}");
+        }
+        for path in
+            ["/w/throughline/projects/web/a.rs", "/w/throughline/user/mod.rs", "src/memories/a.rs"]
+        {
+            assert!(!is_memory_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn our_own_program_tells_memories() {
+        for command in [
+            "throughline search parser",
+            "cd /w && ~/.local/bin/throughline show 01ab | head",
+            "THROUGHLINE=read timeout 5 throughline list",
+            "echo $(throughline pack)",
+            "bash -c 'throughline handoff'",
+            "if throughline why; then ls; fi",
+        ] {
+            assert!(reads_memory(command), "{command}");
+        }
+        for command in ["cd throughline && ls", "git clone x/throughline", "throughline-bench run"]
+        {
+            assert!(!reads_memory(command), "{command}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Turns as the index holds them: the prompt and what was said in answer.
+
+use memory_store::index::document::Turn;
+
+use crate::transcript::session::{PromptBy, Session, What};
+
+/// Bytes of a turn's text in the index.
+const TEXT_BYTES_MAX: usize = 4 << 10;
+/// Bytes of it that the prompt may take.
+const PROMPT_BYTES_MAX: usize = 1 << 10;
+
+/// The turns of a session that say something.
+pub fn of_session(session: &Session) -> Vec<Turn> {
+    let turns = session.turns.iter().enumerate();
+    turns
+        .filter_map(|(number, turn)| {
+            let text = text(turn);
+            (!text.is_empty()).then(|| Turn {
+                session: session.id.clone(),
+                agent: session.agent.clone(),
+                number: u32::try_from(number).unwrap_or(u32::MAX),
+                at: turn.at,
+                text,
+            })
+        })
+        .collect()
+}
+
+fn text(turn: &crate::transcript::session::Turn) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    match turn.prompt.by {
+        PromptBy::User | PromptBy::Sdk | PromptBy::Command | PromptBy::Summary => {
+            let prompt = &turn.prompt.text;
+            parts.push(&prompt[..prompt.floor_char_boundary(PROMPT_BYTES_MAX)]);
+        }
+        PromptBy::Machine => {}
+    }
+    let said = turn.steps.iter().filter_map(|step| match &step.what {
+        What::Text { text } | What::Queued { text } => Some(text.as_str()),
+        What::Thinking { .. } | What::Call(_) => None,
+    });
+    // The last text of a turn is its final message: it says what came of it.
+    let mut said: Vec<&str> = said.collect();
+    if let Some(last) = said.pop() {
+        parts.push(last);
+    }
+    parts.extend(said);
+    let mut text = parts.join("\n").trim().to_owned();
+    text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
+    text
+}

@@ -1,0 +1,133 @@
+//! The processor as hooks start it.
+
+mod scripts;
+
+use std::fs;
+use std::process::{Command, Output};
+use std::time::Duration;
+
+use memory_store::left::Left;
+use memory_store::progress::Progress;
+use processor::lock::{Busy, Lock};
+use processor::log;
+use scripts::{Script, Sealed, eventful};
+
+fn processor(sealed: &Sealed, variables: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_throughline-processor"));
+    command
+        .env_clear()
+        .env("HOME", &sealed.base)
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("THROUGHLINE_NOW", scripts::NOW)
+        .envs(variables.iter().copied())
+        .args(["sync", "--project", &sealed.tree.project.to_string(), "--background"]);
+    command.output().unwrap()
+}
+
+fn note(sealed: &Sealed) -> u64 {
+    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox();
+    fs::create_dir_all(inbox.parent().unwrap()).unwrap();
+    let transcript = sealed.transcript("s1.jsonl");
+    let note = serde_json::json!({"at": scripts::NOW, "event": "Stop", "session": "s1", "transcript": transcript, "cwd": sealed.root()});
+    let mut text = fs::read_to_string(&inbox).unwrap_or_default();
+    text.push_str(&format!("{note}\n"));
+    fs::write(&inbox, &text).unwrap();
+    text.len() as u64
+}
+
+#[test]
+fn notes_are_taken_up_quietly() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let inbox_bytes = note(&sealed);
+    let output = processor(&sealed, &[]);
+    assert!(output.status.success());
+    assert_eq!((output.stdout.len(), output.stderr.len()), (0, 0), "{output:?}");
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    let progress = Progress::read(&state.progress());
+    assert_eq!(
+        (progress.inbox_bytes, progress.failures, progress.due_minutes),
+        (inbox_bytes, 0, Some(5))
+    );
+    assert_eq!(Left::read(&state.left()).inbox_bytes, inbox_bytes);
+    assert!(fs::read_dir(sealed.tree.store().join("memories")).unwrap().count() > 0);
+}
+
+#[test]
+fn it_does_nothing_where_only_recall_is_wanted() {
+    for variable in [("THROUGHLINE", "read"), ("THROUGHLINE", "off"), ("CI", "true")] {
+        let sealed = Sealed::new();
+        sealed.write_script(&eventful("s1", sealed.root(), 1));
+        note(&sealed);
+        let before = sealed.files(|_| false);
+        assert!(processor(&sealed, &[variable]).status.success());
+        assert_eq!(sealed.files(|_| false), before);
+    }
+}
+
+#[test]
+fn it_leaves_the_work_to_the_one_that_is_at_it() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    note(&sealed);
+    let path = sealed.dirs.project(sealed.tree.project).sync_lock();
+    let lock = Lock::take(&path, Busy::Wait(Duration::from_secs(5))).unwrap();
+    assert!(processor(&sealed, &[]).status.success());
+    assert!(!sealed.dirs.tree(&sealed.tree.root).progress().exists());
+    drop(lock);
+}
+
+#[test]
+fn failures_are_counted_and_told_once_without_secrets() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    note(&sealed);
+    // A file where a folder must be.
+    let home = sealed.dirs.project(sealed.tree.project);
+    fs::create_dir_all(&home.0).unwrap();
+    fs::write(home.archive(), "in the way").unwrap();
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    for failures in 1..=2 {
+        assert!(!processor(&sealed, &[]).status.success());
+        let progress = Progress::read(&state.progress());
+        assert_eq!(
+            (progress.failures, progress.inbox_bytes, progress.announced),
+            (failures, 0, false)
+        );
+        let failure = progress.failure.unwrap();
+        assert!(failure.contains("archive") && !failure.contains('\n'), "{failure}");
+    }
+    fs::remove_file(home.archive()).unwrap();
+    assert!(processor(&sealed, &[]).status.success());
+    let progress = Progress::read(&state.progress());
+    assert_eq!((progress.failures, progress.failure), (0, None));
+    assert!(progress.inbox_bytes > 0);
+}
+
+#[test]
+fn warnings_stand_in_the_log_without_secrets() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    note(&sealed);
+    fs::create_dir_all(&sealed.dirs.config).unwrap();
+    let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
+    fs::write(sealed.dirs.config_file(), format!("{secret} = 1\n")).unwrap();
+    assert!(processor(&sealed, &[]).status.success());
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    let warning = log::last_warning(&state, scripts::now()).unwrap();
+    assert!(warning.text.contains("config.toml"), "{warning:?}");
+    assert!(!fs::read_to_string(state.log()).unwrap().contains(&secret));
+}
+
+#[test]
+fn a_full_inbox_is_emptied_once_all_of_it_is_taken_up() {
+    let sealed = Sealed::new();
+    sealed.write_script(&Script::new("s1", sealed.root()));
+    let inbox = sealed.dirs.tree(&sealed.tree.root).inbox();
+    fs::create_dir_all(inbox.parent().unwrap()).unwrap();
+    fs::write(&inbox, "{\"event\":\"Stop\"}\n".repeat(100_000)).unwrap();
+    assert!(processor(&sealed, &[]).status.success());
+    assert_eq!(fs::metadata(&inbox).unwrap().len(), 0);
+    let progress = Progress::read(&sealed.dirs.tree(&sealed.tree.root).progress());
+    assert_eq!(progress.inbox_bytes, 0);
+}

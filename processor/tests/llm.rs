@@ -1,0 +1,340 @@
+//! Extraction by a local model, against a stand-in for Ollama; and against a real one when
+//! `OLLAMA_HOST` names it.
+
+mod standin;
+
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use memory_store::memory::{SaidBy, Scope};
+use memory_store::settings::Llm;
+use memory_store::{Kind, Timestamp};
+use processor::extract::draft::{Draft, Effect};
+use processor::llm::{self, Extracted, Model};
+use processor::transcript::session::{Prompt, Session, Step, Turn, What};
+use serde_json::{Value, json};
+use standin::ollama::{Behaviour, Ollama};
+
+const WISH: &str = "Please always run the migrations inside a transaction.";
+const REASON: &str = "I chose SQLite over Postgres because the tool must run offline.";
+
+/// A session in which something is worth remembering; `turns` of them make several windows.
+fn session(turns: usize) -> Session {
+    let turn = |number: usize| Turn {
+        uuid: format!("prompt-{number}"),
+        at: Timestamp(1_700_000_000_000 + number as i64),
+        prompt: Prompt {
+            text: format!("{WISH} This is part {number}. {}", "More about it. ".repeat(150)),
+            ..Prompt::default()
+        },
+        steps: vec![Step {
+            uuid: format!("said-{number}"),
+            at: Timestamp(1_700_000_001_000 + number as i64),
+            what: What::Text { text: format!("Done.\n\n{REASON} {}", "And so on. ".repeat(200)) },
+        }],
+        ..Turn::default()
+    };
+    Session {
+        id: "session".to_owned(),
+        turns: (0..turns).map(turn).collect(),
+        ..Session::default()
+    }
+}
+
+fn memory(kind: &str, title: &str, quote: &str) -> Value {
+    json!({
+        "kind": kind, "title": title, "text": "It was said so.", "quote": quote,
+        "confidence": 80, "paths": [],
+    })
+}
+
+/// What a good model says: two memories that the session shows and one that it does not.
+fn good(_question: &str) -> String {
+    json!({"memories": [
+        memory("preference", "Migrations run inside a transaction", "always run the migrations inside a transaction"),
+        memory("decision", "SQLite instead of Postgres: must run offline", "I chose SQLite over Postgres  because the tool"),
+        memory("gotcha", "The cache must be cleared by hand", "clear the cache by hand every morning"),
+    ]})
+    .to_string()
+}
+
+fn settings(host: &str) -> Llm {
+    Llm {
+        provider: "ollama".to_owned(),
+        model: "tiny".to_owned(),
+        host: host.to_owned(),
+        consented_hosts: Vec::new(),
+        timeout_s: 5,
+    }
+}
+
+/// The draft of a rule.
+fn rule(title: &str, uuid: &str) -> Draft {
+    Draft {
+        kind: Kind::Preference,
+        title: title.to_owned(),
+        body: String::new(),
+        scope: Scope::Project,
+        occurred: Timestamp(0),
+        confidence: 0.5,
+        session: "session".to_owned(),
+        turns: vec![uuid.to_owned()],
+        ordinal: 0,
+        quote: String::new(),
+        said_by: SaidBy::User,
+        paths: Vec::new(),
+        tags: Vec::new(),
+        signatures: Vec::new(),
+        command: None,
+        extractor: "rules/1".to_owned(),
+        worth: 1.5,
+        effect: Effect::New,
+    }
+}
+
+fn extract(
+    host: &str,
+    cache: &Path,
+    session: &Session,
+    drafts: Vec<Draft>,
+) -> (Extracted, Vec<String>) {
+    let mut report = Vec::new();
+    let mut model = Model::open(&settings(host), None, cache).unwrap();
+    let extracted = model.extract(session, drafts, &mut report);
+    (extracted, report)
+}
+
+fn titles(extracted: &Extracted) -> Vec<&str> {
+    extracted.drafts.iter().map(|draft| draft.title.as_str()).collect()
+}
+
+#[test]
+fn drafts_with_evidence_come_back_and_others_are_dropped() {
+    let server = Ollama::start(&["tiny:latest"], Behaviour::Says(good));
+    let cache = tempfile::tempdir().unwrap();
+    let (extracted, report) = extract(&server.host, cache.path(), &session(1), Vec::new());
+    assert_eq!(report, Vec::<String>::new());
+    assert_eq!(
+        titles(&extracted),
+        ["Migrations run inside a transaction", "SQLite instead of Postgres: must run offline"]
+    );
+    let [wish, choice] = &extracted.drafts[..] else { panic!() };
+    assert_eq!(
+        (wish.kind, wish.said_by, &wish.turns),
+        (Kind::Preference, SaidBy::User, &vec!["prompt-0".to_owned()])
+    );
+    assert_eq!(
+        (choice.kind, choice.said_by, &choice.turns),
+        (Kind::Decision, SaidBy::Assistant, &vec!["said-0".to_owned()])
+    );
+    assert_eq!(choice.quote, "I chose SQLite over Postgres because the tool");
+    assert_eq!(
+        (choice.extractor.as_str(), choice.occurred),
+        ("ollama/tiny", Timestamp(1_700_000_001_000))
+    );
+
+    let asked = server.asked("/api/chat");
+    assert_eq!(asked.len(), 1);
+    let request = &asked[0];
+    assert_eq!((&request["stream"], &request["think"]), (&json!(false), &json!(false)));
+    let schema = request["format"].to_string();
+    assert!(schema.contains("failed-approach") && !schema.contains("$ref"), "{schema}");
+    assert!(request["options"]["num_ctx"].as_u64().unwrap() >= 8_000, "{}", request["options"]);
+    assert!(request["messages"][1]["content"].as_str().unwrap().contains(WISH));
+}
+
+#[test]
+fn the_rules_drafts_stand_and_duplicates_collapse() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(good));
+    let cache = tempfile::tempdir().unwrap();
+    let rules = vec![
+        rule("Always run migrations inside transaction", "prompt-0"),
+        rule("Use tabs", "prompt-0"),
+    ];
+    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules);
+    assert_eq!(
+        titles(&extracted),
+        [
+            "Always run migrations inside transaction",
+            "Use tabs",
+            "SQLite instead of Postgres: must run offline"
+        ]
+    );
+    assert_eq!(extracted.drafts[0].ordinal, 0, "its id stays");
+}
+
+#[test]
+fn a_window_is_asked_about_once() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(good));
+    let cache = tempfile::tempdir().unwrap();
+    let (first, _) = extract(&server.host, cache.path(), &session(9), Vec::new());
+    let asked = server.asked("/api/chat").len();
+    assert!(asked > 1, "several windows");
+    // Even when nobody answers any more.
+    server.behave(Behaviour::Fails(500, "gone"));
+    let (second, report) = extract(&server.host, cache.path(), &session(9), Vec::new());
+    assert_eq!((first, Vec::<String>::new()), (second, report));
+    assert_eq!(server.asked("/api/chat").len(), asked);
+    // A session that grew is asked about where it grew.
+    server.behave(Behaviour::Says(good));
+    extract(&server.host, cache.path(), &session(10), Vec::new());
+    assert_eq!(server.asked("/api/chat").len(), asked + 1);
+}
+
+#[test]
+fn whatever_fails_the_rules_stand_in_and_it_is_reported() {
+    let rules = || vec![rule("Use tabs", "prompt-0")];
+    for (behaviour, expected) in [
+        (Behaviour::Fails(500, "model requires more system memory"), "more system memory"),
+        (Behaviour::Says(|_| "{\"memories\": [{\"kind\": \"fa".to_owned()), "no JSON"),
+        (Behaviour::Says(|_| "{\"memories\": 7}".to_owned()), "no JSON"),
+        (Behaviour::BreaksOff, "cannot be used"),
+    ] {
+        let server = Ollama::start(&["tiny"], behaviour);
+        let cache = tempfile::tempdir().unwrap();
+        let (extracted, report) = extract(&server.host, cache.path(), &session(9), rules());
+        assert_eq!(titles(&extracted), ["Use tabs"]);
+        assert!(extracted.missing > 1);
+        assert_eq!(report.len(), 1, "each thing once: {report:?}");
+        assert!(report[0].contains(expected) && report[0].contains("ollama/tiny"), "{report:?}");
+        // It is asked again next time.
+        server.behave(Behaviour::Says(good));
+        let (extracted, report) = extract(&server.host, cache.path(), &session(9), rules());
+        assert_eq!((extracted.missing, report.len()), (0, 0));
+        assert!(extracted.drafts.len() > 1);
+    }
+}
+
+#[test]
+fn one_bad_window_costs_only_itself() {
+    let server = Ollama::start(
+        &["tiny"],
+        Behaviour::Says(|question| {
+            if question.contains("This is part 0.") { "{".to_owned() } else { good(question) }
+        }),
+    );
+    let cache = tempfile::tempdir().unwrap();
+    let (extracted, report) = extract(&server.host, cache.path(), &session(9), Vec::new());
+    assert_eq!((extracted.missing, report.len()), (1, 1));
+    assert!(!extracted.drafts.is_empty());
+}
+
+#[test]
+fn answers_with_odd_numbers_and_fences_are_read() {
+    let odd = |question: &str| good(question).replace("80", "0e586936");
+    let server = Ollama::start(&["tiny"], Behaviour::Says(odd));
+    let cache = tempfile::tempdir().unwrap();
+    let (extracted, report) = extract(&server.host, cache.path(), &session(1), Vec::new());
+    assert_eq!((extracted.drafts.len(), report.len()), (2, 0));
+}
+
+#[test]
+fn a_server_that_is_not_there_is_asked_once() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let cache = tempfile::tempdir().unwrap();
+    let started = Instant::now();
+    let (extracted, report) =
+        extract(&free, cache.path(), &session(40), vec![rule("Use tabs", "x")]);
+    assert_eq!(titles(&extracted), ["Use tabs"]);
+    assert!(report.len() == 1 && report[0].contains("ollama serve"), "{report:?}");
+    assert!(started.elapsed() < Duration::from_secs(4));
+}
+
+#[test]
+fn a_model_that_is_missing_is_named() {
+    let server = Ollama::start(&["other"], Behaviour::Says(good));
+    let cache = tempfile::tempdir().unwrap();
+    let (_, report) = extract(&server.host, cache.path(), &session(40), Vec::new());
+    assert!(report.len() == 1 && report[0].contains("ollama pull tiny"), "{report:?}");
+    assert_eq!(server.asked("/api/chat").len(), 1, "it is not asked again in this run");
+}
+
+#[test]
+fn a_slow_model_is_given_up() {
+    let server = Ollama::start(&["tiny"], Behaviour::Slowly(Duration::from_secs(30), good));
+    let cache = tempfile::tempdir().unwrap();
+    let mut model =
+        Model::open(&Llm { timeout_s: 1, ..settings(&server.host) }, None, cache.path()).unwrap();
+    let mut report = Vec::new();
+    let started = Instant::now();
+    let extracted = model.extract(&session(40), vec![rule("Use tabs", "x")], &mut report);
+    assert_eq!(titles(&extracted), ["Use tabs"]);
+    assert!(report.len() == 1 && report[0].contains("within 1 s"), "{report:?}");
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[test]
+fn nothing_is_sent_to_another_machine_without_consent() {
+    let cache = tempfile::tempdir().unwrap();
+    let refused = Model::open(&settings("box.example.org"), None, cache.path()).err().unwrap();
+    assert!(
+        refused.contains("box.example.org") && refused.contains("consented_hosts"),
+        "{refused}"
+    );
+    let refused = Model::open(&settings(""), Some("10.1.2.3:9999"), cache.path()).err().unwrap();
+    assert!(refused.contains("10.1.2.3:9999"), "{refused}");
+    let agreed =
+        Llm { consented_hosts: vec!["box.example.org".to_owned()], ..settings("box.example.org") };
+    assert!(Model::open(&agreed, None, cache.path()).is_ok());
+
+    // A server here may not pass text on to another by a redirect.
+    let other = Ollama::start(&["tiny"], Behaviour::Says(good));
+    let to = format!("http://{}/api/chat", other.host);
+    let server = Ollama::start(&["tiny"], Behaviour::Redirects(to));
+    let (extracted, report) = extract(&server.host, cache.path(), &session(1), Vec::new());
+    assert_eq!((extracted.drafts.len(), extracted.missing, report.len()), (0, 1, 1));
+    assert_eq!(other.asked("/api/chat"), Vec::<Value>::new());
+}
+
+#[test]
+fn settings_that_cannot_work_are_explained() {
+    let cache = tempfile::tempdir().unwrap();
+    for (llm, expected) in [
+        (Llm { provider: "oracle".to_owned(), ..settings("") }, "no provider"),
+        (Llm { model: " ".to_owned(), ..settings("") }, "llm.model"),
+        (settings("ftp://x"), "http"),
+    ] {
+        let message = Model::open(&llm, None, cache.path()).map(drop).unwrap_err();
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_probe_names_the_models_or_nobody() {
+    let server = Ollama::start(&["tiny:latest", "large:8b"], Behaviour::Says(good));
+    let models = vec!["tiny:latest".to_owned(), "large:8b".to_owned()];
+    assert_eq!(llm::probe(Some(&server.host)), Some(models));
+    assert_eq!(server.asked("/api/chat").len(), 0);
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    assert_eq!(llm::probe(Some(&free)), None);
+    assert_eq!(llm::probe(Some("not a host")), None);
+}
+
+/// Runs only where a real Ollama is named; whatever a model says, what comes back is grounded.
+#[test]
+fn a_real_ollama_is_understood_where_there_is_one() {
+    let Ok(host) = std::env::var("OLLAMA_HOST") else {
+        eprintln!("SKIPPED: OLLAMA_HOST is not set, so no real Ollama was asked");
+        return;
+    };
+    let Some(model) = llm::probe(Some(&host)).and_then(|models| models.into_iter().next()) else {
+        eprintln!("SKIPPED: no Ollama with a model answers at {host}");
+        return;
+    };
+    let cache = tempfile::tempdir().unwrap();
+    let settings = Llm { model, timeout_s: 300, ..settings(&host) };
+    let mut report = Vec::new();
+    let session = session(1);
+    let extracted = Model::open(&settings, None, cache.path()).unwrap().extract(
+        &session,
+        Vec::new(),
+        &mut report,
+    );
+    assert_eq!(report, Vec::<String>::new());
+    for draft in &extracted.drafts {
+        let said = serde_json::to_string(&session).unwrap();
+        let quote = serde_json::to_string(&draft.quote).unwrap();
+        assert!(said.contains(quote.trim_matches('"')), "{draft:?}");
+    }
+}

@@ -1,0 +1,316 @@
+//! Transcripts written by hand: a script says what happens, and the lines come out as Claude Code
+//! of some version writes them.
+
+#![expect(dead_code, reason = "each test program uses its part")]
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use memory_store::Timestamp;
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::layout::{Tree, UserDirs};
+use processor::lock::Busy;
+use processor::progress::Silent;
+use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::transcript::{Redact, SessionBuilder, session::Session};
+use serde_json::{Value, json};
+
+/// The time of the tests.
+pub const NOW: &str = "2026-11-21T12:00:00Z";
+
+/// The time of the tests.
+pub fn now() -> Timestamp {
+    Timestamp::parse(NOW).unwrap()
+}
+
+/// Redacts nothing.
+pub struct AsItIs;
+
+impl Redact for AsItIs {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        Cow::Borrowed(text)
+    }
+}
+
+/// One session as it is written.
+#[derive(Clone, Debug)]
+pub struct Script {
+    pub session: String,
+    pub cwd: String,
+    pub branch: String,
+    pub version: String,
+    pub agent: Option<String>,
+    pub parent: Option<String>,
+    pub lines: Vec<Value>,
+    at: i64,
+    count: u32,
+}
+
+impl Script {
+    pub fn new(session: &str, cwd: &str) -> Self {
+        Self {
+            session: session.into(),
+            cwd: cwd.into(),
+            branch: "main".into(),
+            version: "2.1.219".into(),
+            agent: None,
+            parent: None,
+            lines: Vec::new(),
+            at: Timestamp::parse("2026-11-20T09:00:00Z").unwrap().0,
+            count: 0,
+        }
+    }
+
+    pub fn version(mut self, version: &str) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    pub fn starting(mut self, time: &str) -> Self {
+        self.at = Timestamp::parse(time).unwrap().0;
+        self
+    }
+
+    pub fn agent(mut self, agent: &str) -> Self {
+        self.agent = Some(agent.into());
+        self
+    }
+
+    /// The time of the last line.
+    pub fn time(&self) -> String {
+        Timestamp(self.at).to_string()
+    }
+
+    /// A line of `kind` with the common fields; `more` is added to them.
+    pub fn line(&mut self, kind: &str, more: Value) -> String {
+        self.count += 1;
+        self.at += 1_234;
+        let agent = self.agent.clone().unwrap_or_default();
+        let uuid = format!("{}-{agent}-{:04}", self.session, self.count);
+        let mut line = json!({
+            "parentUuid": self.parent, "isSidechain": self.agent.is_some(), "userType": "external",
+            "cwd": self.cwd, "sessionId": self.session, "version": self.version,
+            "gitBranch": self.branch,
+        });
+        if let Some(agent) = &self.agent {
+            line["agentId"] = json!(agent);
+        }
+        for (key, value) in more.as_object().unwrap() {
+            line[key] = value.clone();
+        }
+        line["type"] = json!(kind);
+        line["uuid"] = json!(uuid);
+        line["timestamp"] = json!(self.time());
+        self.lines.push(line);
+        self.parent = Some(uuid.clone());
+        uuid
+    }
+
+    /// A line without the common fields.
+    pub fn bare(&mut self, line: Value) {
+        self.lines.push(line);
+    }
+
+    pub fn prompt(&mut self, text: &str) -> String {
+        self.line("user", json!({"message": {"role": "user", "content": text}}))
+    }
+
+    pub fn say(&mut self, text: &str) -> String {
+        self.block(json!({"type": "text", "text": text}))
+    }
+
+    pub fn block(&mut self, block: Value) -> String {
+        let id = format!("msg_{}_{}", self.session, self.count);
+        self.block_of(&id, block)
+    }
+
+    pub fn block_of(&mut self, message: &str, block: Value) -> String {
+        let message = json!({
+            "id": message, "type": "message", "role": "assistant", "model": "claude-x",
+            "content": [block], "stop_reason": null, "usage": {"output_tokens": 1},
+        });
+        self.line("assistant", json!({"message": message, "requestId": "req_1"}))
+    }
+
+    /// A tool call; returns its id.
+    pub fn call(&mut self, tool: &str, input: Value) -> String {
+        let id = format!("toolu_{}_{}", self.session, self.count);
+        self.block(json!({"type": "tool_use", "id": id, "name": tool, "input": input}));
+        id
+    }
+
+    pub fn result(&mut self, id: &str, text: &str, structured: Value) -> String {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": text});
+        let message = json!({"role": "user", "content": [block]});
+        self.line("user", json!({"message": message, "toolUseResult": structured}))
+    }
+
+    pub fn failure(&mut self, id: &str, text: &str) -> String {
+        let block =
+            json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": true});
+        let message = json!({"role": "user", "content": [block]});
+        self.line("user", json!({"message": message, "toolUseResult": format!("Error: {text}")}))
+    }
+
+    pub fn bash(&mut self, command: &str, output: &str) {
+        let id = self.call("Bash", json!({"command": command, "description": "run it"}));
+        let structured =
+            json!({"stdout": output, "stderr": "", "interrupted": false, "isImage": false});
+        self.result(&id, output, structured);
+    }
+
+    pub fn bash_fails(&mut self, command: &str, output: &str) {
+        let id = self.call("Bash", json!({"command": command, "description": "run it"}));
+        self.failure(&id, &format!("Exit code 1\n{output}"));
+    }
+
+    pub fn edit(&mut self, path: &str, old: &str, new: &str) {
+        let id =
+            self.call("Edit", json!({"file_path": path, "old_string": old, "new_string": new}));
+        let lines = [format!("-{old}"), format!("+{new}")];
+        let structured = json!({
+            "filePath": path, "oldString": old, "newString": new,
+            "originalFile": "whole file\n".repeat(100),
+            "structuredPatch": [{"oldStart": 1, "newStart": 1, "lines": lines}],
+        });
+        self.result(&id, &format!("The file {path} has been updated."), structured);
+    }
+
+    pub fn progress(&mut self) {
+        let data = json!({"type": "bash_progress", "output": "\"type\":\"user\""});
+        self.line("progress", json!({"data": data, "toolUseID": "t", "parentToolUseID": "t"}));
+    }
+
+    /// The lines as they stand in the file.
+    pub fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    /// What the reader makes of it.
+    pub fn read(&self) -> Session {
+        read(self.text().as_bytes(), &self.session, self.agent.as_deref()).remove(0)
+    }
+}
+
+/// What the reader makes of these bytes.
+pub fn read(bytes: &[u8], session: &str, agent: Option<&str>) -> Vec<Session> {
+    let mut builder = SessionBuilder::new(&AsItIs);
+    builder.read(bytes).unwrap();
+    builder.sessions(session, agent)
+}
+
+/// A home of its own with one project.
+pub struct Sealed {
+    pub home: tempfile::TempDir,
+    pub base: PathBuf,
+    pub dirs: UserDirs,
+    pub tree: Tree,
+}
+
+impl Sealed {
+    pub fn new() -> Self {
+        Self::with_mode(Mode::Committed)
+    }
+
+    pub fn with_mode(mode: Mode) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let root = base.join("work");
+        std::fs::create_dir_all(&root).unwrap();
+        let observed = Observed { root, ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, mode, [7; 16], now()).unwrap();
+        Self { home, base, dirs, tree }
+    }
+
+    pub fn root(&self) -> &str {
+        self.tree.root.to_str().unwrap()
+    }
+
+    /// Where a transcript of this project is.
+    pub fn transcript(&self, name: &str) -> PathBuf {
+        self.dirs.claude.join("projects/-work").join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &[u8]) -> PathBuf {
+        let path = self.transcript(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    pub fn write_script(&self, script: &Script) -> PathBuf {
+        self.write(&format!("{}.jsonl", script.session), script.text().as_bytes())
+    }
+
+    pub fn options(&self) -> SyncOptions<'_> {
+        SyncOptions {
+            dirs: &self.dirs,
+            tree: &self.tree,
+            from: None,
+            now: now(),
+            progress: &Silent,
+            busy: Busy::Wait(std::time::Duration::from_secs(20)),
+            afresh: false,
+            ollama_host: None,
+        }
+    }
+
+    pub fn sync(&self) -> SyncReport {
+        let report = sync(&self.options()).unwrap();
+        assert_eq!(report.warnings, Vec::<String>::new());
+        report
+    }
+
+    /// All files below the home with their bytes, but for those that `leave_out` names.
+    pub fn files(&self, leave_out: impl Fn(&Path) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut files = Vec::new();
+        for entry in walkdir::WalkDir::new(&self.base).sort_by_file_name() {
+            let entry = entry.unwrap();
+            let path = entry.path().strip_prefix(&self.base).unwrap().to_owned();
+            if entry.file_type().is_file() && !leave_out(&path) {
+                files.push((path, std::fs::read(entry.path()).unwrap()));
+            }
+        }
+        files
+    }
+}
+
+/// A session in which things happen that are worth remembering, different for each seed.
+pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
+    let start = format!("2026-11-{:02}T09:{:02}:00Z", 1 + seed % 20, seed % 60);
+    let mut script = Script::new(session, root).starting(&start);
+    let thing = ["ledger", "parser", "cache", "router"][seed as usize % 4];
+    let file = format!("{root}/src/{thing}.rs");
+    script.prompt(&format!(
+        "The {thing} loses the last entry when it is closed. Please find out why and fix it, and \
+         always run the tests with --locked."
+    ));
+    script.say(&format!("I'll look at how the {thing} closes."));
+    let id = script.call("Read", json!({"file_path": file}));
+    let read = json!({"filePath": file, "content": "fn close() {}", "numLines": 1});
+    script.result(&id, "fn close() {}", json!({"type": "text", "file": read}));
+    let command = format!("cargo test -p {thing} --locked");
+    script.bash_fails(
+        &command,
+        &format!("error[E0308]: mismatched types in {thing}::close\nexpected `i64`, found `u32`"),
+    );
+    script.progress();
+    script.edit(&file, "self.total += amount", "self.total += i64::from(amount)");
+    script.bash(&command, "test result: ok. 12 passed; 0 failed");
+    script.say(&format!(
+        "Fixed. The root cause: the {thing} dropped its buffer before the flush, because `close` \
+         returned early when the amount did not fit. We decided to convert with `i64::from` \
+         instead of casting, since a cast would hide an overflow."
+    ));
+    script.prompt(&format!(
+        "No, don't use unwrap in the {thing}; return an error instead, we want that everywhere in \
+         this project."
+    ));
+    script.edit(&file, "x.unwrap()", "x?");
+    script.bash("cargo clippy --locked", "Finished");
+    script.say(&format!(
+        "Done: `{thing}` returns an error now. Still open: the same change in the importer."
+    ));
+    script
+}

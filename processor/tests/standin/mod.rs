@@ -1,0 +1,3 @@
+//! Stand-ins for what the processor talks to.
+
+pub mod ollama;

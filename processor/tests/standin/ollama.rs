@@ -1,0 +1,259 @@
+//! A stand-in for Ollama: the part of its HTTP interface that we use, with its forms and its
+//! errors, on a port of its own. What a model would say is a function of the test's.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Bytes of a request's body at most.
+const BODY_BYTES_MAX: usize = 8 << 20;
+/// Numbers of an embedding.
+const DIMENSIONS: usize = 8;
+
+/// How the server behaves when it is asked to chat.
+#[derive(Clone)]
+pub enum Behaviour {
+    /// It answers with what this function makes of the last message.
+    Says(fn(&str) -> String),
+    /// The same, after a while.
+    Slowly(Duration, fn(&str) -> String),
+    /// It sends half of its response and closes the connection.
+    BreaksOff,
+    /// It fails, as when the model does not fit into memory.
+    Fails(u16, &'static str),
+    /// It sends the client elsewhere.
+    Redirects(String),
+}
+
+/// A running server; it ends with the test's process.
+pub struct Ollama {
+    /// Where it listens, as `OLLAMA_HOST` names it.
+    pub host: String,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
+    behaviour: Arc<Mutex<Behaviour>>,
+}
+
+impl Ollama {
+    /// Starts a server that has these models.
+    pub fn start(models: &[&str], behaviour: Behaviour) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let behaviour = Arc::new(Mutex::new(behaviour));
+        let server = Serving {
+            models: models.iter().map(|&name| name.to_owned()).collect(),
+            requests: Arc::clone(&requests),
+            behaviour: Arc::clone(&behaviour),
+        };
+        std::thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let server = server.clone();
+                std::thread::spawn(move || server.serve(connection));
+            }
+        });
+        Self { host, requests, behaviour }
+    }
+
+    /// Changes how it behaves from now on.
+    pub fn behave(&self, behaviour: Behaviour) {
+        *self.behaviour.lock().unwrap() = behaviour;
+    }
+
+    /// The bodies of what was asked at this path so far.
+    pub fn asked(&self, path: &str) -> Vec<Value> {
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|(at, _)| at == path).map(|(_, body)| body.clone()).collect()
+    }
+}
+
+#[derive(Clone)]
+struct Serving {
+    models: Vec<String>,
+    requests: Arc<Mutex<Vec<(String, Value)>>>,
+    behaviour: Arc<Mutex<Behaviour>>,
+}
+
+impl Serving {
+    /// Answers the requests of one connection, which may stay open.
+    fn serve(&self, stream: TcpStream) {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
+        while let Some((method, path, body)) = request(&mut reader) {
+            let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            self.requests.lock().unwrap().push((path.clone(), body.clone()));
+            let mut out = &stream;
+            let goes_on = match (method.as_str(), path.as_str()) {
+                ("GET", "/") => respond(&mut out, 200, "Ollama is running"),
+                ("GET", "/api/version") => {
+                    respond_json(&mut out, 200, &json!({"version": "0.13.0"}))
+                }
+                ("GET", "/api/tags") => respond_json(&mut out, 200, &self.tags()),
+                ("POST", "/api/chat") => self.chat(&mut out, &body),
+                ("POST", "/api/embed") => self.embed(&mut out, &body),
+                _ => respond(&mut out, 404, "404 page not found"),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    fn tags(&self) -> Value {
+        let models = self.models.iter().map(|name| {
+            json!({
+                "name": name, "model": name, "modified_at": "2026-10-02T12:00:00.000000000Z",
+                "size": 1_321_098_329, "digest": "baf6a787fdffd633537aa2eb51cfd54cb93ff08e28040095462bb63daf552878",
+                "details": {
+                    "parent_model": "", "format": "gguf", "family": "llama", "families": ["llama"],
+                    "parameter_size": "1.2B", "quantization_level": "Q8_0",
+                },
+            })
+        });
+        json!({"models": models.collect::<Vec<_>>()})
+    }
+
+    /// Whether it has the model, which may be named without `:latest`.
+    fn has(&self, model: &str) -> bool {
+        let latest = format!("{model}:latest");
+        self.models.iter().any(|known| known == model || *known == latest)
+    }
+
+    fn chat(&self, out: &mut impl Write, body: &Value) -> bool {
+        let model = body["model"].as_str().unwrap_or_default();
+        if model.is_empty() {
+            return respond_json(out, 400, &json!({"error": "model is required"}));
+        }
+        if !self.has(model) {
+            return respond_json(out, 404, &json!({"error": format!("model '{model}' not found")}));
+        }
+        let last = body["messages"].as_array().and_then(|all| all.last()).cloned();
+        let question = last.as_ref().and_then(|last| last["content"].as_str()).unwrap_or_default();
+        let behaviour = self.behaviour.lock().unwrap().clone();
+        let said = match behaviour {
+            Behaviour::Says(says) => says(question),
+            Behaviour::Slowly(time, says) => {
+                std::thread::sleep(time);
+                says(question)
+            }
+            Behaviour::BreaksOff => {
+                let head = "HTTP/1.1 200 OK\r\nContent-Length: 4000\r\n\r\n{\"model\":\"m\",\"mess";
+                let _gone = out.write_all(head.as_bytes());
+                return false;
+            }
+            Behaviour::Fails(status, message) => {
+                return respond_json(out, status, &json!({"error": message}));
+            }
+            Behaviour::Redirects(to) => {
+                let head = format!(
+                    "HTTP/1.1 307 Temporary Redirect\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n"
+                );
+                return out.write_all(head.as_bytes()).is_ok();
+            }
+        };
+        // With a schema the real server's grammar allows nothing but JSON of that form.
+        let said = if body["format"].is_object() { shaped(&said, &body["format"]) } else { said };
+        // Streaming is its default, as for the real one.
+        if body["stream"] == false {
+            return respond_json(out, 200, &answer(model, &said, true));
+        }
+        let lines = format!("{}\n{}\n", answer(model, &said, false), answer(model, "", true));
+        respond(out, 200, &lines)
+    }
+
+    fn embed(&self, out: &mut impl Write, body: &Value) -> bool {
+        let model = body["model"].as_str().unwrap_or_default();
+        if !self.has(model) {
+            let error = format!("model \"{model}\" not found, try pulling it first");
+            return respond_json(out, 404, &json!({"error": error}));
+        }
+        let texts: Vec<&str> = match &body["input"] {
+            Value::Array(texts) => texts.iter().filter_map(Value::as_str).collect(),
+            Value::String(text) => vec![text],
+            _ => Vec::new(),
+        };
+        let embeddings: Vec<Vec<f32>> = texts.iter().map(|text| embedding(text)).collect();
+        respond_json(out, 200, &json!({"model": model, "embeddings": embeddings}))
+    }
+}
+
+/// The answer of one chat, with the fields of the real one.
+fn answer(model: &str, said: &str, done: bool) -> Value {
+    let mut answer = json!({
+        "model": model, "created_at": "2026-10-02T12:00:00.000000000Z",
+        "message": {"role": "assistant", "content": said}, "done": done,
+    });
+    if done {
+        let end = json!({
+            "done_reason": "stop", "total_duration": 1_000_000, "load_duration": 1_000,
+            "prompt_eval_count": 26, "prompt_eval_duration": 1_000, "eval_count": 9,
+            "eval_duration": 1_000,
+        });
+        answer.as_object_mut().unwrap().extend(end.as_object().unwrap().clone());
+    }
+    answer
+}
+
+/// What a grammar made from a schema would let through: text that is no JSON object becomes the
+/// emptiest one that fits.
+fn shaped(said: &str, schema: &Value) -> String {
+    if said.trim_start().starts_with('{') {
+        return said.to_owned();
+    }
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    let empty = fields.map(|(name, field)| {
+        let value = match field["type"].as_str() {
+            Some("array") => json!([]),
+            Some("string") => json!(""),
+            _ => json!(0),
+        };
+        (name.clone(), value)
+    });
+    Value::Object(empty.collect()).to_string()
+}
+
+/// A vector that is the same for the same text, of length one.
+fn embedding(text: &str) -> Vec<f32> {
+    let mut vector = [0.0f32; DIMENSIONS];
+    for (at, byte) in text.bytes().enumerate() {
+        vector[(at + usize::from(byte)) % DIMENSIONS] += f32::from(byte);
+    }
+    let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+    vector.iter().map(|x| x / length).collect()
+}
+
+/// Reads a request: method, path, body. `None` when the client is gone.
+fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+    let mut words = line.split_whitespace();
+    let (method, path) = (words.next()?.to_owned(), words.next()?.to_owned());
+    let mut length = 0;
+    loop {
+        let mut header = String::new();
+        reader.read_line(&mut header).ok()?;
+        let header = header.trim().to_ascii_lowercase();
+        if header.is_empty() {
+            break;
+        }
+        if let Some(value) = header.strip_prefix("content-length:") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; std::cmp::min(length, BODY_BYTES_MAX)];
+    reader.read_exact(&mut body).ok()?;
+    Some((method, path, body))
+}
+
+fn respond_json(out: &mut impl Write, status: u16, body: &Value) -> bool {
+    respond(out, status, &body.to_string())
+}
+
+fn respond(out: &mut impl Write, status: u16, body: &str) -> bool {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    out.write_all(head.as_bytes()).and_then(|()| out.write_all(body.as_bytes())).is_ok()
+}

@@ -1,0 +1,582 @@
+//! Syncing: from transcripts on disk to memories and an index, in any number of runs.
+
+mod scripts;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, UNIX_EPOCH};
+
+use memory_store::left::Left;
+use memory_store::memory::Scope;
+use memory_store::progress::Progress;
+use memory_store::recall::{Fate, Recall, Search};
+use memory_store::store::Store;
+use memory_store::time::DAY_MS;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use processor::sync::{SyncOptions, sync};
+use proptest::prelude::*;
+use scripts::{Script, Sealed, eventful, now};
+use serde_json::json;
+
+#[test]
+fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
+    let sealed = Sealed::new();
+    let mut script = eventful("s1", sealed.root(), 1);
+    script.prompt("Now move the importer over to the new parser");
+    script.say("I'll start with the reader and then change the importer.");
+    sealed.write_script(&script);
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    fs::create_dir_all(state.inbox().parent().unwrap()).unwrap();
+    fs::write(state.inbox(), "{\"event\":\"Stop\"}\n").unwrap();
+    sealed.sync();
+    let left = Left::read(&state.left());
+    assert_eq!(left.inbox_bytes, 17);
+    assert_eq!(left.sessions.len(), 1);
+    assert!(left.sessions[0].goal.contains("move the importer"), "{left:?}");
+    let progress = Progress::read(&state.progress());
+    assert_eq!((progress.inbox_bytes, progress.failures), (17, 0));
+}
+
+/// What differs between two runs without meaning anything: times of files, generation numbers.
+fn volatile(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    text.contains("/mined/state.json")
+        || text.ends_with("sync.lock")
+        || text.contains("/index/")
+        || text.ends_with("/progress")
+        || text.contains(".claude/")
+}
+
+fn memories(sealed: &Sealed) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    sealed.files(|path| !path.starts_with("work"))
+}
+
+fn found(sealed: &Sealed, text: &str) -> usize {
+    let search = Search { text: text.into(), limit: 20, ..Search::default() };
+    Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits.len()
+}
+
+fn found_turn(sealed: &Sealed, text: &str) -> bool {
+    let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
+    let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
+    hits.iter().any(|hit| hit.text.contains(text))
+}
+
+#[test]
+fn what_happened_becomes_memories_that_are_found() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let report = sealed.sync();
+    assert!(report.written > 0, "{report:?}");
+    assert_eq!((report.sessions, report.turns), (1, 2));
+    assert!(found(&sealed, "parser closes test locked") > 0);
+}
+
+#[test]
+fn a_second_run_does_and_writes_nothing() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.sync();
+    let before = sealed.files(|_| false);
+    let times = |sealed: &Sealed| {
+        let files = sealed.files(|path| path.ends_with("sync.lock")).into_iter();
+        files
+            .map(|(path, _)| fs::metadata(sealed.base.join(path)).unwrap().modified().unwrap())
+            .collect::<Vec<_>>()
+    };
+    let times_before = times(&sealed);
+    let report = sealed.sync();
+    assert!(report.nothing_new, "{report:?}");
+    assert_eq!((report.sessions_read, report.sessions_mined, report.lines), (0, 0, 0));
+    assert_eq!(
+        sealed.files(|path| path.ends_with("sync.lock")),
+        before.into_iter().filter(|(path, _)| !path.ends_with("sync.lock")).collect::<Vec<_>>()
+    );
+    assert_eq!(times(&sealed), times_before);
+}
+
+#[test]
+fn without_its_caches_a_sync_gives_the_same() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.write_script(&eventful("s2", sealed.root(), 2));
+    sealed.sync();
+    let before = sealed.files(volatile);
+    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined()).unwrap();
+    fs::remove_dir_all(&sealed.dirs.state).unwrap();
+    let report = sealed.sync();
+    assert_eq!((report.lines, report.written, report.updated), (0, 0, 0), "{report:?}");
+    assert_eq!(sealed.files(volatile), before);
+    assert!(found(&sealed, "cache router ledger parser tests") > 0);
+}
+
+#[test]
+fn turns_outlive_their_transcripts() {
+    let check = |deleted: bool| {
+        let sealed = Sealed::new();
+        let path = sealed.write_script(&eventful("s1", sealed.root(), 1));
+        sealed.sync();
+        if deleted {
+            fs::remove_file(path).unwrap();
+        }
+        sealed.write_script(&eventful("s2", sealed.root(), 2));
+        assert_eq!(sealed.sync().sessions, 2);
+        sealed
+    };
+    assert_eq!(difference(&check(true), &check(false)), None);
+}
+
+#[test]
+fn only_this_projects_transcripts_are_read() {
+    let sealed = Sealed::new();
+    fs::create_dir_all(sealed.base.join("work/web")).unwrap();
+    sealed.write_script(&eventful("inside", &format!("{}/web", sealed.root()), 1));
+    sealed.write_script(&eventful("beside", &format!("{}-other", sealed.root()), 2));
+    // Another project's session that went through this one: only what happened here counts.
+    let mut visitor = Script::new("visitor", "/elsewhere");
+    visitor.prompt("never deploy the secret project on Fridays");
+    visitor.cwd = sealed.root().into();
+    visitor.prompt("always format with tabs in this project");
+    sealed.write_script(&visitor);
+    let report = sealed.sync();
+    assert_eq!((report.transcripts, report.sessions), (2, 2), "{report:?}");
+    assert_eq!(report.turns, 3);
+    let text = format!(
+        "{:?}",
+        memories(&sealed)
+            .iter()
+            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+            .collect::<Vec<_>>()
+    );
+    assert!(!text.contains("Fridays") && !text.contains("router"), "{text}");
+}
+
+#[test]
+fn a_folder_that_the_user_names_is_taken_whole() {
+    let sealed = Sealed::new();
+    let folder = sealed.base.join("given/-u-ada-app");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("s1.jsonl"), eventful("s1", "/u/ada/app", 1).text()).unwrap();
+    fs::write(folder.join("s2.jsonl"), eventful("s2", "/u/ada/app/web", 2).text()).unwrap();
+    let mut agent = Script::new("s1", "/u/ada/app").agent("a1");
+    agent.prompt("look");
+    fs::write(folder.join("agent-a1.jsonl"), agent.text()).unwrap();
+    let given = sealed.base.join("given");
+    let options = SyncOptions { from: Some(&given), ..sealed.options() };
+    let report = sync(&options).unwrap();
+    assert_eq!((report.transcripts, report.sessions), (3, 3), "{report:?}");
+    assert!(report.written > 0);
+    let second = sync(&options).unwrap();
+    assert!(second.nothing_new, "{second:?}");
+    let seen = processor::state::State::read(&sealed.dirs.project(sealed.tree.project)).seen;
+    assert!(
+        seen.values().all(|seen| seen.from_folder && seen.len > 0) && seen.len() == 3,
+        "{seen:?}"
+    );
+    // It stays this project's in later syncs without the folder.
+    let third = sealed.sync();
+    assert!(third.nothing_new, "{third:?}");
+    let paths = format!(
+        "{:?}",
+        memories(&sealed)
+            .iter()
+            .map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+            .collect::<Vec<_>>()
+    );
+    assert!(paths.contains("src/parser.rs") && !paths.contains("/u/ada/app/src"), "{paths}");
+}
+
+#[test]
+fn secrets_never_reach_the_disk() {
+    let sealed = Sealed::new();
+    let key = ["AKIA", "IOSFODNN7EXAMPLQ"].concat();
+    let password = ["hunter", "2-correct-horse-battery"].concat();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt(&format!("always use the key {key} for uploads"));
+    script.say(&format!("I will connect to https://ada:{password}@db.example.com/x."));
+    let id = script.call("Bash", json!({"command": format!("aws configure set aws_access_key_id {key}"), "description": key.clone()}));
+    script.result(&id, &format!("{} {key}", "x".repeat(100_000)), json!({"stdout": "x"}));
+    script.edit(
+        &format!("{}/a.rs", sealed.root()),
+        &key,
+        &format!("let url = \"postgres://ada:{password}@db/x\";"),
+    );
+    let id = script.call("mcp__x__y", json!({"token": key.clone()}));
+    script.failure(&id, &key);
+    script.bare(json!({"type": "ai-title", "aiTitle": format!("Key {key}"), "sessionId": "s1"}));
+    sealed.write_script(&script);
+    let report = sealed.sync();
+    assert!(report.lines > 5);
+    for (path, bytes) in sealed.files(|path| path.starts_with(".claude")) {
+        let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
+            let mut text = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut text)
+                .unwrap();
+            text
+        } else {
+            bytes
+        };
+        for secret in [&key, &password] {
+            assert!(
+                memchr::memmem::find(&bytes, secret.as_bytes()).is_none(),
+                "{}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn ignored_paths_never_enter() {
+    let sealed = Sealed::new();
+    fs::create_dir_all(sealed.dirs.config_file().parent().unwrap()).unwrap();
+    fs::write(sealed.dirs.config_file(), "ignore_paths = [\"vault/\"]\n").unwrap();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("look at it");
+    let file = format!("{}/vault/plan.txt", sealed.root());
+    let id = script.call("Read", json!({"file_path": file}));
+    script.result(&id, "HIDDEN CONTENT", json!({"type": "text", "file": {"filePath": file}}));
+    script.bash(&format!("cat {file}"), "HIDDEN CONTENT");
+    let id = script.call("Grep", json!({"pattern": "CONTENT", "path": sealed.root()}));
+    script.result(
+        &id,
+        "vault/plan.txt:1:HIDDEN CONTENT\nsrc/a.rs:2:free content",
+        json!({"mode": "content"}),
+    );
+    script.edit(&file, "HIDDEN", "HIDDEN CONTENT");
+    sealed.write_script(&script);
+    sealed.sync();
+    let archive = processor::archive::Archive::open(&sealed.dirs.project(sealed.tree.project));
+    let text = serde_json::to_string(&archive.load("s1").unwrap().unwrap().records).unwrap();
+    assert!(!text.contains("HIDDEN") && text.contains("free content"), "{text}");
+}
+
+#[test]
+fn a_fork_and_an_old_resume_count_each_record_once() {
+    let sealed = Sealed::new();
+    let original = eventful("aaa", sealed.root(), 1);
+    // A fork copies the records under a new session id, with the same uuids.
+    let mut fork = original.clone();
+    for line in &mut fork.lines {
+        line["sessionId"] = json!("000-fork");
+    }
+    fork.session = "000-fork".into();
+    fork.prompt("and in the fork, prefer small commits always");
+    // An old resume copies them with new uuids.
+    let mut resume = original.clone();
+    for line in &mut resume.lines {
+        line["sessionId"] = json!("000-resume");
+        let uuid = format!("copy-{}", line["uuid"].as_str().unwrap());
+        line["uuid"] = json!(uuid);
+    }
+    resume.session = "000-resume".into();
+    resume.prompt("and in the resume, go on");
+    for script in [&fork, &resume, &original] {
+        sealed.write_script(script);
+    }
+    let report = sealed.sync();
+    assert_eq!((report.sessions, report.turns), (3, 4), "{report:?}");
+    let alone = Sealed::new();
+    alone.write_script(&eventful("aaa", alone.root(), 1));
+    let single = alone.sync();
+    assert!(report.memories <= single.memories + 2, "{report:?} {single:?}");
+}
+
+#[test]
+fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
+    let sealed = Sealed::new();
+    let mut script = eventful("s1", sealed.root(), 1);
+    let path = sealed.write_script(&script);
+    let lines = sealed.sync().lines;
+    // `/cd` moves the file to another folder.
+    let moved = sealed.dirs.claude.join("projects/-work-web/s1.jsonl");
+    fs::create_dir_all(moved.parent().unwrap()).unwrap();
+    fs::rename(&path, &moved).unwrap();
+    script.prompt("go on here");
+    fs::write(&moved, script.text()).unwrap();
+    assert_eq!(sealed.sync().lines, 1);
+    // The same name with another beginning.
+    let mut other = Script::new("s1", sealed.root());
+    other.lines.clone_from(&script.lines);
+    other.lines.remove(0);
+    fs::write(&moved, other.text()).unwrap();
+    let report = sealed.sync();
+    assert_eq!(report.lines, lines);
+    assert_eq!(report.sessions, 1);
+    assert!(report.nothing_new, "all of it was known: {report:?}");
+}
+
+#[test]
+fn old_turns_go_and_what_was_learned_stays() {
+    let make = |days: &str| {
+        let sealed = Sealed::new();
+        fs::create_dir_all(&sealed.dirs.claude).unwrap();
+        fs::write(
+            sealed.dirs.claude.join("settings.json"),
+            format!("{{\"cleanupPeriodDays\": {days}}}"),
+        )
+        .unwrap();
+        sealed.write_script(&eventful("s1", sealed.root(), 1));
+        sealed.write_script(&eventful("s19", sealed.root(), 19));
+        sealed.sync();
+        sealed
+    };
+    let memories = |sealed: &Sealed| {
+        comparable(sealed)
+            .into_iter()
+            .filter(|(path, _)| path.starts_with("work/"))
+            .collect::<Vec<_>>()
+    };
+    let (long, short) = (make("300"), make("7"));
+    assert!(!memories(&long).is_empty());
+    assert_eq!(memories(&long), memories(&short));
+    let archive = processor::archive::Archive::open(&short.dirs.project(short.tree.project));
+    let names: Vec<String> =
+        archive.entries().unwrap().into_iter().map(|entry| entry.name).collect();
+    assert_eq!(names, ["s19"]);
+    let said = "I'll look at how the parser closes";
+    assert!(found_turn(&long, said) && !found_turn(&short, said));
+    // The transcript is still there; it is not read again, only on.
+    assert!(short.sync().nothing_new);
+    fs::remove_dir_all(short.dirs.project(short.tree.project).mined()).unwrap();
+    assert_eq!(short.sync().lines, 0);
+    let mut script = eventful("s1", short.root(), 1);
+    script.prompt("go on: always keep the changelog sorted");
+    short.write_script(&script);
+    assert_eq!(short.sync().lines, 1);
+    let after = memories(&short);
+    assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
+}
+
+#[test]
+fn turns_grow_old_where_nothing_happens_but_not_by_a_clock_that_is_wrong() {
+    let sealed = Sealed::new();
+    let later = |days: i64| Timestamp(now().0 + days * DAY_MS);
+    let written = |path: &Path, at: Timestamp| {
+        let since = Duration::from_millis(at.0.try_into().unwrap());
+        fs::File::options()
+            .write(true)
+            .open(path)
+            .unwrap()
+            .set_modified(UNIX_EPOCH + since)
+            .unwrap();
+    };
+    written(&sealed.write_script(&eventful("s1", sealed.root(), 1)), now());
+    sealed.sync();
+    let before = comparable(&sealed);
+    let said = "I'll look at how the parser closes";
+    let sync_at = |at: Timestamp| sync(&SyncOptions { now: at, ..sealed.options() }).unwrap();
+
+    assert!(sync_at(later(5_000)).nothing_new);
+    assert!(found_turn(&sealed, said));
+
+    // Work went on in another project.
+    written(&sealed.write_script(&eventful("s2", "/elsewhere", 2)), later(500));
+    assert!(!sync_at(later(500)).nothing_new);
+    assert!(!found_turn(&sealed, said));
+    let memories = |files: &[(String, String)]| {
+        files.iter().filter(|(path, _)| path.starts_with("work/")).cloned().collect::<Vec<_>>()
+    };
+    assert!(!memories(&before).is_empty());
+    assert_eq!(memories(&comparable(&sealed)), memories(&before));
+    assert!(sync_at(later(500)).nothing_new);
+}
+
+#[test]
+fn a_damaged_archive_is_made_again_from_the_transcript() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.sync();
+    let before = memories(&sealed);
+    let archive = processor::archive::Archive::open(&sealed.dirs.project(sealed.tree.project));
+    fs::write(archive.path("s1"), b"damaged").unwrap();
+    let report = sync(&sealed.options()).unwrap();
+    let report = if report.warnings.is_empty() { report } else { sealed.sync() };
+    assert_eq!(report.sessions, 1, "{report:?}");
+    assert_eq!(memories(&sealed), before);
+    assert!(archive.load("s1").unwrap().is_some());
+}
+
+#[test]
+fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
+    let (sealed, well) = (Sealed::new(), Sealed::new());
+    for sealed in [&sealed, &well] {
+        let transcript = sealed.write_script(&eventful("s1", sealed.root(), 1));
+        sealed.write_script(&eventful("s2", sealed.root(), 2));
+        sealed.sync();
+        fs::remove_file(transcript).unwrap();
+    }
+    let home = sealed.dirs.project(sealed.tree.project);
+    let path = processor::archive::Archive::open(&home).path("s1");
+    let hidden = sealed.base.join("hidden");
+    fs::rename(&path, &hidden).unwrap();
+    // A folder in its place is an error of the disk that root meets too.
+    fs::create_dir(&path).unwrap();
+    let memories = |sealed: &Sealed| {
+        comparable(sealed)
+            .into_iter()
+            .filter(|(path, _)| path.starts_with("work/"))
+            .collect::<Vec<_>>()
+    };
+    let check = |session: &str, seed: u32| {
+        for sealed in [&sealed, &well] {
+            sealed.write_script(&eventful(session, sealed.root(), seed));
+        }
+        let report = sync(&sealed.options()).unwrap();
+        assert_eq!(report.warnings.len(), 1, "{report:?}");
+        assert!(report.warnings[0].contains("s1.jsonl.gz"), "{report:?}");
+        well.sync();
+        assert!(path.is_dir());
+        assert_eq!(memories(&sealed), memories(&well));
+    };
+    check("s3", 3);
+    // Not even without what is remembered about it.
+    fs::remove_file(home.mined().join("state.json")).unwrap();
+    check("s4", 4);
+    fs::remove_dir(&path).unwrap();
+    fs::rename(&hidden, &path).unwrap();
+    sealed.sync();
+    assert!(found_turn(&sealed, "I'll look at how the parser closes"));
+    assert_eq!(difference(&sealed, &well), None);
+}
+
+/// Writes each transcript in pieces that end anywhere, syncing after each.
+fn in_slices(sealed: &Sealed, scripts: &[Script], cuts: &[u16]) {
+    let texts: Vec<String> = scripts.iter().map(Script::text).collect();
+    let mut written = vec![0_usize; texts.len()];
+    for (round, cut) in cuts.iter().enumerate() {
+        let which = round % texts.len();
+        let left = texts[which].len() - written[which];
+        let piece = left * usize::from(*cut) / usize::from(u16::MAX);
+        append(
+            sealed,
+            &scripts[which],
+            &texts[which].as_bytes()[written[which]..written[which] + piece],
+        );
+        written[which] += piece;
+        sealed.sync();
+    }
+    for (which, text) in texts.iter().enumerate() {
+        append(sealed, &scripts[which], &text.as_bytes()[written[which]..]);
+    }
+    sealed.sync();
+}
+
+fn append(sealed: &Sealed, script: &Script, piece: &[u8]) {
+    let path = sealed.transcript(&format!("{}.jsonl", script.session));
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::OpenOptions::new().create(true).append(true).open(path).unwrap().write_all(piece).unwrap();
+}
+
+/// The files of a home that mean something, its own path replaced, so that two homes can be
+/// compared: memories and archived records. Caches hold hashes of paths.
+fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
+    let base = sealed.base.to_str().unwrap();
+    let kept = |path: &str| path.starts_with("work/") || path.contains("/archive/");
+    let files = sealed.files(|path| !kept(&path.to_string_lossy()));
+    files
+        .into_iter()
+        .map(|(path, bytes)| {
+            let bytes = if path.extension().is_some_and(|ending| ending == "gz") {
+                records(&bytes)
+            } else {
+                bytes
+            };
+            let path = path.to_string_lossy().into_owned();
+            (path, String::from_utf8_lossy(&bytes).replace(base, "HOME"))
+        })
+        .collect()
+}
+
+/// The first file in which two homes differ; whole homes are too long to read.
+fn difference(one: &Sealed, other: &Sealed) -> Option<String> {
+    let (one, other) = (comparable(one), comparable(other));
+    let names =
+        |files: &[(String, String)]| files.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+    if names(&one) != names(&other) {
+        return Some(format!("{:#?}\nand\n{:#?}", names(&one), names(&other)));
+    }
+    let (file, other) = one.iter().zip(&other).find(|(one, other)| one != other)?;
+    Some(format!("{}:\n{}\nand\n{}", file.0, file.1, other.1))
+}
+
+/// The records of an archive file without its header, which holds hashes of transcripts.
+fn records(bytes: &[u8]) -> Vec<u8> {
+    let mut text = Vec::new();
+    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(bytes), &mut text).unwrap();
+    let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    text.split_off(end)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 8, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn slices_end_where_one_sync_does(cuts in prop::collection::vec(any::<u16>(), 1..7), seeds in prop::collection::vec(0_u32..40, 1..4)) {
+        let make = |sealed: &Sealed| -> Vec<Script> {
+            let mut scripts: Vec<Script> = seeds
+                .iter()
+                .enumerate()
+                .map(|(place, seed)| eventful(&format!("s{place}"), sealed.root(), *seed))
+                .collect();
+            let mut fork = scripts[0].clone();
+            fork.session = "0fork".into();
+            fork.prompt("in the fork, always write a changelog entry");
+            fork.say("I will write one each time.");
+            scripts.push(fork);
+            scripts
+        };
+        let once = Sealed::new();
+        for script in make(&once) {
+            once.write_script(&script);
+        }
+        once.sync();
+        let sliced = Sealed::new();
+        let scripts = make(&sliced);
+        in_slices(&sliced, &scripts, &cuts);
+        prop_assert_eq!(difference(&sliced, &once), None);
+        prop_assert_eq!(found(&sliced, "tests locked"), found(&once, "tests locked"));
+    }
+}
+
+#[test]
+fn what_the_user_always_wants_stays_in_the_session_start_block() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let id = MemoryId::new(now(), [1; 10]);
+    let wish = Memory {
+        scope: Scope::User,
+        ..Memory::new(id, Kind::Preference, "Answer in short sentences", "", now())
+    };
+    Store::user(&sealed.dirs).unwrap().save(wish, now()).unwrap();
+    sealed.sync();
+    let start = Recall::open(&sealed.dirs, &sealed.tree).start(now(), 1_200);
+    assert_eq!(start.hits.first().map(|hit| hit.id), Some(id), "{:?}", start.hits);
+}
+
+#[test]
+fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let id = MemoryId::new(now(), [1; 10]);
+    let title = "Invoices are rounded half to even";
+    let wish = Memory::new(id, Kind::Convention, title, "", now());
+    Store::open(&sealed.dirs, &sealed.tree).unwrap().save(wish, now()).unwrap();
+    sealed.sync();
+    let recall = || Recall::open(&sealed.dirs, &sealed.tree).with_traces();
+    let starts = || recall().start(now(), 1_200).hits.iter().any(|hit| hit.id == id);
+    assert!(starts());
+    let claude_md = sealed.tree.root.join("CLAUDE.md");
+    fs::write(&claude_md, "# Money\n\n- We round invoices half to even.\n").unwrap();
+    assert!(!sealed.sync().nothing_new);
+    assert!(!starts());
+    assert_eq!(found(&sealed, "invoices rounded half"), 1);
+    let prompt = recall().prompt("How are invoices rounded, half to even?", now(), &|_| false);
+    let fate = prompt.trace.iter().find(|traced| traced.id == id).map(|traced| traced.fate);
+    assert_eq!(fate, Some(Fate::Said), "{prompt:?}");
+    assert!(sealed.sync().nothing_new);
+    fs::remove_file(claude_md).unwrap();
+    sealed.sync();
+    assert!(starts());
+}

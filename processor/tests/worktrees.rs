@@ -1,0 +1,85 @@
+//! Sessions in linked worktrees: they belong to the repository, and what they taught stays when
+//! the worktree goes.
+
+mod scripts;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use memory_store::left::Left;
+use scripts::{Sealed, eventful};
+
+fn git(root: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args([
+            "-c",
+            "user.name=Ada",
+            "-c",
+            "user.email=ada@example.com",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success(), "git {arguments:?}");
+}
+
+fn memories(root: &Path) -> usize {
+    fs::read_dir(root.join(".throughline/memories")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_worktrees_session_writes_there_and_is_kept_when_it_goes() {
+    let sealed = Sealed::new();
+    let root = sealed.tree.root.clone();
+    git(&root, &["init", "-q"]);
+    git(&root, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let linked = sealed.base.join("linked");
+    git(&root, &["worktree", "add", "-q", "-b", "topic", linked.to_str().unwrap()]);
+    let mut script = eventful("s1", linked.to_str().unwrap(), 1);
+    for line in &mut script.lines {
+        line["gitBranch"] = "topic".into();
+    }
+    sealed.write_script(&script);
+    let report = sealed.sync();
+    assert_eq!((report.transcripts, report.sessions), (1, 1));
+    assert!(memories(&linked) > 0 && memories(&root) == 0);
+    assert_eq!(Left::read(&sealed.dirs.tree(&linked).left()).sessions.len(), 1);
+    assert_eq!(Left::read(&sealed.dirs.tree(&root).left()).sessions.len(), 0);
+    let count = memories(&linked);
+
+    git(&root, &["worktree", "remove", "--force", linked.to_str().unwrap()]);
+    sealed.sync();
+    assert_eq!(memories(&root), count);
+    assert_eq!(Left::read(&sealed.dirs.tree(&root).left()).sessions.len(), 1);
+    assert!(sealed.sync().nothing_new);
+    // The folders are gone from disk and from git, the transcript is still known as ours.
+    fs::remove_dir_all(sealed.dirs.project(sealed.tree.project).mined()).unwrap();
+    assert_eq!(sealed.sync().sessions, 1);
+    assert_eq!(memories(&root), count);
+}
+
+#[test]
+fn a_repository_inside_that_is_a_project_of_its_own_is_not_part_of_this_one() {
+    let sealed = Sealed::new();
+    let inner = sealed.tree.root.join("vendor/inner");
+    fs::create_dir_all(&inner).unwrap();
+    let observed = memory_store::identity::Observed { root: inner.clone(), ..Default::default() };
+    let mode = memory_store::identity::Mode::Committed;
+    let tree = memory_store::identity::init(&sealed.dirs, &observed, mode, [9; 16], scripts::now())
+        .unwrap();
+    sealed.write_script(&eventful("inner", inner.to_str().unwrap(), 1));
+    sealed.write_script(&eventful("outer", sealed.root(), 2));
+    assert_eq!(sealed.sync().transcripts, 1);
+    let options = processor::sync::SyncOptions { tree: &tree, ..sealed.options() };
+    assert_eq!(processor::sync::sync(&options).unwrap().transcripts, 1);
+    assert!(memories(&inner) > 0 && memories(&sealed.tree.root) > 0);
+}

@@ -1,0 +1,2 @@
+//! The empty program that `scripts/bench hooks` compares with.
+fn main() {}

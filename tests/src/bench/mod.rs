@@ -1,0 +1,9 @@
+//! The bench: whole processes, interleaved, beside an empty program that is built in the same way.
+
+pub mod corpus;
+pub mod run;
+pub mod store;
+pub mod table;
+
+/// A result of the bench; what went wrong is told and ends it.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

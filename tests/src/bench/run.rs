@@ -1,0 +1,147 @@
+//! Running programs in turns, and what one run took.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::Result;
+
+/// What one process took.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// From its start until it was reaped.
+    pub wall_us: f64,
+    /// User and system time.
+    pub cpu_us: f64,
+    /// The most memory it had at once.
+    pub peak_kib: f64,
+    /// Pages that it touched for the first time.
+    pub minor_faults: f64,
+}
+
+/// A row of the table: a program, and what is done before each of its runs.
+pub struct Row<'a> {
+    /// Its name in the table.
+    pub name: String,
+    /// Memories in the store; `None` for programs that have none.
+    pub size: Option<u64>,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// How many times the empty program it may take, if that is promised.
+    pub target: Option<f64>,
+    /// The home that it runs in.
+    pub home: PathBuf,
+    /// Returns the payload of the run with this number; called before it, and not measured.
+    pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
+    /// Whether it must print something; `None` when either is well.
+    pub speaks: Option<bool>,
+}
+
+/// The program that starts others, and a place for payloads.
+#[derive(Debug)]
+pub struct Launcher {
+    program: PathBuf,
+    scratch: tempfile::TempDir,
+}
+
+impl Launcher {
+    /// Uses the launcher at this path.
+    pub fn new(program: PathBuf) -> Result<Self> {
+        pin_to_one_processor();
+        Ok(Self { program, scratch: tempfile::tempdir()? })
+    }
+
+    /// Runs all rows `rounds` times in turns, so that whatever else the machine does hits all of
+    /// them alike. Returns the samples of each row.
+    pub fn interleave(&self, rows: &mut [Row<'_>], rounds: usize) -> Result<Vec<Vec<Sample>>> {
+        let mut samples = vec![Vec::with_capacity(rounds); rows.len()];
+        for row in rows.iter_mut() {
+            self.check(row)?;
+        }
+        for round in 1..=rounds {
+            for (row, samples) in rows.iter_mut().zip(&mut samples) {
+                let payload = (row.prepare)(round)?;
+                samples.push(self.sample(row, &payload)?);
+            }
+        }
+        Ok(samples)
+    }
+
+    /// Runs a row once, to be sure that what is measured is what it is called.
+    fn check(&self, row: &mut Row<'_>) -> Result<()> {
+        let payload = (row.prepare)(0)?;
+        let stdin = self.stdin(&payload)?;
+        let (program, arguments) = row.command.split_first().ok_or("a row has no program")?;
+        let output = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .env("HOME", &row.home)
+            .stdin(std::fs::File::open(stdin)?)
+            .output()?;
+        let speaks = !output.stdout.is_empty();
+        if !output.status.success() || row.speaks.is_some_and(|expected| expected != speaks) {
+            return Err(format!("{}: {output:?}", row.name).into());
+        }
+        Ok(())
+    }
+
+    fn sample(&self, row: &Row<'_>, payload: &[u8]) -> Result<Sample> {
+        let (program, arguments) = row.command.split_first().ok_or("a row has no program")?;
+        let output = Command::new(&self.program)
+            .arg(program)
+            .arg(self.stdin(payload)?)
+            .args(arguments)
+            .env_clear()
+            .env("HOME", &row.home)
+            .output()?;
+        let text = String::from_utf8(output.stdout)?;
+        let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
+        match figures.as_slice() {
+            &[wall_ns, cpu_us, peak_kib, minor_faults, 0.0] => {
+                Ok(Sample { wall_us: wall_ns / 1000.0, cpu_us, peak_kib, minor_faults })
+            }
+            _ => Err(format!("{} did not end well: {text}", row.name).into()),
+        }
+    }
+
+    fn stdin(&self, payload: &[u8]) -> Result<PathBuf> {
+        let path = self.scratch.path().join("payload");
+        std::fs::write(&path, payload)?;
+        Ok(path)
+    }
+}
+
+/// Keeps this process and those it starts on its last processor; elsewhere than on Linux they wander.
+fn pin_to_one_processor() {
+    #[cfg(target_os = "linux")]
+    // SAFETY: the set is plain data, initialised here, and the calls only read and write it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        let size = size_of::<libc::cpu_set_t>();
+        if libc::sched_getaffinity(0, size, &raw mut set) != 0 {
+            return;
+        }
+        let last = (0..libc::CPU_SETSIZE as usize).rev().find(|&cpu| libc::CPU_ISSET(cpu, &set));
+        if let Some(last) = last {
+            libc::CPU_ZERO(&mut set);
+            libc::CPU_SET(last, &mut set);
+            libc::sched_setaffinity(0, size, &raw const set);
+        }
+    }
+}
+
+/// The middle of some figures.
+pub fn median(mut figures: Vec<f64>) -> f64 {
+    quantile(&mut figures, 0.5)
+}
+
+/// The figure below which this share of them lies.
+pub fn quantile(figures: &mut [f64], share: f64) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    let place = (figures.len().saturating_sub(1) as f64 * share).round() as usize;
+    figures.get(place).copied().unwrap_or(f64::NAN)
+}
+
+/// The path as an argument.
+pub fn argument(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,90 @@
+//! The figures of a row, and the table for people and for programs.
+
+use serde_json::{Value, json};
+
+use super::run::{Row, Sample, median, quantile};
+
+/// What the runs of one row come to.
+#[derive(Clone, Debug)]
+pub struct Line {
+    name: String,
+    size: Option<u64>,
+    median_us: f64,
+    p90_us: f64,
+    ratio: f64,
+    target: Option<f64>,
+    cpu_us: f64,
+    peak_kib: f64,
+    minor_faults: f64,
+}
+
+/// Bytes that a hook may have at once.
+const PEAK_KIB_MAX: f64 = 8.0 * 1024.0;
+
+impl Line {
+    /// Sums up the samples of a row; `empty_us` is the median of the empty program.
+    pub fn new(row: &Row<'_>, samples: &[Sample], empty_us: f64) -> Self {
+        let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
+        let median_us = median(of(|sample| sample.wall_us));
+        Self {
+            name: row.name.clone(),
+            size: row.size,
+            median_us,
+            p90_us: quantile(&mut of(|sample| sample.wall_us), 0.9),
+            ratio: median_us / empty_us,
+            target: row.target,
+            cpu_us: median(of(|sample| sample.cpu_us)),
+            peak_kib: of(|sample| sample.peak_kib).into_iter().fold(0.0, f64::max),
+            minor_faults: median(of(|sample| sample.minor_faults)),
+        }
+    }
+
+    /// Whether it keeps what is promised; always, where nothing is.
+    pub fn keeps_its_promise(&self) -> bool {
+        self.target.is_none_or(|target| self.ratio <= target && self.peak_kib < PEAK_KIB_MAX)
+    }
+
+    /// The line for programs.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "memories": self.size,
+            "wall_us": self.median_us,
+            "wall_us_p90": self.p90_us,
+            "ratio": self.ratio,
+            "ratio_target": self.target,
+            "cpu_us": self.cpu_us,
+            "peak_kib": self.peak_kib,
+            "minor_faults": self.minor_faults,
+            "ok": self.keeps_its_promise(),
+        })
+    }
+
+    /// The line for people.
+    pub fn to_text(&self) -> String {
+        let size = self.size.map(|size| size.to_string()).unwrap_or_default();
+        let target = match self.target {
+            Some(target) if self.keeps_its_promise() => format!("<= {target} ok"),
+            Some(target) => format!("<= {target} MISSED"),
+            None => String::new(),
+        };
+        format!(
+            "{:<36} {size:>8} {:>9.3} {:>9.3} {:>7.2} {:>9.3} {:>8.0} {:>7.0}  {target}",
+            self.name,
+            self.median_us / 1000.0,
+            self.p90_us / 1000.0,
+            self.ratio,
+            self.cpu_us / 1000.0,
+            self.peak_kib,
+            self.minor_faults,
+        )
+    }
+}
+
+/// The head of the table for people.
+pub fn head() -> String {
+    format!(
+        "{:<36} {:>8} {:>9} {:>9} {:>7} {:>9} {:>8} {:>7}  target",
+        "program", "memories", "ms", "ms p90", "x empty", "CPU ms", "peak KiB", "faults"
+    )
+}

@@ -1,0 +1,289 @@
+//! `bench-hooks`: how long the hooks take, as whole processes. Called by `scripts/bench hooks`.
+#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use journeys::bench::Result;
+use journeys::bench::corpus::{self, Random};
+use journeys::bench::run::{Launcher, Row, argument, median};
+use journeys::bench::store::BenchStore;
+use journeys::bench::table::{self, Line};
+use serde_json::{Value, json};
+
+const USAGE: &str =
+    "usage: bench-hooks --programs DIR [--sizes N,..] [--rounds N] [--json] [--keep]";
+
+/// The round whose payloads are kept: none that is measured.
+const KEPT_ROUND: usize = 100_000;
+
+/// What is promised at this size.
+const PROMISED_SIZE: u64 = 1000;
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("bench-hooks: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Options {
+    programs: PathBuf,
+    sizes: Vec<u64>,
+    rounds: usize,
+    json: bool,
+    /// Stores and one payload of each row stay, for `strace` and `perf`.
+    keep: bool,
+}
+
+impl Options {
+    fn parse(arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut options = Self {
+            programs: PathBuf::new(),
+            sizes: vec![PROMISED_SIZE],
+            rounds: 300,
+            json: false,
+            keep: false,
+        };
+        let mut arguments = arguments;
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(USAGE);
+            match argument.as_str() {
+                "--programs" => options.programs = value()?.into(),
+                "--sizes" => {
+                    options.sizes = value()?
+                        .split(',')
+                        .map(str::parse)
+                        .collect::<std::result::Result<_, _>>()?;
+                }
+                "--rounds" => options.rounds = value()?.parse()?,
+                "--json" => options.json = true,
+                "--keep" => options.keep = true,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Runs everything and prints the table; says whether all promises are kept.
+fn bench(options: &Options) -> Result<bool> {
+    let launcher = Launcher::new(options.programs.join("launch"))?;
+    let stores =
+        options.sizes.iter().map(|&size| BenchStore::build(size)).collect::<Result<Vec<_>>>()?;
+    let mut rows =
+        vec![plain("empty static program", vec![argument(&options.programs.join("empty"))])];
+    for store in &stores {
+        rows.extend(hooks(&options.programs, store)?);
+    }
+    rows.extend(interpreters());
+    let samples = launcher.interleave(&mut rows, options.rounds)?;
+    let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
+    let empty_us = median(walls.collect());
+    let lines: Vec<Line> =
+        rows.iter().zip(&samples).map(|(row, samples)| Line::new(row, samples, empty_us)).collect();
+    if options.json {
+        let lines: Vec<Value> = lines.iter().map(Line::to_json).collect();
+        println!("{}", json!({ "rounds": options.rounds, "rows": lines }));
+    } else {
+        println!("{}", table::head());
+        lines.iter().for_each(|line| println!("{}", line.to_text()));
+    }
+    if options.keep {
+        keep(&mut rows)?;
+        drop(rows);
+        stores.into_iter().for_each(|store| drop(store.home.keep()));
+    }
+    Ok(lines.iter().all(Line::keeps_its_promise))
+}
+
+/// Writes down how to run each row by hand.
+fn keep(rows: &mut [Row<'_>]) -> Result<()> {
+    for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.size.is_some()) {
+        let payload = row.home.join(format!("payload-{number}.json"));
+        std::fs::write(&payload, (row.prepare)(KEPT_ROUND)?)?;
+        let (home, payload) = (row.home.display(), payload.display());
+        eprintln!("{}: HOME={home} {} <{payload}", row.name, row.command.join(" "));
+    }
+    Ok(())
+}
+
+/// A program without a payload.
+fn plain(name: &str, command: Vec<String>) -> Row<'static> {
+    Row {
+        name: name.into(),
+        size: None,
+        command,
+        target: None,
+        home: std::env::temp_dir(),
+        prepare: Box::new(|_| Ok(Vec::new())),
+        speaks: Some(false),
+    }
+}
+
+/// What hooks are often written in, where it is installed.
+fn interpreters() -> Vec<Row<'static>> {
+    let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"])];
+    programs
+        .into_iter()
+        .filter_map(|(name, arguments)| {
+            let mut command = vec![find_program(name)?];
+            command.extend(arguments.map(str::to_owned));
+            Some(plain(&format!("{name} {}", arguments.join(" ")), command))
+        })
+        .collect()
+}
+
+/// The real program of this name: what a version manager puts in its place starts slower still.
+fn find_program(name: &str) -> Option<String> {
+    let paths = std::env::var_os("PATH")?;
+    let found = std::env::split_paths(&paths)
+        .map(|folder| folder.join(name))
+        .filter(|path| !path.to_string_lossy().contains("/shims/"))
+        .find(|path| path.is_file())?;
+    Some(argument(&found))
+}
+
+/// The rows of the four hooks with one store.
+fn hooks<'a>(programs: &Path, store: &'a BenchStore) -> Result<Vec<Row<'a>>> {
+    let size = store.memories.len() as u64;
+    let program = |hook: &str| vec![argument(&programs.join(format!("throughline-{hook}")))];
+    let row = |name: &str, hook: &str, target: f64, speaks: bool, payload: Payload<'a>| Row {
+        name: name.into(),
+        size: Some(size),
+        command: program(hook),
+        target: (size == PROMISED_SIZE).then_some(target),
+        home: store.home.path().to_owned(),
+        prepare: Box::new(move |round| {
+            store.catch_up()?;
+            payload(store, round)
+        }),
+        speaks: Some(speaks),
+    };
+    Ok(vec![
+        row(
+            "user-prompt-submit, with hits",
+            "user-prompt-submit",
+            3.0,
+            true,
+            Box::new(prompt_that_hits),
+        ),
+        row(
+            "user-prompt-submit, silent",
+            "user-prompt-submit",
+            3.0,
+            false,
+            Box::new(silent_prompt),
+        ),
+        row("session-start", "session-start", 3.0, true, Box::new(session_start)),
+        row(
+            "post-tool-use, file without memories",
+            "post-tool-use",
+            2.0,
+            false,
+            Box::new(file_without_memories),
+        ),
+        row(
+            "post-tool-use, file with memories",
+            "post-tool-use",
+            3.0,
+            true,
+            Box::new(file_with_memories),
+        ),
+        row("post-tool-use, known error", "post-tool-use", 3.0, true, Box::new(known_error)),
+        row("stop, not due", "stop", 2.0, false, Box::new(stop)),
+    ])
+}
+
+/// Makes the payload of a round; each round is a session of its own where memories are given.
+type Payload<'a> = Box<dyn Fn(&BenchStore, usize) -> Result<Vec<u8>> + 'a>;
+
+fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Result<Vec<u8>> {
+    let mut payload = json!({
+        "session_id": session,
+        "transcript_path": store.root.join("transcript.jsonl"),
+        "cwd": store.root,
+        "prompt_id": "55fbe2e3-7d67-45af-9544-f03a55a57244",
+        "permission_mode": "default",
+        "hook_event_name": event,
+    });
+    let members = payload.as_object_mut().ok_or("not an object")?;
+    members.extend(more.as_object().ok_or("not an object")?.clone());
+    Ok(payload.to_string().into_bytes())
+}
+
+fn prompt_that_hits(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+    let session = format!("hit-{round}");
+    store.begin(&session)?;
+    // A title, as somebody would put it into a question, among words that tell nothing.
+    let memory = store.memories.iter().cycle().nth(round * 7).ok_or("an empty store")?;
+    let prompt = format!("{} {}?", Random(round as u64).common(4), memory.title);
+    payload(store, "UserPromptSubmit", &session, &json!({ "prompt": prompt }))
+}
+
+fn silent_prompt(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+    store.begin("silent")?;
+    let word = Random(round as u64).common(1);
+    let prompt =
+        format!("Before lunch, please tell me in simple words what a {word} means to you.");
+    payload(store, "UserPromptSubmit", "silent", &json!({ "prompt": prompt }))
+}
+
+fn session_start(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+    payload(store, "SessionStart", &format!("start-{round}"), &json!({ "source": "startup" }))
+}
+
+fn read_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
+    let path = store.root.join(file);
+    let lines = Random(7).text(400);
+    payload(
+        store,
+        "PostToolUse",
+        session,
+        &json!({
+            "tool_name": "Read",
+            "tool_use_id": "toolu_01",
+            "tool_input": { "file_path": path },
+            "tool_response": { "type": "text", "file": { "filePath": path, "content": lines } },
+        }),
+    )
+}
+
+fn file_without_memories(store: &BenchStore, _round: usize) -> Result<Vec<u8>> {
+    read_of(store, "no-hit", "src/nothing/known.rs")
+}
+
+fn file_with_memories(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+    let files = (store.memories.len() as u64).div_ceil(5);
+    read_of(store, &format!("file-{round}"), &corpus::file(round as u64 % files))
+}
+
+fn known_error(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+    // One memory in eight is a fix: those with the number 2, 10, 18 ...
+    let fixes = (store.memories.len() as u64).div_ceil(8);
+    let number = round as u64 % fixes * 8 + 2;
+    payload(
+        store,
+        "PostToolUseFailure",
+        &format!("error-{round}"),
+        &json!({
+            "tool_name": "Bash",
+            "tool_use_id": "toolu_02",
+            "tool_input": { "command": "cargo test --quiet" },
+            "error": corpus::error(number),
+        }),
+    )
+}
+
+fn stop(store: &BenchStore, _round: usize) -> Result<Vec<u8>> {
+    payload(
+        store,
+        "Stop",
+        "stop",
+        &json!({ "stop_hook_active": false, "last_assistant_message": "Done." }),
+    )
+}

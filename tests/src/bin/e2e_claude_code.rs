@@ -1,0 +1,382 @@
+//! The journey with the real Claude Code client: what happened in one session comes back in the
+//! next ones, at the right moments and nowhere else. `scripts/e2e-claude-code` runs it.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use journeys::checks::Checks;
+use journeys::claude_code::{Begin, Client, Outcome};
+use journeys::environment::TestEnvironment;
+use journeys::injections::{injected, injections};
+use journeys::ledger_project::{self as ledger, shell};
+use journeys::messages_api::{MessagesApi, Request, Script};
+use serde_json::{Value, json};
+
+const FIRST: &str = "11111111-1111-4111-8111-111111111111";
+const SECOND: &str = "22222222-2222-4222-8222-222222222222";
+const KILLED: &str = "33333333-3333-4333-8333-333333333333";
+const AFTER_KILL: &str = "44444444-4444-4444-8444-444444444444";
+const WITH_TOOLS: &str = "55555555-5555-4555-8555-555555555555";
+const SILENCED: &str = "66666666-6666-4666-8666-666666666666";
+
+/// A prompt that the decision of the first session answers.
+const ASK_ABOUT_DECISION: &str = "Why are the quantities u32 and not i64?";
+const FAIL_AGAIN: &str = "Go on.";
+const TOUCH_FILE: &str = "And now the other one.";
+const ASK_AGENT: &str = "Ask a subagent to list the files.";
+const AGENT_PROMPT: &str = "List the files and report why the quantities are u32.";
+const TASK_NOTICE: &str = "<task-notification>";
+const LAST_WISH: &str = "Start with a function vat_cents that rounds half up per line.";
+const USE_TOOLS: &str = "Remember how we deploy, and look it up again.";
+const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
+
+/// The user's settings before `init`, with a formatting of their own.
+const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
+
+fn main() -> ExitCode {
+    let journeys: [(&str, Journey); 2] =
+        [("the whole journey", whole), ("with CLAUDE_CONFIG_DIR", with_config_dir)];
+    let mut checks = Checks::default();
+    for (name, journey) in journeys {
+        if let Err(error) = journey(&mut checks) {
+            checks.check(&format!("{name} runs to its end"), false, error);
+        }
+    }
+    checks.finish()
+}
+
+type Journey = fn(&mut Checks) -> io::Result<()>;
+
+fn whole(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let world = World::new(&environment)?;
+    checks.part(&format!("Claude Code {}", world.client()?.version()?));
+    world.registers(checks)?;
+    world.first_session(checks)?;
+    world.syncs(checks)?;
+    let given = world.second_session(checks)?;
+    world.resumes(checks, given)?;
+    world.is_killed(checks)?;
+    world.uses_the_mcp_server(checks)?;
+    world.is_switched_off(checks)?;
+    world.leaves_nothing_behind(checks)?;
+    world.unregisters(checks)
+}
+
+/// The client keeps its settings and MCP servers elsewhere when this variable is set.
+fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?.with_config_dir();
+    let world = World::new(&environment)?;
+    world.registers(checks)?;
+    world.first_session(checks)?;
+    world.leaves_nothing_behind(checks)?;
+    world.unregisters(checks)
+}
+
+/// Everything a journey happens in.
+struct World<'a> {
+    environment: &'a TestEnvironment,
+    api: MessagesApi,
+    root: PathBuf,
+}
+
+impl<'a> World<'a> {
+    fn new(environment: &'a TestEnvironment) -> io::Result<Self> {
+        let root = ledger::create(environment)?;
+        fs::create_dir_all(environment.claude_dir())?;
+        fs::write(environment.claude_dir().join("settings.json"), SETTINGS)?;
+        Ok(Self { environment, api: MessagesApi::start()?, root })
+    }
+
+    fn client(&self) -> io::Result<Client<'_>> {
+        Client::new(self.environment, &self.api)
+    }
+
+    /// Runs a session with one prompt and returns its requests.
+    fn session(&self, begin: Begin, prompt: &str) -> io::Result<(Outcome, Vec<Request>)> {
+        self.api.take_requests();
+        let outcome = self.client()?.session(&self.root, begin, prompt)?;
+        Ok((outcome, self.conversation()))
+    }
+
+    /// The requests of conversations since they were last asked for.
+    fn conversation(&self) -> Vec<Request> {
+        self.api.take_requests().into_iter().filter(Request::is_conversation).collect()
+    }
+
+    fn throughline(&self, arguments: &[&str]) -> io::Result<String> {
+        self.environment.throughline(&self.root, arguments)
+    }
+
+    fn registers(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("`throughline init --yes` registers everything");
+        self.throughline(&["init", "--yes"])?;
+        let settings = fs::read_to_string(self.environment.claude_dir().join("settings.json"))?;
+        for event in
+            ["SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure", "Stop"]
+        {
+            checks.contains(&format!("{event} has a hook"), &settings, &format!("\"{event}\""));
+        }
+        checks.contains("the user's own setting is kept", &settings, "\"model\": \"sonnet\"");
+        let servers = self.client()?.run(&self.root, &["mcp", "list"])?;
+        checks.contains("the client knows the MCP server", &servers, "throughline");
+        checks.contains("and is connected to it", &servers, "Connected");
+        Ok(())
+    }
+
+    fn first_session(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("The first session: an error, its fix, a wish and decisions");
+        self.api.script(ledger::first_session(&self.root));
+        self.api.take_requests();
+        let client = self.client()?;
+        let mut session = client.open(&self.root, Begin::New(FIRST))?;
+        let mut last = String::new();
+        for prompt in [ledger::TASK_AND_WISH, ledger::QUESTION, ledger::EXPORT_TASK] {
+            last = session.turn(prompt)?.result;
+        }
+        session.close()?;
+        let all = self.conversation().iter().map(Request::text).collect::<String>();
+        checks.contains("the scripted model got to its end", &last, ledger::EXPORT_DECISION);
+        checks.contains("the command failed for real", &all, ledger::ERROR_CODE);
+        checks.contains("and passed for real", &all, "1 passed");
+        self.hooks_were_quiet(checks)
+    }
+
+    fn syncs(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("`throughline sync` turns it into memories");
+        self.throughline(&["sync"])?;
+        let list: Value = serde_json::from_str(&self.throughline(&["list", "--json"])?)?;
+        let memories: Vec<_> = list.as_array().into_iter().flatten().collect();
+        let seen = self.throughline(&["list"])?;
+        for kinds in [&["fix"][..], &["command"], &["decision"], &["preference", "convention"]] {
+            let found =
+                memories.iter().any(|memory| kinds.iter().any(|kind| memory["kind"] == *kind));
+            checks.check(&format!("there is a {}", kinds.join(" or ")), found, &seen);
+        }
+        checks.contains(
+            "the words of the wish are kept",
+            &list.to_string().to_lowercase(),
+            ledger::WISH,
+        );
+        let before = self.files()?;
+        self.throughline(&["sync"])?;
+        checks.check("a second sync changes no memory", before == self.files()?, "");
+        Ok(())
+    }
+
+    /// The memory files with their content.
+    fn files(&self) -> io::Result<Vec<(PathBuf, Vec<u8>)>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(self.root.join(".throughline/memories"))? {
+            let path = entry?.path();
+            files.push((path.clone(), fs::read(path)?));
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Returns how many texts of ours the session holds at its end.
+    fn second_session(&self, checks: &mut Checks) -> io::Result<usize> {
+        checks.part("The second session gets it back");
+        self.undo_the_fix()?;
+        self.api.script(self.second_session_scripts());
+        self.api.take_requests();
+        let client = self.client()?;
+        let mut session = client.open(&self.root, Begin::New(SECOND))?;
+
+        session.turn(FAIL_AGAIN)?;
+        let requests = self.conversation();
+        let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
+        let start = injected(first, "SessionStart").to_lowercase();
+        checks.contains("the session begins with the user's wish", &start, ledger::WISH);
+        checks.contains("and says where the work was left", &start, "export");
+        let fix = injected(&last(requests)?, "PostToolUseFailure:Bash");
+        checks.contains("the failing command brings back the fix", &fix, ledger::CURE);
+
+        session.turn(TOUCH_FILE)?;
+        let request = last(self.conversation())?;
+        let touched = injected(&request, "PostToolUse:Read").to_lowercase();
+        checks.contains("the touched file brings its decision", &touched, ledger::EXPORT_DECISION);
+
+        session.turn(ASK_ABOUT_DECISION)?;
+        let request = last(self.conversation())?;
+        let prompt = injected(&request, "UserPromptSubmit").to_lowercase();
+        checks.contains("the prompt is joined by the decision", &prompt, ledger::DECISION);
+        let before = injections(&request).len();
+
+        session.turn(ASK_AGENT)?;
+        session.wait_for_result()?;
+        session.close()?;
+        let (agent, main): (Vec<_>, Vec<_>) = self
+            .conversation()
+            .into_iter()
+            .partition(|request| !request.text().contains(ASK_AGENT));
+        checks.check("the subagent really ran", agent.len() == 2, agent.len());
+        let given: Vec<_> = agent.iter().flat_map(injections).collect();
+        checks.check("its prompt brings nothing", given.is_empty(), format!("{given:#?}"));
+        let request = last(main)?;
+        checks.contains("its report comes as a machine's prompt", &request.text(), TASK_NOTICE);
+        let after = injections(&request);
+        checks.check("which brings nothing", after.len() == before, format!("{after:#?}"));
+        self.hooks_were_quiet(checks)?;
+        Ok(after.len())
+    }
+
+    /// Puts the error of the first session back.
+    fn undo_the_fix(&self) -> io::Result<()> {
+        let lib = ledger::lib(&self.root);
+        let source = fs::read_to_string(&lib)?;
+        fs::write(lib, source.replace(ledger::FIXED, ledger::BROKEN))
+    }
+
+    fn second_session_scripts(&self) -> [Script; 6] {
+        let agent = json!({
+            "description": "List files", "prompt": AGENT_PROMPT,
+            "subagent_type": "general-purpose",
+        });
+        [
+            Script::on(ASK_ABOUT_DECISION).says("Because a negative quantity would be a bug."),
+            Script::on(FAIL_AGAIN)
+                .calls("Bash", shell(ledger::CHECK, "Run the tests"))
+                .says("They do not compile."),
+            Script::on(TOUCH_FILE)
+                .calls("Read", json!({"file_path": ledger::export(&self.root)}))
+                .says("It has one constant."),
+            Script::on(ASK_AGENT).calls("Agent", agent).says("I wait for it."),
+            Script::on(AGENT_PROMPT)
+                .calls("Bash", shell("ls", "List the files"))
+                .says("Cargo.toml, README.md and src."),
+            Script::on(TASK_NOTICE).says("There are Cargo.toml, README.md and src."),
+        ]
+    }
+
+    fn resumes(&self, checks: &mut Checks, given: usize) -> io::Result<()> {
+        checks.part("A resume adds nothing");
+        let left = self.environment.wait_until_quiet();
+        checks.check("background work has ended", left.is_empty(), format!("{left:#?}"));
+        let (_, requests) = self.session(Begin::Resume(SECOND), "Thank you.")?;
+        let now = injections(&last(requests)?);
+        checks.check("the model sees what it saw before", now.len() == given, format!("{now:#?}"));
+        Ok(())
+    }
+
+    fn is_killed(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("A session killed right after its last turn");
+        self.api
+            .script([Script::on(LAST_WISH).says("I have not started yet: next I write its test.")]);
+        let client = self.client()?;
+        let mut session = client.open(&self.root, Begin::New(KILLED))?;
+        session.turn(LAST_WISH)?;
+        session.kill()?;
+        let (_, requests) = self.session(Begin::New(AFTER_KILL), "Hello.")?;
+        let mut ours = told(&last(requests)?);
+        // A hook waits for the killed turn as long as it may. On a machine that is too busy for
+        // that, the turn is told with what comes next.
+        if !ours.contains("vat_cents") {
+            self.environment.wait_until_quiet();
+            let (_, requests) = self.session(Begin::Resume(AFTER_KILL), "Go on.")?;
+            ours = told(&last(requests)?);
+        }
+        checks.contains("is told to the next session", &ours, "vat_cents");
+        Ok(())
+    }
+
+    fn uses_the_mcp_server(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("The MCP server");
+        let remember = json!({"text": DEPLOY, "kind": "convention", "title": "How we deploy"});
+        self.api.script([Script::on(USE_TOOLS)
+            .calls(
+                "ToolSearch",
+                json!({"query": "select:mcp__throughline__remember,mcp__throughline__recall"}),
+            )
+            .calls("mcp__throughline__remember", remember)
+            .calls("mcp__throughline__recall", json!({"query": "On which day do we deploy?"}))
+            .says("Thursdays.")]);
+        let (outcome, requests) = self.session(Begin::New(WITH_TOOLS), USE_TOOLS)?;
+        let init = outcome.messages.iter().find(|message| message["subtype"] == "init");
+        let servers = init.map(|init| init["mcp_servers"].to_string()).unwrap_or_default();
+        checks.contains("is listed in the session", &servers, "throughline");
+        let results = tool_results(&last(requests)?);
+        checks.check("all three calls were answered", results.len() == 3, format!("{results:#?}"));
+        let failed: Vec<_> = results.iter().filter(|result| result["is_error"] == true).collect();
+        checks.check("none failed", failed.is_empty(), format!("{failed:#?}"));
+        let recalled = results.last().map(Value::to_string).unwrap_or_default();
+        checks.contains("`recall` finds what `remember` stored", &recalled, "staging server");
+        let found = self.throughline(&["search", "deploy staging"])?;
+        checks.contains("and so does `throughline search`", &found, "How we deploy");
+        Ok(())
+    }
+
+    fn is_switched_off(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("`throughline off` silences everything");
+        self.throughline(&["off"])?;
+        let (_, requests) = self.session(Begin::New(SILENCED), ASK_ABOUT_DECISION)?;
+        let given = injections(&last(requests)?);
+        checks.check("nothing reaches the model", given.is_empty(), format!("{given:#?}"));
+        self.throughline(&["on"])?;
+        Ok(())
+    }
+
+    fn leaves_nothing_behind(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Afterwards");
+        let left = self.environment.wait_until_quiet();
+        checks.check("no process of ours is left", left.is_empty(), format!("{left:#?}"));
+        self.hooks_were_quiet(checks)?;
+        let why = self.throughline(&["why"])?;
+        checks.check("`throughline why` answers", !why.trim().is_empty(), why);
+        let status = self.environment.git(&self.root, &["status", "--porcelain"])?;
+        let staged = status.lines().any(|line| !line.starts_with([' ', '?']));
+        checks.check("git's index is untouched", !staged, status);
+        Ok(())
+    }
+
+    /// What the client says about hooks that failed or were late stands in its transcripts.
+    fn hooks_were_quiet(&self, checks: &mut Checks) -> io::Result<()> {
+        let mut complaints = Vec::new();
+        for folder in fs::read_dir(self.environment.claude_dir().join("projects"))? {
+            for file in fs::read_dir(folder?.path())? {
+                let Ok(text) = fs::read_to_string(file?.path()) else { continue };
+                let told = ["hook_non_blocking_error", "hook_blocking_error", "hook_cancelled"];
+                let lines = text.lines().filter(|line| told.iter().any(|told| line.contains(told)));
+                complaints.extend(lines.map(str::to_owned));
+            }
+        }
+        checks.check(
+            "the client has no complaint about a hook",
+            complaints.is_empty(),
+            complaints.join("\n"),
+        );
+        Ok(())
+    }
+
+    fn unregisters(&self, checks: &mut Checks) -> io::Result<()> {
+        self.throughline(&["uninstall", "--yes"])?;
+        let settings = fs::read_to_string(self.environment.claude_dir().join("settings.json"))?;
+        checks.check(
+            "`uninstall` gives the settings back as they were",
+            settings == SETTINGS,
+            settings,
+        );
+        let servers = self.client()?.run(&self.root, &["mcp", "list"])?;
+        checks.check("the MCP server is gone", !servers.contains("throughline"), servers);
+        Ok(())
+    }
+}
+
+fn last(requests: Vec<Request>) -> io::Result<Request> {
+    requests.into_iter().next_back().ok_or_else(|| io::Error::other("the client sent no request"))
+}
+
+/// The results of tools in a request, as the model sees them.
+fn tool_results(request: &Request) -> Vec<Value> {
+    let messages = request.body["messages"].as_array();
+    let blocks = messages.into_iter().flatten().filter_map(|message| message["content"].as_array());
+    blocks.flatten().filter(|block| block["type"] == "tool_result").cloned().collect()
+}
+
+/// All that a request carries of ours.
+fn told(request: &Request) -> String {
+    injections(request).into_iter().map(|ours| ours.text).collect()
+}

@@ -1,0 +1,58 @@
+//! What a journey has checked: one line for each, and the outcome at the end.
+
+use std::fmt::Display;
+use std::process::ExitCode;
+
+/// Characters of a detail that are printed with a failed check.
+const DETAIL_CHARS_MAX: usize = 4000;
+
+/// Collects checks; a failed one does not end the journey, so that one run shows all of them.
+#[derive(Debug, Default)]
+pub struct Checks {
+    passed: usize,
+    failed: Vec<String>,
+}
+
+impl Checks {
+    /// Announces a part of the journey.
+    #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
+    pub fn part(&self, name: &str) {
+        println!("\n{name}");
+    }
+
+    /// Notes whether `what` is true; `detail` is printed when it is not.
+    #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
+    pub fn check(&mut self, what: &str, holds: bool, detail: impl Display) {
+        if holds {
+            self.passed += 1;
+            println!("  ok      {what}");
+            return;
+        }
+        self.failed.push(what.to_owned());
+        let detail: String = detail.to_string().chars().take(DETAIL_CHARS_MAX).collect();
+        println!("  FAILED  {what}\n{}", indented(&detail));
+    }
+
+    /// Notes whether `text` contains `wanted`.
+    pub fn contains(&mut self, what: &str, text: &str, wanted: &str) {
+        self.check(what, text.contains(wanted), format!("`{wanted}` is not in:\n{text}"));
+    }
+
+    /// Prints the outcome.
+    #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
+    pub fn finish(self) -> ExitCode {
+        println!("\n{} checks passed, {} failed", self.passed, self.failed.len());
+        for what in &self.failed {
+            println!("  failed: {what}");
+        }
+        if self.failed.is_empty() && self.passed > 0 {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("          {line}\n")).collect()
+}

@@ -1,0 +1,268 @@
+//! A sealed environment: its own home, no variable of the caller's, and binaries of this build.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Names the folder with the binaries under test, instead of the one this build wrote.
+const BIN_DIR_VARIABLE: &str = "THROUGHLINE_TEST_BIN_DIR";
+
+/// Set to anything, it keeps the temporary folders, for looking into them afterwards.
+const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
+
+/// Where tools such as git and bash are looked for.
+const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How long background work may take to end, in seconds.
+const QUIET_S: u64 = 20;
+
+/// A home of its own below a temporary folder that is removed at the end.
+pub struct TestEnvironment {
+    folder: TempDir,
+    bin_dir: PathBuf,
+    now: Option<String>,
+    config_dir: Option<PathBuf>,
+}
+
+impl TestEnvironment {
+    /// Makes an empty home.
+    pub fn new() -> io::Result<Self> {
+        let keep = std::env::var_os(KEEP_VARIABLE).is_some();
+        let folder =
+            tempfile::Builder::new().prefix("throughline-").disable_cleanup(keep).tempdir()?;
+        let environment = Self { folder, bin_dir: bin_dir()?, now: None, config_dir: None };
+        fs::create_dir(environment.home())?;
+        Ok(environment)
+    }
+
+    /// Stops the clock of our binaries at `now`, in RFC 3339.
+    pub fn at(mut self, now: &str) -> Self {
+        self.now = Some(now.to_owned());
+        self
+    }
+
+    /// Moves Claude Code's folder away from `~/.claude`, as `CLAUDE_CONFIG_DIR` does.
+    pub fn with_config_dir(mut self) -> Self {
+        self.config_dir = Some(self.path().join("claude-config"));
+        self
+    }
+
+    /// Reads Claude Code's folder of another home; nothing of ours writes there but `init`.
+    pub fn reading_claude_dir(mut self, folder: PathBuf) -> Self {
+        self.config_dir = Some(folder);
+        self
+    }
+
+    /// The folder that everything lies below, with symbolic links resolved.
+    pub fn path(&self) -> PathBuf {
+        // On macOS the temporary folder is a symbolic link, and Claude Code records real paths.
+        fs::canonicalize(self.folder.path()).unwrap_or_else(|_| self.folder.path().to_owned())
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> PathBuf {
+        self.path().join("home")
+    }
+
+    /// Claude Code's folder.
+    pub fn claude_dir(&self) -> PathBuf {
+        self.config_dir.clone().unwrap_or_else(|| self.home().join(".claude"))
+    }
+
+    /// The private, lasting folder of our binaries.
+    pub fn data_dir(&self) -> PathBuf {
+        self.home().join(".local/share/throughline")
+    }
+
+    /// The disposable folder of our binaries.
+    pub fn state_dir(&self) -> PathBuf {
+        self.home().join(".local/state/throughline")
+    }
+
+    /// The path of one of our binaries.
+    pub fn binary(&self, name: &str) -> PathBuf {
+        self.bin_dir.join(name)
+    }
+
+    /// Makes a folder below [`Self::path`].
+    pub fn folder(&self, name: &str) -> io::Result<PathBuf> {
+        let folder = self.path().join(name);
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Whether git is installed.
+    pub fn has_git(&self) -> bool {
+        printed(self.command("git").arg("--version")).is_ok()
+    }
+
+    /// Makes a git repository with one commit.
+    pub fn repository(&self, name: &str) -> io::Result<PathBuf> {
+        let root = self.folder(name)?;
+        self.git(&root, &["init", "--quiet", "--initial-branch=main"])?;
+        fs::write(root.join("README.md"), format!("# {name}\n"))?;
+        self.git(&root, &["add", "."])?;
+        self.git(&root, &["commit", "--quiet", "--message", "Begin"])?;
+        Ok(root)
+    }
+
+    /// Runs git with an identity of its own and returns what it printed.
+    pub fn git(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
+        let mut command = self.command("git");
+        command
+            .current_dir(root)
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+            .args(["-c", "commit.gpgsign=false"])
+            .args(arguments);
+        printed(&mut command)
+    }
+
+    /// A command that knows nothing of the caller's environment.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .env("PATH", format!("{}:{SYSTEM_PATH}", self.bin_dir.display()))
+            .env("LANG", "C.UTF-8")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .current_dir(self.path());
+        if let Some(folder) = &self.config_dir {
+            command.env("CLAUDE_CONFIG_DIR", folder);
+        }
+        if let Some(now) = &self.now {
+            command.env("THROUGHLINE_NOW", now);
+        }
+        command
+    }
+
+    /// Runs `throughline` and returns what it printed; an error names the command and its message.
+    pub fn throughline(&self, root: &Path, arguments: &[&str]) -> io::Result<String> {
+        let mut command = self.command(self.binary("throughline"));
+        // Said aloud, because the default in CI is to recall only.
+        printed(command.current_dir(root).env("THROUGHLINE", "full").args(arguments))
+    }
+
+    /// Runs one of the hooks with these bytes on its standard input and these variables.
+    pub fn hook_with(
+        &self,
+        name: &str,
+        payload: &[u8],
+        variables: &[(&str, &str)],
+    ) -> io::Result<Output> {
+        use io::Write;
+        let mut child = self
+            .command(self.binary(name))
+            .envs(variables.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A hook may stop reading early; that is its right.
+            drop(stdin.write_all(payload));
+        }
+        child.wait_with_output()
+    }
+
+    /// The processes that were started from this environment and are still alive.
+    pub fn processes(&self) -> Vec<String> {
+        processes_below(&self.path())
+    }
+
+    /// Waits until no process of this environment is left; returns those that stay.
+    pub fn wait_until_quiet(&self) -> Vec<String> {
+        let end = Instant::now() + Duration::from_secs(QUIET_S);
+        loop {
+            let left = self.processes();
+            if left.is_empty() || Instant::now() > end {
+                return left;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Runs a command that should succeed and returns what it printed.
+pub fn printed(command: &mut Command) -> io::Result<String> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(io::Error::other(format!(
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )))
+}
+
+/// The folder with the binaries of this build: cargo puts test programs into `deps` below it.
+fn bin_dir() -> io::Result<PathBuf> {
+    if let Some(folder) = std::env::var_os(BIN_DIR_VARIABLE) {
+        return fs::canonicalize(folder);
+    }
+    let program = std::env::current_exe()?;
+    let folder = program.parent().ok_or(io::ErrorKind::NotFound)?;
+    let folder = if folder.ends_with("deps") { folder.parent() } else { Some(folder) };
+    Ok(folder.ok_or(io::ErrorKind::NotFound)?.to_owned())
+}
+
+/// A process of ours carries our home in its environment, so that those of other programs, and of
+/// journeys that run at the same time, are told apart.
+fn processes_below(folder: &Path) -> Vec<String> {
+    let home = format!("HOME={}", folder.join("home").display());
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let ours = entries.filter(|entry| {
+        let variables = fs::read(entry.path().join("environ")).unwrap_or_default();
+        variables.split(|&byte| byte == 0).any(|variable| variable == home.as_bytes())
+    });
+    ours.filter_map(|entry| {
+        let words = fs::read(entry.path().join("cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        // A process that has ended and was not waited for yet has no command line.
+        (!words.is_empty()).then(|| format!("{} {words}", entry.file_name().to_string_lossy()))
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_of_the_caller_is_visible() {
+        let environment = TestEnvironment::new().unwrap().at("2026-10-02T10:00:00Z");
+        let variables = printed(&mut environment.command("env")).unwrap();
+        let mut names: Vec<_> =
+            variables.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["GIT_CONFIG_NOSYSTEM", "HOME", "LANG", "PATH", "THROUGHLINE_NOW"]);
+    }
+
+    #[test]
+    fn processes_of_this_environment_are_seen() {
+        let environment = TestEnvironment::new().unwrap();
+        let mut child = environment.command("sleep").arg("60").spawn().unwrap();
+        assert!(
+            !cfg!(target_os = "linux") || environment.processes()[0].contains("sleep 60"),
+            "{:?}",
+            environment.processes()
+        );
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(environment.wait_until_quiet(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_failed_command_says_which() {
+        let environment = TestEnvironment::new().unwrap();
+        let error = printed(environment.command("git").arg("no-such-verb")).unwrap_err();
+        assert!(error.to_string().contains("no-such-verb"), "{error}");
+    }
+}

@@ -1,0 +1,153 @@
+//! A small project of our own to work on, and what a scripted model does in it: an error, its fix,
+//! a standing wish and a decision. Its commands really run; they need nothing but a Rust toolchain.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::environment::{TestEnvironment, printed};
+use crate::messages_api::Script;
+
+/// The command that checks the project. It fails in the first session and passes after the fix.
+pub const CHECK: &str = "cargo test --quiet --offline";
+
+/// The first prompt: a task with a standing wish.
+pub const TASK_AND_WISH: &str = "Add a function total_cents to src/lib.rs that adds up the lines \
+     of an invoice, with a test. From now on never use f64 for money in this project, always \
+     integer cents.";
+
+/// What must come back of [`TASK_AND_WISH`]: the user's wish.
+pub const WISH: &str = "never use f64 for money";
+
+/// The second prompt, answered by a decision.
+pub const QUESTION: &str =
+    "Should quantities stay u32 or become i64 like the prices? Please decide and say why.";
+
+/// What must come back of the answer to [`QUESTION`]: the decision.
+pub const DECISION: &str = "quantities stay u32";
+
+/// The third prompt: work on another file, with a decision about it.
+pub const EXPORT_TASK: &str = "Add src/export.rs, which writes an invoice as CSV. Choose the field \
+     separator yourself and say why.";
+
+/// What must come back when [`export`] is touched.
+pub const EXPORT_DECISION: &str = "semicolon";
+
+/// The compiler's code for the error of the first session.
+pub const ERROR_CODE: &str = "E0277";
+
+/// What must come back with the same error: a word of what cured it.
+pub const CURE: &str = "i64::from";
+
+const MANIFEST: &str = "[package]\nname = \"ledger\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+
+const EMPTY_LIB: &str = "//! Invoices and what they add up to.\n";
+
+const BROKEN_LIB: &str = r#"//! Invoices and what they add up to.
+
+/// One line of an invoice.
+pub struct Line {
+    /// The price of one piece, in cents.
+    pub price_cents: i64,
+    /// How many pieces.
+    pub quantity: u32,
+}
+
+/// Adds up the lines of an invoice, in cents.
+pub fn total_cents(lines: &[Line]) -> i64 {
+    lines.iter().map(|line| line.price_cents * line.quantity).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_added_up() {
+        let lines = [Line { price_cents: 250, quantity: 3 }, Line { price_cents: 99, quantity: 1 }];
+        assert_eq!(total_cents(&lines), 849);
+    }
+}
+"#;
+
+/// The multiplication that does not compile, and the one that does.
+pub const BROKEN: &str = "line.price_cents * line.quantity)";
+/// See [`BROKEN`].
+pub const FIXED: &str = "line.price_cents * i64::from(line.quantity))";
+
+const EXPORT: &str = r#"//! Invoices as CSV.
+
+/// Between two fields.
+pub const SEPARATOR: char = ';';
+"#;
+
+/// Makes the project, with two commits.
+pub fn create(environment: &TestEnvironment) -> io::Result<PathBuf> {
+    let root = environment.repository("ledger")?;
+    fs::create_dir(root.join("src"))?;
+    fs::write(root.join("Cargo.toml"), MANIFEST)?;
+    fs::write(root.join(".gitignore"), "/target\n")?;
+    fs::write(lib(&root), EMPTY_LIB)?;
+    environment.git(&root, &["add", "."])?;
+    environment.git(&root, &["commit", "--quiet", "--message", "Lay out the crate"])?;
+    Ok(root)
+}
+
+/// The source file of the first task.
+pub fn lib(root: &Path) -> PathBuf {
+    root.join("src/lib.rs")
+}
+
+/// The source file of [`EXPORT_TASK`].
+pub fn export(root: &Path) -> PathBuf {
+    root.join("src/export.rs")
+}
+
+/// The folder with cargo and rustc themselves: the launchers in `~/.cargo/bin` would look for
+/// toolchains in the sealed home.
+pub fn toolchain_dir() -> io::Result<PathBuf> {
+    let sysroot = printed(Command::new("rustc").args(["--print", "sysroot"]))?;
+    Ok(Path::new(sysroot.trim()).join("bin"))
+}
+
+/// A shell call of the model.
+pub fn shell(command: &str, description: &str) -> Value {
+    json!({"command": command, "description": description})
+}
+
+/// What the model does in the first session.
+pub fn first_session(root: &Path) -> [Script; 3] {
+    let lib = lib(root);
+    let work = Script::on(TASK_AND_WISH)
+        .says_and_calls("I will look at the file first.", "Read", json!({"file_path": lib}))
+        .calls("Write", json!({"file_path": lib, "content": BROKEN_LIB}))
+        .calls("Bash", shell(CHECK, "Run the tests"))
+        .says_and_calls(
+            "The compiler does not multiply i64 by u32. The quantity has to be widened first.",
+            "Edit",
+            json!({"file_path": lib, "old_string": BROKEN, "new_string": FIXED}),
+        )
+        .calls("Bash", shell(CHECK, "Run the tests again"))
+        .says(
+            "Added `total_cents` with a test; the tests pass. The first build failed because \
+             Rust does not multiply `i64` by `u32`; widening the quantity with `i64::from` cured \
+             it. All amounts are integer cents.",
+        );
+    let decide = Script::on(QUESTION).says(
+        "Decision: quantities stay u32, because a negative quantity would be a bug and the type \
+         rules it out; prices are i64 so that refunds can be negative. I widen with `i64::from` \
+         where they meet.",
+    );
+    let export = Script::on(EXPORT_TASK)
+        .calls("Write", json!({"file_path": export(root), "content": EXPORT}))
+        // A command that passed once may have been of its moment.
+        .calls("Bash", shell(CHECK, "Run the tests"))
+        .says(
+            "Added `src/export.rs`. Decision: the export separates fields with a semicolon, \
+             because amounts may be written with a decimal comma.",
+        );
+    [work, decide, export]
+}

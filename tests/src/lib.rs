@@ -1,0 +1,14 @@
+//! Helpers of the journeys: a sealed environment, the real Claude Code client, a stand-in for the
+//! API it talks to, a small project to work on, and what cargo says about the workspace.
+
+pub mod bench;
+pub mod checks;
+pub mod claude_code;
+pub mod environment;
+pub mod hook_run;
+pub mod injections;
+pub mod ledger_project;
+pub mod messages_api;
+pub mod metadata;
+pub mod sample_project;
+pub mod story;

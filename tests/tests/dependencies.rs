@@ -1,0 +1,75 @@
+//! Which part may know which: the direction of dependencies that ARCHITECTURE.md describes.
+
+use std::collections::BTreeSet;
+
+use journeys::metadata;
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn each_part_needs_only_what_it_may_know() {
+    let siblings = metadata::siblings().unwrap();
+    let may_know: [(&str, &[&str]); 6] = [
+        ("memory-store", &[]),
+        ("hooks", &["memory-store"]),
+        ("processor", &["memory-store"]),
+        ("mcp", &["memory-store"]),
+        ("cli", &["memory-store", "processor", "mcp"]),
+        // Only its bench, which builds stores.
+        ("journeys", &["memory-store"]),
+    ];
+    assert_eq!(
+        siblings.keys().cloned().collect::<BTreeSet<_>>(),
+        may_know.map(|(name, _)| name.to_owned()).into()
+    );
+    for (name, may_know) in may_know {
+        let strangers: Vec<_> = siblings[name].difference(&set(may_know)).cloned().collect();
+        assert!(strangers.is_empty(), "{name} must not depend on {strangers:?}");
+    }
+}
+
+#[test]
+fn hooks_link_only_what_reading_needs() {
+    let linked = metadata::linked("hooks", &[]).unwrap();
+    assert!(linked.contains("memory-store"), "{linked:?}");
+    let heavy = set(&[
+        "aho-corasick",
+        "clap",
+        "gray_matter",
+        "keyword_extraction",
+        "ollama-rs",
+        "rayon",
+        "regex",
+        "regex-automata",
+        "reqwest",
+        "rmcp",
+        "serde-saphyr",
+        "tempfile",
+        "tokio",
+        "toml",
+        "url",
+        "walkdir",
+    ]);
+    let found: Vec<_> = linked.intersection(&heavy).collect();
+    assert!(found.is_empty(), "the hooks link {found:?}");
+}
+
+#[test]
+fn a_program_that_only_reads_the_store_knows_no_provider_and_no_network() {
+    let linked = metadata::linked("memory-store", &[]).unwrap();
+    let network = set(&["hyper", "ollama-rs", "reqwest", "rmcp", "tokio"]);
+    let found: Vec<_> = linked.intersection(&network).collect();
+    assert!(found.is_empty(), "the store links {found:?}");
+}
+
+#[test]
+fn every_program_can_be_built_without_the_lgpl_package() {
+    const LGPL: &str = "keyword_extraction";
+    for program in ["cli", "mcp", "processor"] {
+        assert!(metadata::linked(program, &[]).unwrap().contains(LGPL), "{program}");
+        let without = metadata::linked(program, &["--no-default-features"]).unwrap();
+        assert!(!without.is_empty() && !without.contains(LGPL), "{program}");
+    }
+}
