@@ -8,6 +8,7 @@
 //! feature `write` adds memory files, index building, redaction and settings files.
 
 pub mod background;
+pub mod embed;
 pub mod error;
 #[cfg(feature = "write")]
 pub mod file;
