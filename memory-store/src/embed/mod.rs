@@ -2,4 +2,4 @@
 
 mod vector;
 
-pub use vector::{DIMENSIONS, Encoder, Vector};
+pub use vector::{DIMENSIONS, Encoder, Space, Vector};

@@ -7,6 +7,10 @@ pub const DIMENSIONS: usize = 256;
 /// `1 / sqrt(DIMENSIONS)`; four and a half times that is the largest that is told apart.
 const SCALE: f32 = 127.0 * 16.0 / 4.5;
 
+/// The name of an embedding space: vectors of different spaces say nothing about one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space(pub [u8; 16]);
+
 /// A unit vector of [`DIMENSIONS`] components, each times a scale that all vectors share, rounded,
 /// and cut at ±127.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +25,17 @@ pub enum Encoder {
     Static = 1,
     /// The transformer that the table imitates.
     Transformer = 2,
+}
+
+impl Encoder {
+    /// The encoder with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Static),
+            2 => Some(Self::Transformer),
+            _ => None,
+        }
+    }
 }
 
 impl Vector {
