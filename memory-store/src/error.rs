@@ -47,6 +47,15 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// A file of the embedder is damaged or of another format. Recall goes on by words alone; put
+    /// the file back by installing again.
+    #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// No memory has this id, or several have this short id.
     #[error("no single memory is called {id}: {found} found")]
     NotFound {

@@ -1,5 +1,21 @@
 //! The embedding space that memories, turns and prompts share.
+//!
+//! There are two ways into it: a [`Table`] of one vector for each token, which a hook can afford,
+//! and the [`Transformer`] that it imitates, for what is embedded in the background. `FORMAT.md`
+//! describes their files.
 
+#[cfg(feature = "write")]
+pub mod build;
+mod header;
+pub mod model;
+mod rows;
+mod table;
+#[cfg(feature = "write")]
+pub mod transformer;
 mod vector;
+pub mod wordpiece;
 
+pub use table::Table;
+#[cfg(feature = "write")]
+pub use transformer::Transformer;
 pub use vector::{DIMENSIONS, Encoder, Space, Vector};

@@ -10,8 +10,6 @@ mod collapse;
 mod fallback;
 mod gate;
 mod named;
-#[cfg_attr(not(test), expect(dead_code, reason = "fusion is what will ask it"))]
-mod nearest;
 mod query;
 pub mod render;
 mod score;

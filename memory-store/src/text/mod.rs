@@ -94,13 +94,31 @@ pub fn term_hash(term: &str) -> u64 {
 }
 
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for &byte in bytes {
-        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    let mut hasher = Hasher::new();
+    hasher.add(bytes);
+    hasher.finish()
+}
+
+/// A [`term_hash`] while it is made, so that all beginnings of a word are hashed in one pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hasher(u64);
+
+impl Hasher {
+    pub const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
     }
-    hash ^= hash >> 32;
-    hash = hash.wrapping_mul(0x9fb2_1c65_1e98_df25);
-    hash ^ hash >> 29
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    pub const fn finish(self) -> u64 {
+        let mut hash = self.0 ^ self.0 >> 32;
+        hash = hash.wrapping_mul(0x9fb2_1c65_1e98_df25);
+        hash ^ hash >> 29
+    }
 }
 
 #[cfg(test)]

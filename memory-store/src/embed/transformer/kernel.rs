@@ -1,0 +1,211 @@
+//! Products of int8 weights and 13-bit activations, added up as 32-bit integers: exact, so that
+//! every code path gives the same sums. It costs most of the transformer's time.
+
+/// Output channels of a panel of weights.
+pub const PANEL: usize = 16;
+
+/// Rows of activations that are multiplied at once, at most.
+pub const TILE: usize = 6;
+
+/// The largest activation after quantisation: with it, 1,536 products of 127 stay below 2^31.
+pub const ACTIVATION_MAX: f32 = 4095.0;
+
+/// Which instructions are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Path {
+    /// What every processor has.
+    Portable,
+    /// AVX2 of x86-64.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// NEON of 64-bit ARM.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
+}
+
+impl Path {
+    /// All that this processor has, the fastest last.
+    pub fn available() -> Vec<Self> {
+        let mut paths = vec![Self::Portable];
+        #[cfg(target_arch = "x86_64")]
+        if std::arch::is_x86_feature_detected!("avx2") {
+            paths.push(Self::Avx2);
+        }
+        #[cfg(target_arch = "aarch64")]
+        paths.push(Self::Neon);
+        paths
+    }
+
+    /// The fastest that this processor has.
+    pub fn fastest() -> Self {
+        Self::available().pop().unwrap_or(Self::Portable)
+    }
+}
+
+/// One way to multiply.
+pub trait Kernel {
+    /// Multiplies `R` rows of activations with a panel of weights.
+    ///
+    /// An activation word holds two neighbours of a row as `i16`, the first in its low half. A
+    /// panel holds, for each such pair, 32 bytes: the two weights of each of its [`PANEL`] channels.
+    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R];
+}
+
+/// See [`Path::Portable`].
+pub struct Portable;
+
+impl Kernel for Portable {
+    #[inline(always)]
+    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+        let mut sums = [[0i32; PANEL]; R];
+        for (pair, weights) in panel.as_chunks::<{ 2 * PANEL }>().0.iter().enumerate() {
+            for (sums, row) in sums.iter_mut().zip(rows) {
+                let (a, b) = (row[pair] as i16, (row[pair] >> 16) as i16);
+                for channel in 0..PANEL {
+                    let (v, w) = (weights[2 * channel] as i8, weights[2 * channel + 1] as i8);
+                    sums[channel] += i32::from(a) * i32::from(v) + i32::from(b) * i32::from(w);
+                }
+            }
+        }
+        sums
+    }
+}
+
+/// See [`Path::Avx2`]. Only chosen where [`Path::available`] found it.
+#[cfg(target_arch = "x86_64")]
+pub struct Avx2;
+
+#[cfg(target_arch = "x86_64")]
+impl Kernel for Avx2 {
+    #[inline(always)]
+    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+        // SAFETY: this kernel is only chosen on a processor with AVX2.
+        unsafe { tile_avx2(panel, rows) }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn tile_avx2<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+    use std::arch::x86_64::{
+        __m128i, __m256i, _mm_loadu_si128, _mm256_add_epi32, _mm256_cvtepi8_epi16,
+        _mm256_madd_epi16, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_storeu_si256,
+    };
+
+    let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
+    let rows = rows.map(|row| &row[..weights.len()]);
+    let mut sums = [[_mm256_setzero_si256(); 2]; R];
+    for (pair, weights) in weights.iter().enumerate() {
+        let start: *const __m128i = weights.as_ptr().cast();
+        // SAFETY: the array has 32 bytes, two loads of 16 that need no alignment.
+        let halves = unsafe { [_mm_loadu_si128(start), _mm_loadu_si128(start.add(1))] };
+        let halves = [_mm256_cvtepi8_epi16(halves[0]), _mm256_cvtepi8_epi16(halves[1])];
+        for r in 0..R {
+            let both = _mm256_set1_epi32(rows[r][pair].cast_signed());
+            sums[r][0] = _mm256_add_epi32(sums[r][0], _mm256_madd_epi16(halves[0], both));
+            sums[r][1] = _mm256_add_epi32(sums[r][1], _mm256_madd_epi16(halves[1], both));
+        }
+    }
+    let mut out = [[0i32; PANEL]; R];
+    for (out, sums) in out.iter_mut().zip(sums) {
+        let start: *mut __m256i = out.as_mut_ptr().cast();
+        // SAFETY: the array has 64 bytes, two stores of 32 that need no alignment.
+        unsafe {
+            _mm256_storeu_si256(start, sums[0]);
+            _mm256_storeu_si256(start.add(1), sums[1]);
+        }
+    }
+    out
+}
+
+/// See [`Path::Neon`].
+#[cfg(target_arch = "aarch64")]
+pub struct Neon;
+
+#[cfg(target_arch = "aarch64")]
+impl Kernel for Neon {
+    #[inline(always)]
+    fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+        use std::arch::aarch64::{
+            vdupq_n_s32, vget_high_s8, vget_high_s16, vget_low_s8, vget_low_s16, vld2q_s8,
+            vmlal_n_s16, vmovl_s8, vst1q_s32,
+        };
+
+        let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
+        let rows = rows.map(|row| &row[..weights.len()]);
+        let mut sums = [[vdupq_n_s32(0); 4]; R];
+        for (pair, weights) in weights.iter().enumerate() {
+            // SAFETY: the array has the 32 bytes that are read: the first weights of all channels
+            // into one register, the second ones into another.
+            let apart = unsafe { vld2q_s8(weights.as_ptr().cast()) };
+            let [first, second] = [apart.0, apart.1]
+                .map(|both| [vmovl_s8(vget_low_s8(both)), vmovl_s8(vget_high_s8(both))]);
+            for r in 0..R {
+                let (a, b) = (rows[r][pair] as i16, (rows[r][pair] >> 16) as i16);
+                for half in 0..2 {
+                    let sum = &mut sums[r][2 * half];
+                    *sum = vmlal_n_s16(*sum, vget_low_s16(first[half]), a);
+                    *sum = vmlal_n_s16(*sum, vget_low_s16(second[half]), b);
+                    let sum = &mut sums[r][2 * half + 1];
+                    *sum = vmlal_n_s16(*sum, vget_high_s16(first[half]), a);
+                    *sum = vmlal_n_s16(*sum, vget_high_s16(second[half]), b);
+                }
+            }
+        }
+        let mut out = [[0i32; PANEL]; R];
+        for (out, sums) in out.iter_mut().zip(sums) {
+            for (four, sums) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+                // SAFETY: the array has the 16 bytes that are written.
+                unsafe { vst1q_s32(four.as_mut_ptr(), sums) };
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tile<const R: usize>(path: Path, panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+        match path {
+            Path::Portable => Portable::tile(panel, rows),
+            #[cfg(target_arch = "x86_64")]
+            Path::Avx2 => Avx2::tile(panel, rows),
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => Neon::tile(panel, rows),
+        }
+    }
+
+    #[test]
+    fn every_path_adds_up_the_same() {
+        let mut state = 7u32;
+        let mut next = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            state >> 8
+        };
+        const PAIRS: usize = 37;
+        let panel: Vec<u8> = (0..PAIRS * 2 * PANEL).map(|_| next() as u8).collect();
+        let activation = |n: u32| (n % 8191) as i16 - 4095;
+        let values: Vec<[i16; 2]> =
+            (0..3 * PAIRS).map(|_| [activation(next()), activation(next())]).collect();
+        let words: Vec<u32> =
+            values.iter().map(|[a, b]| u32::from(*a as u16) | u32::from(*b as u16) << 16).collect();
+        let mut expected = [[0i32; PANEL]; 3];
+        for (row, sums) in expected.iter_mut().enumerate() {
+            for (channel, sum) in sums.iter_mut().enumerate() {
+                for pair in 0..PAIRS {
+                    for half in 0..2 {
+                        let weight = panel[pair * 2 * PANEL + 2 * channel + half] as i8;
+                        *sum += i32::from(weight) * i32::from(values[row * PAIRS + pair][half]);
+                    }
+                }
+            }
+        }
+        let rows = [&words[..PAIRS], &words[PAIRS..2 * PAIRS], &words[2 * PAIRS..]];
+        for path in Path::available() {
+            assert_eq!(tile(path, &panel, rows), expected, "{path:?}");
+            assert_eq!(tile(path, &panel, [rows[1]]), [expected[1]], "{path:?}");
+        }
+    }
+}
