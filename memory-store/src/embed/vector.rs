@@ -27,6 +27,17 @@ pub enum Encoder {
     Transformer = 2,
 }
 
+impl Encoder {
+    /// The encoder with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Static),
+            2 => Some(Self::Transformer),
+            _ => None,
+        }
+    }
+}
+
 impl Vector {
     /// Scales a vector of any length but zero to one of length one; `None` when it has no direction.
     pub fn of(components: &[f32; DIMENSIONS]) -> Option<Self> {

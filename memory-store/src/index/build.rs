@@ -19,7 +19,9 @@ use super::document::{Document, Turn};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
+use super::vectors::Embedded;
 use super::{lock, read_manifest, write};
+use crate::embed::{Encoder, Space, Vector};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::memory::Status;
@@ -46,6 +48,38 @@ pub struct StartPlan {
     pub memories: Vec<MemoryId>,
 }
 
+/// Gives texts their vectors.
+pub trait Vectors {
+    /// The space that they lie in.
+    fn space(&self) -> Space;
+
+    /// The best vector of a text that can be had at once: the transformer's when it is known
+    /// already, otherwise the table's; `None` when it has no words.
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
+}
+
+/// The vector of a document.
+pub(super) fn embed(document: &Document, vectors: &dyn Vectors) -> Option<Embedded> {
+    let (encoder, vector) = vectors.of(&document.embedding_text())?;
+    Some(Embedded { space: vectors.space(), encoder, vector })
+}
+
+/// Gives documents the transformer's vectors where they are known by now; says whether any gained.
+fn gain(documents: &mut [Document], vectors: &dyn Vectors) -> bool {
+    let mut gained = false;
+    for document in documents {
+        let best = document.vector.is_some_and(|vector| {
+            vector.space == vectors.space() && vector.encoder == Encoder::Transformer
+        });
+        if !best {
+            let before = document.vector;
+            document.vector = embed(document, vectors);
+            gained |= document.vector != before;
+        }
+    }
+    gained
+}
+
 /// What happens to the turns of an index.
 pub enum Turns<'a> {
     /// They stay as they are.
@@ -54,6 +88,9 @@ pub enum Turns<'a> {
     Add(&'a mut dyn Iterator<Item = Turn>),
     /// These are all there are from now on.
     Replace(&'a mut dyn Iterator<Item = Turn>),
+    /// They stay, and some that had only the table's vector get the transformer's, where it is known
+    /// by now. To be repeated until nothing changes.
+    Embed,
 }
 
 /// What a generation is made from.
@@ -89,16 +126,16 @@ pub struct Published {
 
 /// Publishes a generation. Begin before the store is listed: what is journalled after that moment
 /// stays in the journal.
-#[derive(Debug)]
-pub struct Publisher {
+pub struct Publisher<'a> {
     dir: PathBuf,
     /// The journal and its length when the store was about to be listed.
     mark: Option<(u64, u64)>,
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
+    vectors: Option<&'a dyn Vectors>,
 }
 
-impl Publisher {
+impl<'a> Publisher<'a> {
     /// Notes how long the journal is, and creates the folder when it is missing.
     pub fn begin(dir: &Path) -> Result<Self> {
         create_private_dir(dir)?;
@@ -108,7 +145,7 @@ impl Publisher {
             let length = fs::metadata(manifest.journal_path(dir)).map_or(0, |meta| meta.len());
             (manifest.journal, length)
         });
-        Ok(Self { dir: dir.to_owned(), mark, said: BTreeSet::new() })
+        Ok(Self { dir: dir.to_owned(), mark, said: BTreeSet::new(), vectors: None })
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
@@ -118,20 +155,34 @@ impl Publisher {
         self
     }
 
+    /// Where the vectors come from; without, the index is searched by words alone.
+    pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
+        self.vectors = Some(vectors);
+        self
+    }
+
     /// Writes the next generation, unless it would say what the present one says.
     pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
-        let documents = documents(content.root, content.memories, &self.said);
-        let memories = write::segment(Collection::Memories, &documents, &content.start.memories);
+        let mut documents = documents(content.root, content.memories, &self.said);
+        self.embed(&mut documents);
+        let start = &content.start.memories;
+        let memories =
+            write::segment(Collection::Memories, &documents, start, self.space(&documents));
         let digest = digest(&memories, content.settings);
-        let (replace, turns) = collect_turns(content.turns);
+        let better = matches!(content.turns, Turns::Embed);
+        let (replace, mut turns) = collect_turns(content.turns);
 
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
-        let turns = if replace { turns } else { self.not_known(old.as_ref(), turns) };
+        if !replace {
+            turns = self.not_known(old.as_ref(), turns);
+        }
+        let better = if better { self.better(old.as_ref())? } else { None };
         let journal = self.journal(old.as_ref());
         if let Some(old) = &old
             && old.digest == digest
             && turns.is_empty()
+            && better.is_none()
             && !replace
             && journal == Some((old.journal, old.journal_start))
             && self.is_whole(old)
@@ -150,7 +201,12 @@ impl Publisher {
         )?;
         let gate = self.gate(&memories, content.settings)?;
         let kept = if replace { Vec::new() } else { self.turn_segments(old.as_ref()) };
-        let mut segments = self.turns(kept, turns, generation, &mut written)?;
+        let mut segments = match better {
+            Some((place, documents)) => {
+                self.rewritten(kept, place, documents, generation, &mut written)?
+            }
+            None => self.turns(kept, turns, generation, &mut written)?,
+        };
         segments.push(memories);
         let manifest = Manifest {
             generation,
@@ -246,16 +302,59 @@ impl Publisher {
             merged = [self.living(last)?, merged].concat();
             segments.pop();
         }
-        merged.sort_by_key(|document| document.entry.id);
-        let bytes = write::segment(Collection::Turns, &merged, &[]);
-        segments.push(self.write_segment(
-            Collection::Turns,
-            generation,
-            merged.len(),
-            &bytes,
-            written,
-        )?);
+        segments.push(self.write_turns(merged, generation, written)?);
         Ok(segments)
+    }
+
+    fn write_turns(
+        &self,
+        mut turns: Vec<Document>,
+        generation: u64,
+        written: &mut Vec<PathBuf>,
+    ) -> Result<SegmentRef> {
+        turns.sort_by_key(|document| document.entry.id);
+        self.embed(&mut turns);
+        let bytes = write::segment(Collection::Turns, &turns, &[], self.space(&turns));
+        self.write_segment(Collection::Turns, generation, turns.len(), &bytes, written)
+    }
+
+    /// The space of a segment's vectors. When there is nothing to make new ones with, what is known
+    /// is kept.
+    fn space(&self, documents: &[Document]) -> Option<Space> {
+        let known = || documents.iter().find_map(|document| Some(document.vector?.space));
+        self.vectors.map(Vectors::space).or_else(known)
+    }
+
+    /// Gives documents without a vector of the present space one; says whether any got one.
+    fn embed(&self, documents: &mut [Document]) {
+        let Some(vectors) = self.vectors else { return };
+        for document in documents {
+            if document.vector.is_none_or(|vector| vector.space != vectors.space()) {
+                document.vector = embed(document, vectors);
+            }
+        }
+    }
+
+    /// A segment of turns with better vectors than it has, by its place; those that have most to
+    /// gain are looked at first.
+    fn better(&self, old: Option<&Manifest>) -> Result<Option<(usize, Vec<Document>)>> {
+        let Some(vectors) = self.vectors else { return Ok(None) };
+        let segments = self.turn_segments(old);
+        let mut places = Vec::new();
+        for (place, reference) in segments.iter().enumerate() {
+            let head = Segment::open(&self.dir, reference)?.vector_head()?;
+            let head = head.filter(|head| head.space == vectors.space());
+            let missing = head.map_or(reference.docs, |head| head.count - head.transformed);
+            places.push((missing, place));
+        }
+        places.sort_unstable_by(|a, b| b.cmp(a));
+        for (_, place) in places.into_iter().filter(|&(missing, _)| missing > 0) {
+            let mut documents = self.living(&segments[place])?;
+            if gain(&mut documents, vectors) {
+                return Ok(Some((place, documents)));
+            }
+        }
+        Ok(None)
     }
 
     /// The turns that are not in the index as they are, so that adding again changes nothing.
@@ -275,6 +374,19 @@ impl Publisher {
         turns
     }
 
+    /// Replaces a segment of turns by its documents as they are now.
+    fn rewritten(
+        &self,
+        mut segments: Vec<SegmentRef>,
+        place: usize,
+        documents: Vec<Document>,
+        generation: u64,
+        written: &mut Vec<PathBuf>,
+    ) -> Result<Vec<SegmentRef>> {
+        segments[place] = self.write_turns(documents, generation, written)?;
+        Ok(segments)
+    }
+
     /// Marks the documents of a segment that newer ones replace.
     fn bury(&self, reference: &mut SegmentRef, newer: &[Document]) -> Result<()> {
         let segment = Segment::open(&self.dir, reference)?;
@@ -286,20 +398,22 @@ impl Publisher {
         Ok(())
     }
 
-    /// Reads the documents of a segment of turns that nothing has replaced.
+    /// Reads the documents of a segment of turns that nothing has replaced, with their vectors.
     fn living(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
         let segment = Segment::open(&self.dir, reference)?;
         (0..segment.docs())
             .filter(|&doc| !segment.is_dead(doc))
             .map(|doc| {
                 let record = segment.record(&segment.entry(doc)?)?;
-                Ok(Document::turn(&Turn {
+                let mut document = Document::turn(&Turn {
                     session: record.session.unwrap_or_default(),
                     agent: record.agent,
                     number: record.turn,
                     at: record.created,
                     text: record.text,
-                }))
+                });
+                document.vector = segment.vector(doc)?;
+                Ok(document)
             })
             .collect()
     }
@@ -377,7 +491,7 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
 /// Makes turns ready; of two with the same session and number the later one counts.
 fn collect_turns(turns: Turns<'_>) -> (bool, Vec<Document>) {
     let (replace, turns): (bool, &mut dyn Iterator<Item = Turn>) = match turns {
-        Turns::Keep => return (false, Vec::new()),
+        Turns::Keep | Turns::Embed => return (false, Vec::new()),
         Turns::Add(turns) => (false, turns),
         Turns::Replace(turns) => (true, turns),
     };

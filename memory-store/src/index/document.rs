@@ -6,6 +6,8 @@ use super::format::{Cursor, put_bytes, put_varint};
 use super::record::{
     Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
 };
+use super::vectors::Embedded;
+use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{Memory, Scope, Status};
@@ -19,6 +21,11 @@ pub const TURN_BYTES_MAX: usize = 16 << 10;
 /// Terms of a document that are counted.
 const TERMS_MAX: usize = 4096;
 
+/// The number of the vector among the fields of a journalled document.
+const FIELD_VECTOR: u64 = 1;
+/// Bytes of that field: space, encoder, components.
+const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
+
 /// A document with everything that an index stores of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
@@ -28,6 +35,8 @@ pub struct Document {
     pub record: Record,
     /// How often each term occurs, by the terms' hashes in rising order.
     pub terms: Vec<(u64, u32)>,
+    /// What it means, once something has embedded it.
+    pub vector: Option<Embedded>,
 }
 
 impl Document {
@@ -94,7 +103,7 @@ impl Document {
             kind: kind as u8,
             flags,
         };
-        Self { entry, record, terms: terms.counted() }
+        Self { entry, record, terms: terms.counted(), vector: None }
     }
 
     /// Makes a turn ready.
@@ -121,7 +130,17 @@ impl Document {
             kind: Kind::Session as u8,
             flags: 0,
         };
-        Self { entry, record, terms: terms.counted() }
+        Self { entry, record, terms: terms.counted(), vector: None }
+    }
+
+    /// The text whose vector stands for a document.
+    pub fn embedding_text(&self) -> String {
+        let record = &self.record;
+        if record.title.is_empty() {
+            record.text.clone()
+        } else {
+            format!("{}\n{}", record.title, record.text)
+        }
     }
 
     /// How many terms it has, repeated ones counted.
@@ -145,6 +164,26 @@ impl Document {
             out.extend_from_slice(&hash.to_le_bytes());
             put_varint(out, u64::from(count));
         }
+        if let Some(embedded) = &self.vector {
+            let mut value = Vec::with_capacity(VECTOR_FIELD);
+            value.extend_from_slice(&embedded.space.0);
+            value.push(embedded.encoder as u8);
+            value.extend(embedded.vector.0.iter().map(|component| component.cast_unsigned()));
+            put_varint(out, FIELD_VECTOR);
+            put_bytes(out, &value);
+        }
+    }
+
+    /// Reads a field that was added after the first version; those of later versions are skipped.
+    fn field(&mut self, field: u64, value: &[u8]) -> Option<()> {
+        if field == FIELD_VECTOR {
+            let mut cursor = Cursor(value);
+            let space = Space(cursor.array()?);
+            let encoder = Encoder::from_number(cursor.byte()?);
+            let vector = Vector(cursor.array::<DIMENSIONS>()?.map(u8::cast_signed));
+            self.vector = encoder.map(|encoder| Embedded { space, encoder, vector });
+        }
+        Some(())
     }
 
     /// Reads a document.
@@ -155,7 +194,12 @@ impl Document {
         let terms = (0..count)
             .map(|_| Some((cursor.u64()?, u32::try_from(cursor.varint()?).ok()?)))
             .collect::<Option<_>>()?;
-        Some(Self { entry, record, terms })
+        let mut document = Self { entry, record, terms, vector: None };
+        while !cursor.is_empty() {
+            let field = cursor.varint()?;
+            document.field(field, cursor.bytes()?)?;
+        }
+        Some(document)
     }
 }
 

@@ -10,9 +10,10 @@ use crate::error::Error;
 /// fields that an older reader may skip.
 ///
 /// - 1.0: manifest, memories and turns segments, journal.
+/// - 1.1: vectors in segments and in the journal.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 0;
+pub const MINOR: u16 = 1;
 
 /// First bytes of a manifest.
 pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -45,8 +46,8 @@ pub const B: f32 = 0.3;
 /// The highest weight a term can have in a document, quantised to 255.
 pub const IMPACT_MAX: f32 = K1 + 1.0;
 
-/// The kinds of section. Numbers 16 to 31 are kept for vectors (codes, int8 vectors, seeds, graph)
-/// and 32 to 47 for bounds over blocks of postings.
+/// The kinds of section. Numbers 16 to 31 are kept for vectors and 32 to 47 for bounds over blocks
+/// of postings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum SectionKind {
@@ -68,7 +69,16 @@ pub enum SectionKind {
     ErrorBlocks = 8,
     /// The documents of the session-start block, in order.
     Start = 9,
+    /// What the vectors are of, and how many there are.
+    VectorHead = 16,
+    /// A sign code a document.
+    Codes = 17,
+    /// An int8 vector a document.
+    Vectors = 18,
 }
+
+/// One more than the highest kind of section.
+pub const KINDS: usize = 19;
 
 static CHECKSUM: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 

@@ -103,6 +103,15 @@ impl Entry {
         Self::Put(Box::new(super::build::document(stored, root)))
     }
 
+    /// Adds the vector of what was saved.
+    #[cfg(feature = "write")]
+    pub fn embedded(mut self, vectors: &dyn super::build::Vectors) -> Self {
+        if let Self::Put(document) = &mut self {
+            document.vector = super::build::embed(document, vectors);
+        }
+        self
+    }
+
     /// Returns the frame of this change.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = vec![0; FRAME_HEADER];
@@ -158,13 +167,14 @@ pub enum Change<'a> {
 }
 
 /// Lets the next hook in a working tree see what happened to a memory: appends it to the journal of
-/// the index that recall reads there.
+/// the index that recall reads there, with a vector where there is something to make it with.
 #[cfg(feature = "write")]
 pub fn note(
     dirs: &crate::layout::UserDirs,
     tree: &crate::layout::Tree,
     scope: crate::memory::Scope,
     change: Change<'_>,
+    vectors: Option<&dyn super::build::Vectors>,
 ) -> Result<()> {
     use crate::memory::Scope;
 
@@ -181,7 +191,13 @@ pub fn note(
         }
     };
     let entry = match change {
-        Change::Saved(stored) => Entry::put(stored, root),
+        Change::Saved(stored) => {
+            let entry = Entry::put(stored, root);
+            match vectors {
+                Some(vectors) => entry.embedded(vectors),
+                None => entry,
+            }
+        }
         Change::Gone(id) => Entry::Remove(id),
     };
     append(&index, &entry)

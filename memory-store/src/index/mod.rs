@@ -9,11 +9,13 @@ pub mod build;
 pub mod document;
 pub mod format;
 pub mod journal;
+mod kernel;
 #[cfg(feature = "write")]
 mod lock;
 pub mod manifest;
 pub mod record;
 pub mod segment;
+pub mod vectors;
 #[cfg(feature = "write")]
 mod write;
 
@@ -97,7 +99,8 @@ impl Index {
 /// The bytes of a segment of memories, for tests of what reads it.
 #[cfg(all(test, feature = "write"))]
 pub(crate) fn segment_bytes(documents: &[document::Document]) -> Vec<u8> {
-    write::segment(Collection::Memories, documents, &[])
+    let space = documents.iter().find_map(|document| Some(document.vector?.space));
+    write::segment(Collection::Memories, documents, &[], space)
 }
 
 /// Reads the manifest of the index in `dir`; `None` when there is none.

@@ -8,11 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::format::{
-    Cursor, DOC_ENTRY, DOCS_MAX, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
+    Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
     SectionKind, TABLE_ENTRY, checksum, damaged,
 };
 use super::manifest::SegmentRef;
 use super::record::{Entry, Record};
+use super::vectors::Head;
 use crate::error::{At, Error, Result};
 
 /// A segment up to this size is read whole: one call is cheaper than many.
@@ -45,9 +46,10 @@ pub struct Segment {
     docs: u32,
     terms: u64,
     bytes: u64,
-    sections: [Section; 10],
+    sections: [Section; KINDS],
     table: OnceCell<Option<Vec<u8>>>,
     entries_read: Cell<u32>,
+    pub(super) vector_head: OnceCell<Head>,
     dead: Vec<u32>,
 }
 
@@ -134,6 +136,7 @@ impl Segment {
             sections,
             table: OnceCell::new(),
             entries_read: Cell::new(0),
+            vector_head: OnceCell::new(),
             dead: reference.dead.clone(),
         })
     }
@@ -346,14 +349,19 @@ impl Segment {
         self.sections[kind as usize]
     }
 
+    /// Length of a section, 0 when there is none.
+    pub(super) fn length(&self, kind: SectionKind) -> u64 {
+        self.section(kind).length
+    }
+
     /// Reads a part of a section.
-    fn read(&self, kind: SectionKind, offset: u64, length: u64) -> Result<Cow<'_, [u8]>> {
-        let section = self.section(kind);
-        let end = offset.checked_add(length).filter(|&end| end <= section.length);
-        if end.is_none() {
-            return Err(self.damaged("something points outside its section"));
-        }
-        let start = section.offset + offset;
+    pub(super) fn read(
+        &self,
+        kind: SectionKind,
+        offset: u64,
+        length: u64,
+    ) -> Result<Cow<'_, [u8]>> {
+        let start = self.place(kind, offset, length)?;
         match &self.source {
             Source::Whole(bytes) => bytes
                 .get(start as usize..(start + length) as usize)
@@ -367,7 +375,34 @@ impl Segment {
         }
     }
 
-    fn damaged(&self, message: &str) -> Error {
+    /// Reads a part of a section into a buffer that is used again.
+    pub(super) fn read_into(
+        &self,
+        kind: SectionKind,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<()> {
+        let start = self.place(kind, offset, buffer.len() as u64)?;
+        match &self.source {
+            Source::Whole(bytes) => {
+                let part = bytes.get(start as usize..start as usize + buffer.len());
+                buffer.copy_from_slice(part.ok_or_else(|| self.damaged("the file is cut off"))?);
+                Ok(())
+            }
+            Source::File(file) => read_at(file, buffer, start).at(&self.path),
+        }
+    }
+
+    /// Where in the file a part of a section starts.
+    fn place(&self, kind: SectionKind, offset: u64, length: u64) -> Result<u64> {
+        let section = self.section(kind);
+        match offset.checked_add(length).filter(|&end| end <= section.length) {
+            Some(_) => Ok(section.offset + offset),
+            None => Err(self.damaged("something points outside its section")),
+        }
+    }
+
+    pub(super) fn damaged(&self, message: &str) -> Error {
         damaged(&self.path, message)
     }
 }
@@ -440,8 +475,8 @@ impl Header {
 }
 
 /// Reads the section table; kinds of later versions are skipped.
-fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; 10]> {
-    let mut sections = [Section::default(); 10];
+fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
+    let mut sections = [Section::default(); KINDS];
     for entry in table.chunks_exact(TABLE_ENTRY) {
         let mut cursor = Cursor(entry);
         let (kind, _reserved) = (cursor.u32()?, cursor.u32()?);

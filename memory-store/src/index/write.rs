@@ -7,20 +7,30 @@ use super::format::{
     ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
     put_varint,
 };
+use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::segment::Header;
+use super::vectors::{self, CODES_AT_ONCE, Embedded, Head, STRIDE};
+use crate::embed::{Encoder, Space};
 use crate::id::MemoryId;
 use crate::signature::signature_hash;
 
 /// Returns the bytes of a segment of these documents, which are in the order of their ids and of
-/// which no two have the same. The same documents give the same bytes.
-pub fn segment(collection: Collection, documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
+/// which no two have the same. The same documents give the same bytes. Vectors of another space than
+/// `space` are left out.
+pub fn segment(
+    collection: Collection,
+    documents: &[Document],
+    start: &[MemoryId],
+    space: Option<Space>,
+) -> Vec<u8> {
     let terms: u64 = documents.iter().map(|document| u64::from(document.length())).sum();
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
     let (docs, records) = docs_and_records(documents);
     let (term_slots, term_blocks) = hashed_map(&postings(documents, average));
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
+    let vectors = space.map(|space| vectors(documents, space)).unwrap_or_default();
     let sections = [
         (SectionKind::Docs, docs),
         (SectionKind::TermSlots, term_slots),
@@ -30,6 +40,9 @@ pub fn segment(collection: Collection, documents: &[Document], start: &[MemoryId
         (SectionKind::TermBlocks, term_blocks),
         (SectionKind::PathBlocks, path_blocks),
         (SectionKind::ErrorBlocks, error_blocks),
+        (SectionKind::VectorHead, vectors.head),
+        (SectionKind::Codes, vectors.codes),
+        (SectionKind::Vectors, vectors.items),
         (SectionKind::Records, records),
     ];
     assemble(collection, documents.len() as u32, terms, &sections)
@@ -161,6 +174,41 @@ fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
         out.extend_from_slice(bytes);
     }
     (slots, out)
+}
+
+/// The sections of vectors; all empty when no document has one.
+#[derive(Default)]
+struct VectorSections {
+    head: Vec<u8>,
+    codes: Vec<u8>,
+    items: Vec<u8>,
+}
+
+fn vectors(documents: &[Document], space: Space) -> VectorSections {
+    let embedded: Vec<Option<&Embedded>> = documents
+        .iter()
+        .map(|document| document.vector.as_ref().filter(|embedded| embedded.space == space))
+        .collect();
+    let count = embedded.iter().flatten().count() as u32;
+    if count == 0 {
+        return VectorSections::default();
+    }
+    let transformed = embedded.iter().flatten();
+    let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
+    let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
+    let mut codes = Vec::with_capacity(embedded.len() * CODE);
+    for block in embedded.chunks(CODES_AT_ONCE) {
+        let first = codes.len();
+        for embedded in block {
+            let code = embedded.map_or([0; CODE], |embedded| Code::of(&embedded.vector).0);
+            codes.extend_from_slice(&code);
+        }
+        let sum = kernel::sum(&codes[first..]);
+        codes.extend_from_slice(&sum.to_le_bytes());
+    }
+    let mut items = Vec::with_capacity(embedded.len() * STRIDE);
+    embedded.iter().for_each(|embedded| vectors::put_item(&mut items, *embedded));
+    VectorSections { head, codes, items }
 }
 
 fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {

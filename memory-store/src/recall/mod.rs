@@ -10,6 +10,8 @@ mod collapse;
 mod fallback;
 mod gate;
 mod named;
+#[cfg_attr(not(test), expect(dead_code, reason = "fusion is what will ask it"))]
+mod nearest;
 mod query;
 pub mod render;
 mod score;

@@ -1,0 +1,138 @@
+//! What a source knows of meaning: the vectors of its segment and of its journal as one.
+
+use super::sources::{Source, Sources};
+use crate::embed::{Space, Vector};
+use crate::index::segment::Segment;
+use crate::index::vectors::{Embedded, Near, order};
+
+/// A query's vector, and the space it lies in.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe {
+    pub space: Space,
+    pub vector: Vector,
+}
+
+impl Source {
+    /// The `count` documents whose vectors are nearest to a query's, the nearest first. What the
+    /// journal replaced is among them, as it is among the lexical candidates.
+    pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Vec<Near> {
+        let mut near = Vec::new();
+        let keep = count.saturating_add(self.hidden());
+        if let Some(segment) = self.comparable(sources, probe) {
+            near = segment.nearest(&probe.vector, keep).unwrap_or_else(|error| {
+                sources.note(&error);
+                Vec::new()
+            });
+        }
+        let first = self.segment().map_or(0, Segment::docs);
+        let loose = (first..).zip(&self.loose);
+        near.extend(
+            loose.filter_map(|(doc, document)| loose_near(probe, doc, document.vector.as_ref()?)),
+        );
+        order(&mut near, keep);
+        near
+    }
+
+    /// The cosines of some documents; `None` for those without a vector of the query's space.
+    pub fn cosines(&self, sources: &Sources, probe: &Probe, docs: &[u32]) -> Vec<Option<Near>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        let segment = self.comparable(sources, probe);
+        let look_up = |&doc: &u32| {
+            let Some(loose) = doc.checked_sub(first) else {
+                let near = segment?.cosines(&probe.vector, &[doc]);
+                let near = near.map_err(|error| sources.note(&error)).ok()?;
+                return near.into_iter().flatten().next();
+            };
+            loose_near(probe, doc, self.loose.get(loose as usize)?.vector.as_ref()?)
+        };
+        docs.iter().map(look_up).collect()
+    }
+
+    /// The segment, when its vectors are of the query's space.
+    fn comparable(&self, sources: &Sources, probe: &Probe) -> Option<&Segment> {
+        let segment = self.segment()?;
+        let space = segment.space().map_err(|error| sources.note(&error)).ok()?;
+        (space? == probe.space).then_some(segment)
+    }
+}
+
+fn loose_near(probe: &Probe, doc: u32, embedded: &Embedded) -> Option<Near> {
+    let cosine = || probe.vector.cosine(&embedded.vector);
+    (embedded.space == probe.space).then(|| Near {
+        doc,
+        cosine: cosine(),
+        encoder: embedded.encoder,
+    })
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::embed::{DIMENSIONS, Encoder};
+    use crate::id::MemoryId;
+    use crate::index::document::Document;
+    use crate::index::manifest::{Collection, SegmentRef};
+    use crate::index::record::Record;
+    use crate::kind::Kind;
+    use crate::time::Timestamp;
+
+    const SPACE: Space = Space([1; 16]);
+
+    fn vector(angle: f32) -> Vector {
+        let mut components = [0.0; DIMENSIONS];
+        // Spread over all components, so that none is cut.
+        for (at, component) in components.iter_mut().enumerate() {
+            *component = if at % 2 == 0 { angle.cos() } else { angle.sin() };
+        }
+        Vector::of(&components).unwrap()
+    }
+
+    fn document(number: u8, angle: f32, space: Space) -> Document {
+        let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        let record = Record::default();
+        let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+        let embedded = Embedded { space, encoder: Encoder::Static, vector: vector(angle) };
+        Document { vector: Some(embedded), ..document }
+    }
+
+    fn sources() -> Sources {
+        let written: Vec<Document> =
+            (0..4).map(|number| document(number, 0.1 * f32::from(number), SPACE)).collect();
+        let bytes = crate::index::segment_bytes(&written);
+        let reference = SegmentRef {
+            collection: Collection::Memories,
+            generation: 1,
+            bytes: bytes.len() as u64,
+            docs: written.len() as u32,
+            dead: Vec::new(),
+        };
+        let segment = Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap();
+        let mut sources = Sources::of_segment(segment);
+        let loose = &mut sources.list[0].loose;
+        loose.push(document(8, 0.15, SPACE));
+        loose.push(document(9, 0.15, Space([2; 16])));
+        sources
+    }
+
+    #[test]
+    fn segment_and_journal_are_one() {
+        let sources = sources();
+        let probe = Probe { space: SPACE, vector: vector(0.16) };
+        let near = sources.list[0].nearest(&sources, &probe, 3);
+        assert_eq!(near.iter().map(|near| near.doc).collect::<Vec<_>>(), [4, 2, 1]);
+        let cosines = sources.list[0].cosines(&sources, &probe, &[2, 4, 5, 99]);
+        assert_eq!(cosines[..2], [Some(near[1]), Some(near[0])]);
+        assert_eq!(cosines[2..], [None, None]);
+        assert_eq!(*sources.damage.borrow(), None);
+    }
+
+    #[test]
+    fn another_space_is_not_compared() {
+        let sources = sources();
+        let probe = Probe { space: Space([5; 16]), vector: vector(0.1) };
+        assert!(sources.list[0].nearest(&sources, &probe, 3).is_empty());
+        assert_eq!(sources.list[0].cosines(&sources, &probe, &[0, 4]), [None, None]);
+    }
+}

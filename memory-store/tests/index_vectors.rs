@@ -1,0 +1,201 @@
+//! Vectors in an index: they are written, carried along, replaced by better ones, and found.
+
+mod common;
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+
+use common::{Fixture, NOW};
+use memory_store::embed::{Encoder, Space, Vector};
+use memory_store::index::build::{Publisher, Turns, Vectors};
+use memory_store::index::document::Turn;
+use memory_store::index::journal::{self, Entry};
+use memory_store::index::{Index, segment::Segment};
+
+/// Vectors that follow from the hash of a text; texts of one group lie together.
+struct Hashed {
+    space: Space,
+    /// Texts whose transformer vector is known.
+    known: BTreeSet<String>,
+    asked: Cell<usize>,
+}
+
+impl Hashed {
+    fn new() -> Self {
+        Self { space: Space([7; 16]), known: BTreeSet::new(), asked: Cell::new(0) }
+    }
+}
+
+fn noise(seed: &str, place: usize) -> f32 {
+    let mut hash = memory_store::text::term_hash(seed) ^ (place as u64).wrapping_mul(0x9e37_79b9);
+    hash = (hash ^ hash >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    ((hash >> 40) as f32 / (1u64 << 24) as f32) - 0.5
+}
+
+/// A vector near those of the same group, the text before the colon.
+fn vector(text: &str) -> Vector {
+    let group = text.split(':').next().unwrap_or_default();
+    let components = std::array::from_fn(|at| noise(group, at) + 0.7 * noise(text, at));
+    Vector::of(&components).unwrap()
+}
+
+impl Vectors for Hashed {
+    fn space(&self) -> Space {
+        self.space
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        self.asked.set(self.asked.get() + 1);
+        let encoder =
+            if self.known.contains(text) { Encoder::Transformer } else { Encoder::Static };
+        (!text.is_empty()).then(|| (encoder, vector(text)))
+    }
+}
+
+fn turn(number: u32, text: String) -> Turn {
+    Turn { session: "s".into(), agent: None, number, at: NOW, text }
+}
+
+fn text(number: u32) -> String {
+    format!("group {}: turn {number}", number / 25)
+}
+
+fn add(fixture: &Fixture, vectors: &dyn Vectors, numbers: std::ops::Range<u32>) {
+    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(vectors);
+    let mut turns = numbers.map(|number| turn(number, text(number)));
+    fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns));
+}
+
+fn segments(fixture: &Fixture) -> Vec<Segment> {
+    let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().turns();
+    assert!(damage.is_none());
+    segments
+}
+
+#[test]
+fn memories_and_turns_have_their_vectors() {
+    let fixture = Fixture::filled();
+    let vectors = Hashed::new();
+    add(&fixture, &vectors, 0..3);
+    let index = Index::open(&fixture.index()).unwrap().unwrap();
+    let memories = index.memories.as_ref().unwrap();
+    let head = memories.vector_head().unwrap().unwrap();
+    assert_eq!((head.space, head.count, head.transformed), (vectors.space, memories.docs(), 0));
+    for doc in 0..memories.docs() {
+        let record = memories.record(&memories.entry(doc).unwrap()).unwrap();
+        let expected = vector(&format!("{}\n{}", record.title, record.text));
+        let found = memories.vector(doc).unwrap().unwrap();
+        assert_eq!((found.vector, found.encoder), (expected, Encoder::Static));
+        let near = memories.nearest(&expected, 3).unwrap();
+        assert_eq!(near[0].doc, doc);
+        assert!((near[0].cosine - 1.0).abs() < 1e-6 && near[0].cosine > near[1].cosine);
+    }
+    let turns = &segments(&fixture)[0];
+    assert_eq!(turns.nearest(&vector(&text(1)), 1).unwrap()[0].doc, 1);
+}
+
+#[test]
+fn without_an_embedder_there_are_no_vectors() {
+    let fixture = Fixture::filled();
+    let index = Index::open(&fixture.index()).unwrap().unwrap();
+    let memories = index.memories.unwrap();
+    assert_eq!(memories.space().unwrap(), None);
+    assert_eq!(memories.vector(0).unwrap(), None);
+    assert!(memories.nearest(&vector("x"), 5).unwrap().is_empty());
+    assert_eq!(memories.cosines(&vector("x"), &[0, 1]).unwrap(), [None, None]);
+}
+
+#[test]
+fn merging_carries_vectors_along() {
+    let fixture = Fixture::filled();
+    let vectors = Hashed::new();
+    add(&fixture, &vectors, 0..10);
+    vectors.asked.set(0);
+    add(&fixture, &vectors, 10..20);
+    let segments = segments(&fixture);
+    assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [20]);
+    // The ten memories, which are made ready each time, and the ten new turns.
+    assert_eq!(vectors.asked.get(), 20);
+    for doc in 0..20 {
+        assert_eq!(segments[0].vector(doc).unwrap().unwrap().vector, vector(&text(doc)));
+    }
+    // A sync without an embedder keeps what is known.
+    let mut more = (20..50).map(|number| turn(number, text(number)));
+    fixture.publish_turns(Turns::Add(&mut more));
+    let merged = &self::segments(&fixture)[0];
+    assert_eq!((merged.docs(), merged.vector_head().unwrap().unwrap().count), (50, 20));
+}
+
+#[test]
+fn another_space_replaces_the_vectors_it_meets() {
+    let fixture = Fixture::filled();
+    let mut vectors = Hashed::new();
+    add(&fixture, &vectors, 0..10);
+    vectors.space = Space([8; 16]);
+    add(&fixture, &vectors, 10..20);
+    let head = segments(&fixture)[0].vector_head().unwrap().unwrap();
+    assert_eq!((head.space, head.count), (vectors.space, 20));
+}
+
+#[test]
+fn vectors_of_the_transformer_come_later() {
+    let fixture = Fixture::filled();
+    let mut vectors = Hashed::new();
+    add(&fixture, &vectors, 0..40);
+    add(&fixture, &vectors, 40..45);
+    let publish = |vectors: &Hashed| {
+        let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(vectors);
+        fixture.publish_with(publisher, &fixture.list(), Turns::Embed).changed
+    };
+    assert!(!publish(&vectors));
+    vectors.known = (0..43).map(text).collect();
+    while publish(&vectors) {}
+    let segments = segments(&fixture);
+    assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
+    let transformed = segments.iter().map(|it| it.vector_head().unwrap().unwrap().transformed);
+    assert_eq!(transformed.collect::<Vec<_>>(), [40, 3]);
+    // Memories are made ready each time.
+    vectors.known.extend(
+        fixture
+            .list()
+            .iter()
+            .map(|stored| format!("{}\n{}", stored.memory.title, stored.memory.body.trim())),
+    );
+    assert!(publish(&vectors));
+    let memories = Index::open(&fixture.index()).unwrap().unwrap().memories.unwrap();
+    assert_eq!(memories.vector_head().unwrap().unwrap().transformed, memories.docs());
+}
+
+#[test]
+fn what_was_replaced_is_not_near() {
+    let fixture = Fixture::filled();
+    let vectors = Hashed::new();
+    add(&fixture, &vectors, 0..40);
+    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    let mut newer = (0..5).map(|number| turn(number, format!("{} again", text(number))));
+    fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut newer));
+    let segments = segments(&fixture);
+    assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
+    let near = segments[0].nearest(&vector(&text(3)), 40).unwrap();
+    assert_eq!(near.len(), 35);
+    assert!(near.iter().all(|near| near.doc >= 5));
+}
+
+#[test]
+fn a_saved_memory_has_its_vector_at_once() {
+    let fixture = Fixture::filled();
+    let vectors = Hashed::new();
+    let stored = fixture.write(common::memory(
+        30,
+        memory_store::Kind::Fact,
+        "The quota probe is blue",
+        "Painted by hand.",
+    ));
+    let entry = Entry::put(&stored, fixture.root()).embedded(&vectors);
+    journal::append(&fixture.index(), &entry).unwrap();
+    let index = Index::open(&fixture.index()).unwrap().unwrap();
+    assert_eq!(index.journal.entries, [entry]);
+    let Entry::Put(document) = &index.journal.entries[0] else { panic!("nothing was saved") };
+    let expected = vector("The quota probe is blue\nPainted by hand.");
+    assert_eq!(document.vector.unwrap().vector, expected);
+}
