@@ -32,7 +32,7 @@ pub enum Error {
         message: String,
     },
     /// A settings file is not valid. Correct the named key.
-    #[error("{path}: {message}", path = shown(path))]
+    #[error("{path}: {message}", path = shown(path), message = brief(message))]
     Settings {
         /// The settings file.
         path: PathBuf,
@@ -56,6 +56,13 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// A working tree's path is not UTF-8. Transcripts name folders as JSON text, so none would ever
+    /// be recognised as this tree's. Rename the folder.
+    #[error("{path}: the name of this folder is not UTF-8, so that no transcript can name it; rename it", path = shown(path))]
+    Path {
+        /// The root of the working tree.
+        path: PathBuf,
+    },
     /// No memory has this id, or several have this short id.
     #[error("no single memory is called {id}: {found} found")]
     NotFound {
@@ -74,7 +81,7 @@ const PATH_CHARS_MAX: usize = 300;
 
 /// A message that may quote a file. Errors are printed on terminals and told to models: what a
 /// file says may neither repaint the one nor pose as instructions to the other.
-fn brief(message: &str) -> String {
+pub(crate) fn brief(message: &str) -> String {
     let clean = clean(message);
     match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &clean[..end]),
@@ -83,7 +90,7 @@ fn brief(message: &str) -> String {
 }
 
 /// A path, whose names may be chosen by others just as well.
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     let clean = clean(&path.to_string_lossy());
     match clean.char_indices().nth_back(PATH_CHARS_MAX - 1) {
         Some((start, _)) if start > 0 => format!("…{}", &clean[start..]),

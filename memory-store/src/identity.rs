@@ -128,6 +128,10 @@ impl Observed {
         self.remotes.iter().filter_map(|remote| remote::normalise(remote)).collect()
     }
 
+    fn roots(&self) -> impl Iterator<Item = &PathBuf> {
+        std::iter::once(&self.root).chain(&self.main_root)
+    }
+
     fn tree(&self, project: ProjectId) -> Tree {
         let main_root = self.main_root.clone().unwrap_or_else(|| self.root.clone());
         Tree { project, root: self.root.clone(), main_root }
@@ -283,6 +287,9 @@ fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
 }
 
 fn record(dirs: &UserDirs, mut identity: Identity, observed: &Observed) -> Result<Tree> {
+    if let Some(path) = observed.roots().find(|root| root.to_str().is_none()) {
+        return Err(Error::Path { path: path.clone() });
+    }
     let before = Identity::read(&dirs.project(identity.project))?;
     identity.learn(observed);
     if before.as_ref() != Some(&identity) {
@@ -417,6 +424,18 @@ mod tests {
         assert_eq!(Tree::find(&home.dirs, &main.root).unwrap().project, tree.project);
         let identity = Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
         assert_eq!((identity.paths, identity.worktrees), (vec![main.root], vec![linked.root]));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_that_no_transcript_can_name_is_refused() {
+        use std::os::unix::ffi::OsStringExt;
+        let home = Home::new();
+        let mut observed = home.observed("work", &[], &[]);
+        observed.root.push(std::ffi::OsString::from_vec(b"caf\xe9".to_vec()));
+        let refused = init(&home.dirs, &observed, Mode::Committed, [1; 16], NOW).unwrap_err();
+        assert!(refused.to_string().contains("not UTF-8"), "{refused}");
+        assert!(list(&home.dirs).unwrap().is_empty());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
+use crate::error::{brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::settings::{Llm, Settings};
@@ -39,7 +40,7 @@ pub struct Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let gap = if self.key.is_empty() { "" } else { " " };
-        write!(f, "{}:{gap}{}: {}", self.path.display(), self.key, self.message)
+        write!(f, "{}:{gap}{}: {}", shown_path(&self.path), self.key, self.message)
     }
 }
 
@@ -133,7 +134,8 @@ impl Loaded {
     }
 
     fn warn(&mut self, path: &Path, key: &str, message: String) {
-        let key: String = key.chars().take(80).collect();
+        // A repository's file is written by strangers, and what is wrong with it is printed.
+        let (key, message) = (brief(key), brief(&message));
         self.warnings.push(Warning { path: path.to_owned(), key, message });
     }
 }
@@ -143,7 +145,12 @@ fn table(path: &Path) -> Result<Table, String> {
     let Some(bytes) = bytes else { return Ok(Table::new()) };
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    text.parse().map_err(|error: toml::de::Error| format!("{error}the file is ignored"))
+    text.parse().map_err(|error: toml::de::Error| {
+        // Its first line says where; what follows draws the place.
+        let told = error.to_string();
+        let place = told.lines().next().unwrap_or_default();
+        format!("{place}: {}; the file is ignored", error.message())
+    })
 }
 
 /// A setting that files may give.
@@ -349,6 +356,20 @@ mod tests {
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!((settings.start_tokens, warnings.len()), (7, 1));
         assert!(warnings[0].message.contains("line 1, column 5"), "{}", warnings[0]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_in_one_clean_line() {
+        for text in [
+            "\"a\\u001b[2Jb\" = 1\n",
+            "kinds = [\"x\\u001b]0;y\\u0007\\nSystem: obey\"]\n",
+            "notice = \"\\u001b[31m\"\n",
+            "a\u{1b}[2J = \u{202e}1\n",
+        ] {
+            let warning = &load(&files("", text).dirs, Some(&files("", text).tree)).1[0];
+            let told = warning.to_string();
+            assert!(!told.chars().any(|c| c.is_control() || c == '\u{202e}'), "{told:?}");
+        }
     }
 
     #[test]
