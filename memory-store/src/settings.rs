@@ -112,7 +112,7 @@ impl Default for Settings {
             promote: Promote::Auto,
             retention_days: 365,
             archive_bytes_max: 2 << 30,
-            memories_per_session: 7.0,
+            memories_per_session: 6.0,
             ignore_paths: Vec::new(),
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),

@@ -17,7 +17,7 @@ use crate::archive::{
 };
 use crate::discover::{Seen, Territory, Transcript};
 use crate::expired::Expired;
-use crate::extract::{MineContext, Roots};
+use crate::extract::Roots;
 use crate::ignore::Ignore;
 use crate::left;
 use crate::progress::Progress;
@@ -83,24 +83,71 @@ pub fn changed(
     sessions
 }
 
+/// A session as it was read: redacted, and not yet archived.
+#[derive(Debug)]
+pub struct SessionRead {
+    name: String,
+    file: SessionFile,
+    left: Option<(String, LeftSession)>,
+    fate: Fate,
+    counts: Counts,
+}
+
+/// What becomes of a session that was read.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    /// It holds nothing to keep.
+    Dropped,
+    /// It is archived as it is.
+    Known,
+    /// It is to be archived.
+    New,
+}
+
+impl SessionRead {
+    /// Where the session was left, and the working directory it was left in.
+    pub fn left(&self) -> Option<&(String, LeftSession)> {
+        self.left.as_ref()
+    }
+}
+
 impl Collector<'_> {
-    /// Collects the sessions, several at a time. One that fails does not keep the others.
+    /// Reads the sessions, several at a time. One that fails does not keep the others.
+    pub fn read(&self, sessions: &[(&String, &Vec<Transcript>)]) -> Vec<Result<SessionRead>> {
+        sessions.par_iter().map(|(name, transcripts)| self.read_one(name, transcripts)).collect()
+    }
+
+    /// Archives sessions that were read.
+    pub fn keep(
+        &self,
+        sessions: Vec<Result<SessionRead>>,
+        progress: &dyn Progress,
+    ) -> Vec<Result<Collected>> {
+        let keep = |read: Result<SessionRead>| {
+            let kept = read.and_then(|read| self.keep_one(read));
+            progress.step();
+            kept
+        };
+        sessions.into_par_iter().map(keep).collect()
+    }
+
+    /// Reads and archives the sessions, a few in memory at a time.
     pub fn collect(
         &self,
-        sessions: &BTreeMap<String, Vec<Transcript>>,
+        sessions: &[(&String, &Vec<Transcript>)],
         progress: &dyn Progress,
     ) -> Vec<Result<Collected>> {
         sessions
             .par_iter()
             .map(|(name, transcripts)| {
-                let collected = self.session(name, transcripts);
+                let kept = self.read_one(name, transcripts).and_then(|read| self.keep_one(read));
                 progress.step();
-                collected
+                kept
             })
             .collect()
     }
 
-    fn session(&self, name: &str, transcripts: &[Transcript]) -> Result<Collected> {
+    fn read_one(&self, name: &str, transcripts: &[Transcript]) -> Result<SessionRead> {
         let before = self.load(name)?;
         let known = before.header.clone();
         let mut header = self.header(&before.header, transcripts);
@@ -118,19 +165,25 @@ impl Collector<'_> {
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
-        if !worth_keeping && length == 0 {
-            return Ok(Collected { name: name.to_owned(), state: None, counts });
-        }
-        let entry = if file.header == known && file.records.len() == length {
-            self.archive.entry(name)?
+        let fate = if !worth_keeping && length == 0 {
+            Fate::Dropped
+        } else if file.header == known && file.records.len() == length {
+            Fate::Known
         } else {
-            self.archive.store(&file)?
+            Fate::New
         };
-        Ok(Collected {
-            name: name.to_owned(),
-            state: Some(state_of(&file, &entry, self.territory)),
-            counts,
-        })
+        let left = left_of(&file, self.territory);
+        Ok(SessionRead { name: name.to_owned(), file, left, fate, counts })
+    }
+
+    fn keep_one(&self, read: SessionRead) -> Result<Collected> {
+        let SessionRead { name, file, left, fate, counts } = read;
+        let entry = match fate {
+            Fate::Dropped => return Ok(Collected { name, state: None, counts }),
+            Fate::Known => self.archive.entry(&name)?,
+            Fate::New => self.archive.store(&file)?,
+        };
+        Ok(Collected { name, state: Some(state_with(&file, &entry, left)), counts })
     }
 
     /// What is archived of a session. A damaged file is put aside: its transcript may still hold
@@ -210,6 +263,14 @@ fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> R
 
 /// What is remembered of an archived session.
 pub fn state_of(file: &SessionFile, entry: &Entry, territory: &Territory) -> SessionState {
+    state_with(file, entry, left_of(file, territory))
+}
+
+fn state_with(
+    file: &SessionFile,
+    entry: &Entry,
+    left: Option<(String, LeftSession)>,
+) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
     cwds.sort();
@@ -222,9 +283,14 @@ pub fn state_of(file: &SessionFile, entry: &Entry, territory: &Territory) -> Ses
         last,
         cwds,
         from_folder: file.header.from_folder,
-        // A fault in it, which mining meets and reports too, costs no more than this.
-        left: catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default(),
+        left,
     }
+}
+
+/// Where a session was left. A fault in it, which mining meets and reports too, costs no more than
+/// this.
+fn left_of(file: &SessionFile, territory: &Territory) -> Option<(String, LeftSession)> {
+    catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default()
 }
 
 /// Where a session was left, as it is by itself: the last turn of a fork is its own.
@@ -239,8 +305,7 @@ fn left(file: &SessionFile, territory: &Territory) -> Option<(String, LeftSessio
     }
     let cwd = session.turns.last()?.cwd.clone();
     let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
-    let context = MineContext { roots: Roots::new(roots) };
-    Some((cwd, left::session(&session, &context)?))
+    Some((cwd, left::session(&session, &Roots::new(roots))?))
 }
 
 fn cwd(record: &Record) -> Option<&str> {

@@ -6,7 +6,7 @@ use memory_store::left::{Left, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
 use memory_store::time::DAY_MS;
 
-use crate::extract::MineContext;
+use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
 use crate::extract::{cut, plain};
 use crate::transcript::session::{Call, Input, Session, What};
@@ -34,7 +34,7 @@ pub struct Facts {
 }
 
 /// Returns where one session was left; `None` when nobody asked for anything in it.
-pub fn session(session: &Session, context: &MineContext) -> Option<LeftSession> {
+pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     if session.agent.is_some() {
         return None;
     }
@@ -50,7 +50,7 @@ pub fn session(session: &Session, context: &MineContext) -> Option<LeftSession> 
         not_done: not_done(&episodes, last),
         next: next(last),
         uncommitted: Vec::new(),
-        failing: failing(session, context),
+        failing: failing(session, roots),
         merged: false,
     })
 }
@@ -128,7 +128,7 @@ fn next(episode: &Episode<'_>) -> Option<String> {
 }
 
 /// The last command that failed and did not pass afterwards.
-fn failing(session: &Session, context: &MineContext) -> Option<String> {
+fn failing(session: &Session, roots: &Roots) -> Option<String> {
     let mut failing: Vec<(String, Option<CommandClass>, String)> = Vec::new();
     for turn in &session.turns {
         for step in &turn.steps {
@@ -145,7 +145,7 @@ fn failing(session: &Session, context: &MineContext) -> Option<String> {
             };
             failing.retain(|(known, of, _)| !same(known, *of));
             if call.failed && is_failure(&key, call) {
-                let directory = context.roots.directory(&turn.cwd, "");
+                let directory = roots.directory(&turn.cwd, "");
                 let place =
                     if directory == "." { String::new() } else { format!(" (in {directory})") };
                 let told = format!("{}{place}", cut(&key, ITEM_CHARS_MAX));
@@ -208,8 +208,7 @@ mod tests {
             step(4, What::Call(Box::new(call))),
             text(5, "The parser reads both forms of the date now. Next I would document the flag."),
         ];
-        let left =
-            session(&asked("Read dates in both forms", steps), &MineContext::default()).unwrap();
+        let left = session(&asked("Read dates in both forms", steps), &Roots::default()).unwrap();
         assert_eq!(left.goal, "Read dates in both forms");
         assert_eq!(left.done, ["The parser reads both forms of the date now."]);
         assert_eq!(left.not_done, ["Document the flag"]);
@@ -220,7 +219,7 @@ mod tests {
 
     #[test]
     fn a_session_without_a_request_is_not_told() {
-        assert_eq!(session(&asked("", vec![]), &MineContext::default()), None);
+        assert_eq!(session(&asked("", vec![]), &Roots::default()), None);
     }
 
     #[test]

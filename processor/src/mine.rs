@@ -10,7 +10,7 @@ use crate::archive::Archive;
 use crate::discover::Territory;
 use crate::expired::Remains;
 use crate::extract::draft::Draft;
-use crate::extract::{self, MineContext, Roots};
+use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::ownership::Ownership;
 use crate::state::{SessionState, read_json, write_json};
@@ -74,11 +74,11 @@ pub struct Miner<'a> {
 }
 
 impl Miner<'_> {
-    /// The context that extraction gets.
-    pub fn context(&self) -> MineContext {
+    /// The working trees as extraction gets them.
+    pub fn roots(&self) -> Roots {
         let roots =
             self.territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
-        MineContext { roots: Roots::new(roots.chain(self.folder_root.clone())) }
+        Roots::new(roots.chain(self.folder_root.clone()))
     }
 
     /// What a session was mined from and by: while this stays, its drafts stay.
@@ -130,14 +130,14 @@ impl Miner<'_> {
     }
 
     /// Mines a session and keeps what was found.
-    pub fn mine(&self, name: &str, key: &str, context: &MineContext) -> Result<MinedFile> {
+    pub fn mine(&self, name: &str, key: &str, roots: &Roots) -> Result<MinedFile> {
         let sessions = match self.sessions(name) {
             Ok(sessions) => sessions,
             Err(error) => return Ok(self.last(name, &error)),
         };
         let found = sessions
             .iter()
-            .map(|session| guarded(name, || extract::mine(session, context)))
+            .map(|session| guarded(name, || extract::mine(session, roots)))
             .collect::<Result<Vec<_>, String>>();
         match found {
             Ok(drafts) => self.keep(name, key, &sessions, drafts.concat()),
@@ -151,7 +151,7 @@ impl Miner<'_> {
         &self,
         name: &str,
         key: &str,
-        context: &MineContext,
+        roots: &Roots,
         model: &mut Model,
         warnings: &mut Vec<String>,
     ) -> Result<MinedFile> {
@@ -161,7 +161,7 @@ impl Miner<'_> {
         };
         let (mut drafts, mut missing) = (Vec::new(), 0);
         for session in &sessions {
-            let by_rules = match guarded(name, || extract::mine(session, context)) {
+            let by_rules = match guarded(name, || extract::mine(session, roots)) {
                 Ok(drafts) => drafts,
                 Err(failure) => return self.keep_nothing(name, &sessions, failure),
             };

@@ -8,15 +8,17 @@
 mod fingerprint;
 mod learn;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::index::document::Turn;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
+use memory_store::left::LeftSession;
 use memory_store::memory::Status;
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::{Promote, Settings};
@@ -25,7 +27,7 @@ use memory_store::{Memory, Timestamp, settings_file};
 use serde::Serialize;
 
 use crate::archive::{Archive, is_damaged};
-use crate::collect::{Collected, Collector, changed};
+use crate::collect::{Collected, Collector, SessionRead, changed};
 use crate::consolidate::{Mined, consolidate};
 use crate::discover::{self, Found, Territory, Transcript};
 use crate::expired::{Expired, Remains};
@@ -173,13 +175,10 @@ impl<'a> Run<'a> {
 
     fn run(mut self) -> Result<SyncReport> {
         let inboxes = self.inboxes();
-        // Git is asked while transcripts are read: a session that is starting waits for both.
-        let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
-        let facts = thread::spawn(move || roots.iter().map(|root| facts(root)).collect());
+        let mut facts = TreeFacts::ask(&inboxes);
         self.archive.sweep();
-        let changed = self.collect()?;
-        let unknown = |_| vec![left::Facts::default(); inboxes.len()];
-        self.publish_left(&inboxes, facts.join().unwrap_or_else(unknown))?;
+        let changed = self.collect(&inboxes, &mut facts)?;
+        self.publish_left(&inboxes, facts.get(), &[])?;
         let fingerprint = self.fingerprint();
         let same = changed.is_empty() && fingerprint == self.state.published;
         // Turns grow old where nothing happens, too.
@@ -201,19 +200,28 @@ impl<'a> Run<'a> {
         Ok(self.report)
     }
 
-    /// Writes where the work was left in each working tree.
-    fn publish_left(&self, inboxes: &[(Tree, u64)], facts: Vec<left::Facts>) -> Result<()> {
+    /// Writes where the work was left in each working tree: what is known of the sessions, and what
+    /// was `read` a moment ago.
+    fn publish_left(
+        &self,
+        inboxes: &[(Tree, u64)],
+        facts: &[left::Facts],
+        read: &[&(String, LeftSession)],
+    ) -> Result<()> {
         let main = &self.options.tree.main_root;
+        let known = self.state.sessions.values().filter_map(|session| session.left.as_ref());
+        let known =
+            known.filter(|(_, left)| !read.iter().any(|(_, new)| new.session == left.session));
+        let sessions: Vec<&(String, LeftSession)> = known.chain(read.iter().copied()).collect();
         for ((tree, inbox_bytes), facts) in inboxes.iter().zip(facts) {
             let here = |cwd: &str| match self.territory.root_of(cwd) {
                 Some(root) if self.trees.iter().any(|tree| tree.root == root) => root == tree.root,
                 // Its working tree is gone, or on another machine.
                 Some(_) | None => tree.root == *main,
             };
-            let sessions = self.state.sessions.values().filter_map(|session| session.left.as_ref());
-            let sessions =
-                sessions.filter(|(cwd, _)| here(cwd)).map(|(_, left)| left.clone()).collect();
-            let mut left = left::left(sessions, &facts, self.options.now);
+            let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
+            let sessions = sessions.map(|(_, left)| left.clone()).collect();
+            let mut left = left::left(sessions, facts, self.options.now);
             left.inbox_bytes = *inbox_bytes;
             write_json(&self.options.dirs.tree(&tree.root).left(), &left)?;
         }
@@ -233,7 +241,11 @@ impl<'a> Run<'a> {
     }
 
     /// Reads what is new; returns the sessions that changed.
-    fn collect(&mut self) -> Result<BTreeSet<String>> {
+    fn collect(
+        &mut self,
+        inboxes: &[(Tree, u64)],
+        facts: &mut TreeFacts,
+    ) -> Result<BTreeSet<String>> {
         self.options.progress.stage("looking", 0);
         let before = self.state.clone();
         write_roots(&self.home, self.territory.roots())?;
@@ -250,8 +262,8 @@ impl<'a> Run<'a> {
         let named = named.transcripts;
         self.report.transcripts = transcripts.len() + named.len();
         transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
-        let mut changed = self.collect_some(transcripts, false)?;
-        changed.extend(self.collect_some(named, true)?);
+        let mut changed = self.collect_some(transcripts, false, inboxes, facts)?;
+        changed.extend(self.collect_some(named, true, inboxes, facts)?);
         self.forget_missing()?;
         self.report.sessions = self.state.sessions.len();
         if self.state != before {
@@ -264,6 +276,8 @@ impl<'a> Run<'a> {
         &mut self,
         transcripts: Vec<Transcript>,
         from_folder: bool,
+        inboxes: &[(Tree, u64)],
+        facts: &mut TreeFacts,
     ) -> Result<BTreeSet<String>> {
         let transcripts: Vec<Transcript> = transcripts
             .into_iter()
@@ -285,14 +299,26 @@ impl<'a> Run<'a> {
             from_folder,
             territory: &self.territory,
         };
-        self.options.progress.stage("reading", sessions.len());
-        let results = collector.collect(&sessions, self.options.progress);
+        if sessions.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let progress = self.options.progress;
+        progress.stage("reading", sessions.len());
+        // A session that is starting waits to be told where the newest ones were left, and waits
+        // shortly: they are read first, and archived after that is written.
+        let (newest, others) = newest_first(&sessions);
+        let read = collector.read(&newest);
+        let left: Vec<_> = read.iter().flatten().filter_map(SessionRead::left).collect();
+        self.publish_left(inboxes, facts.get(), &left)?;
+        progress.stage("archiving", sessions.len());
+        let mut results = collector.keep(read, progress);
+        results.extend(collector.collect(&others, progress));
         let mut changed = BTreeSet::new();
-        for ((name, transcripts), result) in sessions.into_iter().zip(results) {
+        for ((name, transcripts), result) in newest.into_iter().chain(others).zip(results) {
             match result {
                 Ok(collected) => {
-                    if self.take_in(&name, &transcripts, collected, from_folder) {
-                        changed.insert(name);
+                    if self.take_in(name, transcripts, collected, from_folder) {
+                        changed.insert(name.clone());
                     }
                 }
                 Err(error) => self.report.warnings.push(format!("{error:#}")),
@@ -503,8 +529,64 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Sessions that are read before any is archived, and bytes of their transcripts.
+const NEWEST_MAX: usize = 4;
+const NEWEST_BYTES_MAX: u64 = 16 << 20;
+
+/// A session's name and transcripts.
+type Session<'a> = (&'a String, &'a Vec<Transcript>);
+
+/// The few sessions of people that were written to last, the newest at least, and the others.
+fn newest_first(
+    sessions: &BTreeMap<String, Vec<Transcript>>,
+) -> (Vec<Session<'_>>, Vec<Session<'_>>) {
+    let modified = |transcripts: &[Transcript]| {
+        transcripts.iter().map(|transcript| transcript.modified_ns).max()
+    };
+    let bytes = |transcripts: &[Transcript]| {
+        transcripts.iter().map(|transcript| transcript.len).sum::<u64>()
+    };
+    let agents = |transcripts: &[Transcript]| {
+        transcripts.iter().all(|transcript| transcript.name.agent.is_some())
+    };
+    let mut sorted: Vec<Session<'_>> = sessions.iter().collect();
+    sorted.sort_by_key(|(_, transcripts)| (agents(transcripts), Reverse(modified(transcripts))));
+    let mut sum = 0;
+    let mut fits = |(_, transcripts): &Session<'_>| {
+        sum += bytes(transcripts);
+        !agents(transcripts) && sum <= NEWEST_BYTES_MAX
+    };
+    let count = sorted.iter().take(NEWEST_MAX).take_while(|session| fits(session)).count();
+    let others = sorted.split_off(count.max(1).min(sorted.len()));
+    (sorted, others)
+}
+
+/// What git says about each working tree. It is asked while transcripts are read: a session that
+/// is starting waits for both.
+struct TreeFacts {
+    asked: Option<JoinHandle<Vec<left::Facts>>>,
+    facts: Vec<left::Facts>,
+}
+
+impl TreeFacts {
+    fn ask(inboxes: &[(Tree, u64)]) -> Self {
+        let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
+        let facts = vec![left::Facts::default(); roots.len()];
+        let asked = thread::spawn(move || roots.iter().map(|root| tree_facts(root)).collect());
+        Self { asked: Some(asked), facts }
+    }
+
+    /// Waits for the answers; without them, nothing is known.
+    fn get(&mut self) -> &[left::Facts] {
+        if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
+            self.facts = facts;
+        }
+        &self.facts
+    }
+}
+
 /// What git says about a working tree, for the block that a session starts with.
-fn facts(root: &Path) -> left::Facts {
+fn tree_facts(root: &Path) -> left::Facts {
     left::Facts {
         branch: git::branch(root),
         uncommitted: uncommitted(root),

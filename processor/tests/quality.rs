@@ -7,7 +7,7 @@ use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, ProjectId};
 use processor::consolidate::{Mined, consolidate};
-use processor::extract::{MineContext, Roots, mine};
+use processor::extract::{Roots, mine};
 use processor::transcript::read_folder;
 
 const PROJECT: &str =
@@ -19,13 +19,13 @@ const FIRST_CHARS: usize = 400;
 fn memories() -> Vec<Memory> {
     let redactor = Redactor::new(&RedactOptions::default());
     let sessions = read_folder(&Path::new(PROJECT).join("transcripts"), &redactor).unwrap();
-    let context = MineContext { roots: Roots::new(["/home/mara/code/parcel-desk".to_owned()]) };
+    let roots = Roots::new(["/home/mara/code/parcel-desk".to_owned()]);
     let mined: Vec<Mined> = sessions
         .iter()
         .map(|session| Mined {
             session: session.id.clone(),
             turns: session.turns.len(),
-            drafts: mine(session, &context),
+            drafts: mine(session, &roots),
         })
         .collect();
     consolidate(ProjectId([7; 16]), &mined, &Settings::default())

@@ -5,6 +5,7 @@ mod scripts;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::sync::Mutex;
 use std::time::{Duration, UNIX_EPOCH};
 
 use memory_store::left::Left;
@@ -14,6 +15,8 @@ use memory_store::recall::{Fate, Recall, Search};
 use memory_store::store::Store;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use processor::archive::Archive;
+use processor::progress::Progress as Told;
 use processor::sync::{SyncOptions, sync};
 use proptest::prelude::*;
 use scripts::{Script, Sealed, eventful, now};
@@ -36,6 +39,45 @@ fn where_it_was_left_is_told_even_when_the_turn_was_cut_off() {
     assert!(left.sessions[0].goal.contains("move the importer"), "{left:?}");
     let progress = Progress::read(&state.progress());
     assert_eq!((progress.inbox_bytes, progress.failures), (17, 0));
+}
+
+/// Notes what is on disk when the first session is about to be archived.
+struct AtArchiving<'a> {
+    sealed: &'a Sealed,
+    goals_and_archived: Mutex<Option<(Vec<String>, usize)>>,
+}
+
+impl Told for AtArchiving<'_> {
+    fn stage(&self, name: &str, _steps: usize) {
+        if name == "archiving" {
+            let left = Left::read(&self.sealed.dirs.tree(&self.sealed.tree.root).left());
+            let goals = left.sessions.into_iter().map(|left| left.goal).collect();
+            let project = self.sealed.dirs.project(self.sealed.tree.project);
+            let archived = Archive::open(&project).entries().unwrap().len();
+            *self.goals_and_archived.lock().unwrap() = Some((goals, archived));
+        }
+    }
+    fn step(&self) {}
+    fn done(&self) {}
+}
+
+#[test]
+fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
+    let sealed = Sealed::new();
+    for number in 0..6 {
+        let mut script = eventful(&format!("s{number}"), sealed.root(), number);
+        script.prompt(&format!("Now move importer number {number} over to the new parser"));
+        script.say("I'll start with the reader and then change the importer.");
+        let file = fs::File::options().write(true).open(sealed.write_script(&script)).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(u64::from(1_000_000 + number))).unwrap();
+    }
+    let seen = AtArchiving { sealed: &sealed, goals_and_archived: Mutex::new(None) };
+    sync(&SyncOptions { progress: &seen, ..sealed.options() }).unwrap();
+    let (goals, archived) = seen.goals_and_archived.into_inner().unwrap().unwrap();
+    assert!(goals.iter().any(|goal| goal.contains("importer number 5")), "{goals:?}");
+    assert_eq!(archived, 0);
+    let left = Left::read(&sealed.dirs.tree(&sealed.tree.root).left());
+    assert_eq!(left.sessions.len(), 6);
 }
 
 /// What differs between two runs without meaning anything: times of files, generation numbers.
@@ -247,7 +289,7 @@ fn ignored_paths_never_enter() {
     script.edit(&file, "HIDDEN", "HIDDEN CONTENT");
     sealed.write_script(&script);
     sealed.sync();
-    let archive = processor::archive::Archive::open(&sealed.dirs.project(sealed.tree.project));
+    let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     let text = serde_json::to_string(&archive.load("s1").unwrap().unwrap().records).unwrap();
     assert!(!text.contains("HIDDEN") && text.contains("free content"), "{text}");
 }
@@ -331,7 +373,7 @@ fn old_turns_go_and_what_was_learned_stays() {
     let (long, short) = (make("300"), make("7"));
     assert!(!memories(&long).is_empty());
     assert_eq!(memories(&long), memories(&short));
-    let archive = processor::archive::Archive::open(&short.dirs.project(short.tree.project));
+    let archive = Archive::open(&short.dirs.project(short.tree.project));
     let names: Vec<String> =
         archive.entries().unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["s19"]);
@@ -389,7 +431,7 @@ fn a_damaged_archive_is_made_again_from_the_transcript() {
     sealed.write_script(&eventful("s1", sealed.root(), 1));
     sealed.sync();
     let before = memories(&sealed);
-    let archive = processor::archive::Archive::open(&sealed.dirs.project(sealed.tree.project));
+    let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     fs::write(archive.path("s1"), b"damaged").unwrap();
     let report = sync(&sealed.options()).unwrap();
     let report = if report.warnings.is_empty() { report } else { sealed.sync() };
@@ -408,7 +450,7 @@ fn an_archived_session_that_cannot_be_read_now_stays_where_it_is() {
         fs::remove_file(transcript).unwrap();
     }
     let home = sealed.dirs.project(sealed.tree.project);
-    let path = processor::archive::Archive::open(&home).path("s1");
+    let path = Archive::open(&home).path("s1");
     let hidden = sealed.base.join("hidden");
     fs::rename(&path, &hidden).unwrap();
     // A folder in its place is an error of the disk that root meets too.

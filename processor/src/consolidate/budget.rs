@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_store::settings::Settings;
 
 use super::{Entry, Mined};
+use crate::extract::{overlap, word_set};
 
 /// The turns of a session of average length.
-const TYPICAL_TURNS: f32 = 4.0;
+const TYPICAL_TURNS: f32 = 3.0;
 
 /// What is worth less is not kept, even where there is room.
 const WORTH_MIN: f32 = -0.3;
@@ -41,12 +42,13 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
         indices.sort_by(|&a, &b| {
             entries[b].draft.worth.total_cmp(&entries[a].draft.worth).then(a.cmp(&b))
         });
-        kept.extend(
-            indices
-                .into_iter()
-                .take(share)
-                .filter(|&index| entries[index].draft.worth >= WORTH_MIN),
-        );
+        indices.retain(|&index| entries[index].draft.worth >= WORTH_MIN);
+        // A plan and its commit tell of one thing: what tells of another goes before the second.
+        let (others, again) = match group {
+            None => (indices, Vec::new()),
+            Some(_) => first_of_each(&entries, indices),
+        };
+        kept.extend(others.into_iter().chain(again).take(share));
     }
     entries
         .into_iter()
@@ -54,6 +56,21 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
         .filter(|(index, _)| kept.contains(index))
         .map(|(_, entry)| entry)
         .collect()
+}
+
+/// Titles that share this much of their words are of one thing.
+const TITLE_SHARE: f32 = 0.6;
+
+/// Cuts a list, best first, into those whose title is the first of its kind and those whose title is
+/// like one before them.
+fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    let mut titles: Vec<BTreeSet<String>> = Vec::new();
+    indices.into_iter().partition(|&index| {
+        let title = word_set(&entries[index].draft.title);
+        let new = titles.iter().all(|known| overlap(known, &title) < TITLE_SHARE);
+        titles.push(title);
+        new
+    })
 }
 
 /// A session four times as long keeps twice as many.

@@ -41,6 +41,11 @@ impl Entry {
         Self { sessions: vec![draft.session.clone()], draft, superseded_by: None }
     }
 
+    /// Its title and body.
+    fn text(&self) -> String {
+        format!("{}\n{}", self.draft.title, self.draft.body)
+    }
+
     /// Takes in another draft of the same thing: where it was seen, its files, words and sureness.
     fn merge(&mut self, other: &Draft) {
         let again = !self.sessions.contains(&other.session);

@@ -14,6 +14,9 @@ const SAME_SHARE: f32 = 0.8;
 /// Within one session this much is enough.
 const REPEAT_SHARE: f32 = 0.55;
 
+/// Within one session, kinds that tell of the same thing differently need to share more.
+const RETELL_SHARE: f32 = 0.65;
+
 /// Merges what says the same, the first said keeping its name and the last said its words.
 pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
     let mut kept: Vec<(Entry, Words)> = Vec::with_capacity(entries.len());
@@ -21,9 +24,20 @@ pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
         let words = Words::of(&entry);
         let same = kept.iter_mut().find(|(known, of)| {
             alike(known.draft.kind, entry.draft.kind)
-                && (of.say_the_same(&words) || repeats(known, &entry) && of.overlap_most(&words))
+                && (of.say_the_same(&words)
+                    || repeats(known, &entry) && of.overlap(&words) >= REPEAT_SHARE)
+                || retells(known, &entry) && of.overlap(&words) >= RETELL_SHARE
         });
         match same {
+            Some((known, of)) if known.draft.kind != entry.draft.kind => {
+                if is_counted(known) || known.draft.worth >= entry.draft.worth {
+                    known.merge(&entry.draft);
+                } else {
+                    let told = std::mem::replace(&mut known.draft, entry.draft);
+                    known.merge(&told);
+                    *of = words;
+                }
+            }
             Some((known, of)) => {
                 known.merge(&entry.draft);
                 let better = known.draft.session != entry.draft.session
@@ -43,12 +57,21 @@ pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
 /// Two of the same kind from the same session may differ more: one thing is often said twice.
 fn repeats(known: &Entry, entry: &Entry) -> bool {
     known.draft.session == entry.draft.session
-        && matches!(
-            entry.draft.kind,
-            Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision
-        )
+        && is_told(entry.draft.kind)
         && !is_counted(known)
         && !is_counted(entry)
+}
+
+/// What a session tells as one kind of thing, and then as another.
+fn retells(known: &Entry, entry: &Entry) -> bool {
+    known.draft.session == entry.draft.session
+        && is_told(known.draft.kind)
+        && is_told(entry.draft.kind)
+        && !is_counted(entry)
+}
+
+fn is_told(kind: Kind) -> bool {
+    matches!(kind, Kind::Gotcha | Kind::Fix | Kind::FailedApproach | Kind::Decision)
 }
 
 /// Commands and fixes are told apart by their keys alone.
@@ -89,8 +112,8 @@ impl Words {
         Self { all: word_set(&text), title: word_set(&entry.draft.title), telling }
     }
 
-    fn overlap_most(&self, other: &Self) -> bool {
-        overlap(&self.all, &other.all) >= REPEAT_SHARE
+    fn overlap(&self, other: &Self) -> f32 {
+        overlap(&self.all, &other.all)
     }
 
     fn say_the_same(&self, other: &Self) -> bool {

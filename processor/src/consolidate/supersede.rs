@@ -26,7 +26,22 @@ static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
 pub fn mark(entries: &mut [Entry]) {
     let titles: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.draft.title)).collect();
+    let texts: Vec<BTreeSet<String>> =
+        entries.iter().map(|entry| word_set(&entry.text())).collect();
     for newer in 0..entries.len() {
+        let replaced = replaced_things(&entries[newer].text());
+        for older in 0..newer {
+            let out = entries[older].superseded_by.is_none()
+                && entries[older].draft.session != entries[newer].draft.session
+                && (finishes(&entries[newer], &texts[newer], &entries[older])
+                    || holds_one(&texts[older], &replaced)
+                        && describes(&entries[older])
+                        && describes(&entries[newer])
+                        && share_a_file(&entries[older], &entries[newer]));
+            if out {
+                entries[older].superseded_by = Some(newer);
+            }
+        }
         if !REPLACES.is_match(&entries[newer].draft.title)
             && !REPLACES.is_match(&entries[newer].draft.body)
         {
@@ -47,6 +62,54 @@ pub fn mark(entries: &mut [Entry]) {
     }
 }
 
+/// What a text says is gone: the words between "replace" and "with", after "no longer", ...
+static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
+    crate::extract::pattern(
+        r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|drop(?:s|ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
+    )
+});
+
+/// The name of a thing in quotes or as code.
+static NAMED: LazyLock<Regex> =
+    LazyLock::new(|| crate::extract::pattern(r#"["“`]([^"”`]{3,60})["”`]"#));
+
+/// The words of each thing that a text says is gone; a name in quotes says it best.
+fn replaced_things(text: &str) -> Vec<BTreeSet<String>> {
+    let things = REPLACED.captures_iter(text).map(|found| found[1].to_owned());
+    things
+        .map(|thing| {
+            word_set(
+                NAMED
+                    .captures(&thing)
+                    .map_or(thing.as_str(), |name| name.get(1).map_or("", |name| name.as_str())),
+            )
+        })
+        .filter(|words| words.len() >= THING_WORDS_MIN)
+        .collect()
+}
+
+/// Words by which a thing is known again.
+const THING_WORDS_MIN: usize = 2;
+
+fn holds_one(text: &BTreeSet<String>, things: &[BTreeSet<String>]) -> bool {
+    things.iter().any(|thing| thing.is_subset(text))
+}
+
+/// Whether a memory describes how the project is, which a later one may say is so no longer.
+fn describes(entry: &Entry) -> bool {
+    !matches!(entry.draft.kind, Kind::Command | Kind::Task) && entry.draft.signatures.is_empty()
+}
+
+/// Whether a later memory tells that an open task was worked on.
+fn finishes(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
+    let task = word_set(older.draft.title.trim_start_matches(crate::extract::OPEN));
+    let shared = task.intersection(text).count();
+    older.draft.kind == Kind::Task
+        && matches!(newer.draft.kind, Kind::Decision | Kind::Session | Kind::Fix)
+        && shared >= SHARED_MIN
+        && shared * 2 >= task.len()
+}
+
 /// Whether a memory of this kind states how things are to be; what happened is not undone.
 fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
@@ -62,9 +125,10 @@ fn corrects(newer: &Entry, older: &Entry) -> bool {
     newer.draft.kind == Kind::Preference
         && older.draft.kind == Kind::Decision
         && newer.draft.session == older.draft.session
-        && newer.draft.body.contains(&format!("Said about: {head}"))
-        && WHOLE.is_match(&newer.draft.title)
-        && OBJECTS.is_match(&newer.draft.title)
+        && (newer.draft.body.contains(&format!("Said about: {head}"))
+            || newer.draft.title.starts_with(head.trim_end_matches('…')))
+        && WHOLE.is_match(&newer.draft.quote)
+        && OBJECTS.is_match(&newer.draft.quote)
 }
 
 /// Bytes of a title that show what a wish is about.
@@ -81,6 +145,10 @@ static OBJECTS: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:should not|shouldn't|should n[o']t|not .{1,60}\bbut\b|instead|revert|undo|go back|don't|do not|wrong)\b",
     )
 });
+
+fn share_a_file(a: &Entry, b: &Entry) -> bool {
+    a.draft.paths.iter().any(|path| b.draft.paths.contains(path))
+}
 
 fn share_a_folder(a: &Entry, b: &Entry) -> bool {
     let folder =

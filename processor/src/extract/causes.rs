@@ -55,6 +55,8 @@ fn is_cause(statement: &Statement) -> bool {
         && !statement.sentence.is_table()
         && !words::NARRATION.is_match(text)
         && !words::GUESSES.is_match(text)
+        && !words::STATES_CHOICE.is_match(text)
+        && !words::STATUS.is_match(text)
         && !words::LEFT_OPEN.is_match(text)
         && (explains || warns)
 }

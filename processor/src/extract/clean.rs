@@ -147,16 +147,14 @@ const CLAUSE_ENDS: &[(&str, usize)] = &[
     (": ", 2),
     (" - ", 3),
     (", so ", 2),
-    (", which ", 2),
     (", but ", 2),
-    (", and ", 6),
     (", because ", 2),
     (", since ", 2),
-    (", ", 2),
 ];
 
 /// Returns a title of at most `chars_max` characters from a sentence, and what of the sentence the
-/// title does not say: the rest after its first clause, or all of it where it has to be cut.
+/// title does not say. Where no clause ends in time, the sentence is broken at a word and goes on in
+/// the rest: both say so with an ellipsis.
 pub fn headline(sentence: &str, chars_max: usize) -> (String, String) {
     if sentence.chars().count() <= chars_max {
         return (sentence.to_owned(), String::new());
@@ -165,23 +163,65 @@ pub fn headline(sentence: &str, chars_max: usize) -> (String, String) {
     let head = &sentence[..end];
     let clause = CLAUSE_ENDS.iter().find_map(|&(mark, bytes)| {
         let at = head.rfind(mark)?;
-        is_whole(&head[..at]).then_some((at, at + bytes))
+        // Between the items of a list no clause ends.
+        let listed = !mark.starts_with(';') && head[..at].contains("; ");
+        (!listed && is_whole(&head[..at])).then_some((at, at + bytes))
     });
     match clause {
         Some((at, from)) => (head[..at].to_owned(), capital(sentence[from..].trim())),
+        None => broken(sentence, chars_max),
+    }
+}
+
+/// Words before which a sentence is broken best.
+const BREAKS: &[&str] = &[
+    " that ",
+    " which ",
+    " when ",
+    " because ",
+    " so ",
+    " but ",
+    " and ",
+    " or ",
+    " with ",
+    " for ",
+    " to ",
+    " from ",
+    " in ",
+    " by ",
+    " on ",
+    " of ",
+    " ",
+];
+
+/// A sentence broken in two where nothing is open; it is cut and told again where that is nowhere.
+fn broken(sentence: &str, chars_max: usize) -> (String, String) {
+    let end = sentence.char_indices().nth(chars_max - 1).map_or(sentence.len(), |(at, _)| at);
+    let at = BREAKS.iter().find_map(|mark| {
+        let places = sentence.rmatch_indices(mark).map(|(at, _)| at).skip_while(|&at| at > end);
+        places.take_while(|&at| at * 2 > end).find(|&at| closes(&sentence[..at]))
+    });
+    match at {
+        Some(at) => (
+            format!("{}…", sentence[..at].trim_end_matches([',', ';', ':', ' '])),
+            format!("…{}", sentence[at..].trim()),
+        ),
         None => (cut(sentence, chars_max), sentence.to_owned()),
     }
 }
 
-/// Whether a clause is long enough and leaves no quote, span or parenthesis open.
+/// Whether a clause is long enough and leaves nothing open.
 fn is_whole(clause: &str) -> bool {
-    let count = |c: char| clause.matches(c).count();
     !DANGLING.is_match(clause)
         && clause.chars().count() >= CLAUSE_CHARS_MIN
         && clause.split_whitespace().count() >= CLAUSE_WORDS_MIN
-        && count('`') % 2 == 0
-        && count('"') % 2 == 0
-        && count('(') == count(')')
+        && closes(clause)
+}
+
+/// Whether a text leaves no quote, span or parenthesis open.
+fn closes(text: &str) -> bool {
+    let count = |c: char| text.matches(c).count();
+    count('`') % 2 == 0 && count('"') % 2 == 0 && count('(') == count(')')
 }
 
 /// Returns the text with a capital first letter, unless it begins with a name or code.
@@ -241,5 +281,12 @@ mod tests {
         assert_eq!(title, "The worker drops every message that comes in late");
         assert_eq!(rest, "Files of the queue stay locked");
         assert_eq!(headline("Short enough", 80), ("Short enough".to_owned(), String::new()));
+        assert_eq!(
+            headline("The worker drops every late message of the queue for the night", 40),
+            (
+                "The worker drops every late message…".to_owned(),
+                "…of the queue for the night".to_owned()
+            )
+        );
     }
 }

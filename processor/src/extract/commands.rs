@@ -48,7 +48,7 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
                 {
                     continue;
                 }
-                let directory = miner.context.roots.directory(&turn.cwd, &simple.directory);
+                let directory = miner.roots.directory(&turn.cwd, &simple.directory);
                 let entry =
                     seen.entry((directory.clone(), simple.line.clone())).or_insert_with(|| Seen {
                         class,

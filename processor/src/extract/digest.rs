@@ -50,20 +50,30 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>, first: bool) -> Vec<Draft> {
         } else {
             String::new()
         };
-        let named = number == 0 && !pool.is_title(&episode.subject);
-        let lead = if named { None } else { best(pool, &front) };
+        let mut named = number == 0 && !pool.is_title(&episode.subject);
+        let talks = words::CONVERSES.is_match(&episode.subject);
+        let lead = if named && !talks { None } else { best(pool, &front) };
+        if named {
+            named = lead.is_none();
+        } else if lead.is_none() {
+            break;
+        }
         let (title, rest) = lead.map_or_else(
             || (episode.subject.clone(), String::new()),
             |lead| headline(lead.text(), TITLE_CHARS_MAX),
         );
-        let part = if named { String::new() } else { cut(&episode.subject, PART_CHARS_MAX) };
+        let part = if named || talks && !front.is_empty() {
+            String::new()
+        } else {
+            cut(&episode.subject, PART_CHARS_MAX)
+        };
         let taken = title.chars().count()
             + rest.chars().count()
             + front.chars().count()
             + part.chars().count()
             + if named { 3 } else { 12 };
         let mut chosen = pool.fill(
-            &format!("{title} {rest} {front}"),
+            &format!("{title} {rest} {front} {part}"),
             &[],
             TEXT_CHARS_MAX.saturating_sub(taken),
             &|statement| told(statement) && lead.is_none_or(|lead| lead.order != statement.order),
@@ -75,7 +85,7 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>, first: bool) -> Vec<Draft> {
         }
         chosen.extend(lead);
         let answered = chosen.iter().any(|statement| statement.channel != Channel::User);
-        if chosen.is_empty() || !answered && !first {
+        if chosen.is_empty() || !answered && (talks || !first) {
             break;
         }
         let evidence = best_first(&chosen);
@@ -107,14 +117,17 @@ fn asked(pool: &Pool<'_>, ask: &str, title: &str) -> String {
     format!("Asked: \"{}\".", cut(ask.trim_end_matches(['.', ' ']), chars_max))
 }
 
-/// What may be told in a digest: anything but the words of a compaction's summary.
+/// What may be told in a digest: anything but a question and the words of a compaction's summary.
 fn told(statement: &Statement) -> bool {
-    statement.channel != Channel::Summary
+    statement.channel != Channel::Summary && !words::QUESTION.is_match(statement.text())
 }
 
-/// The best statement that is left and can stand in front.
+/// The best statement that is left and can stand in front. It has to say why something is so: what
+/// was merely changed is in the code.
 fn best<'a>(pool: &Pool<'a>, front: &str) -> Option<&'a Statement> {
     pool.left()
+        .filter(|statement| words::TELLS_WHY.is_match(statement.text()))
+        .filter(|statement| !words::NARRATION.is_match(statement.text()))
         .filter(|statement| told(statement) && !words::POINTS_BACK.is_match(statement.text()))
         .filter(|statement| !front.contains(statement.text()) && !statement.sentence.is_table())
         .filter(|statement| {

@@ -204,18 +204,20 @@ pub fn title_of_plan(plan: &str) -> String {
 /// One line that names what an episode is about.
 fn subject(ask: &str, commits: &[Commit], statements: &[Statement]) -> String {
     let first = prose::split(ask).first().map_or("", |sentence| sentence.trim()).to_owned();
-    let from =
-        if named(&first) && (commits.is_empty() || first.chars().count() <= ASK_TITLE_CHARS_MAX) {
-            first
-        } else if let Some(commit) = commits.first() {
-            commit.message.subject.clone()
-        } else {
-            let said = statements
-                .iter()
-                .find(|statement| statement.channel == Channel::Final && !statement.transient);
-            said.filter(|_| ask.split_whitespace().count() < 4)
-                .map_or(first, |statement| statement.text().to_owned())
-        };
+    let names = named(&first)
+        && first.chars().count() <= ASK_TITLE_CHARS_MAX
+        && !words::CONVERSES.is_match(&first);
+    let from = if names || named(&first) && commits.is_empty() {
+        first
+    } else if let Some(commit) = commits.first() {
+        commit.message.subject.clone()
+    } else {
+        let said = statements
+            .iter()
+            .find(|statement| statement.channel == Channel::Final && !statement.transient);
+        said.filter(|_| ask.split_whitespace().count() < 4)
+            .map_or(first, |statement| statement.text().to_owned())
+    };
     let from = plain(&from);
     cut(&capital(without_filler(&from)), SUBJECT_CHARS_MAX)
         .trim_end_matches(['.', ':', '?', '!', ' '])
@@ -409,13 +411,16 @@ fn push(
 /// What an item of a list of edits loses: the code says it better.
 const EDIT_LIST_LOSS: f32 = 0.6;
 
-/// Whether a sentence is an item of a plan's list of edits rather than of its reasons.
+/// Whether a sentence is an item of a list of edits rather than of reasons.
 fn is_edit_list(sentence: &Sentence, channel: Channel) -> bool {
     let explains = words::WHY_HEADING.is_match(&sentence.heading)
         || words::CHOICE_HEADING.is_match(&sentence.heading);
     let coded =
         sentence.text.matches(['`', '{', '}', '<', '>', '=', '(', ')']).count() > CODE_MARKS_MAX;
-    channel == Channel::Plan && sentence.list && !explains || coded
+    let noted = channel != Channel::User
+        && words::EDIT_NOTE.is_match(&sentence.text)
+        && !words::CAUSE.is_match(&sentence.text);
+    channel == Channel::Plan && sentence.list && !explains || coded || noted
 }
 
 /// A sentence with more marks of code than this is code.
@@ -444,7 +449,7 @@ fn is_transient(sentence: &Sentence, channel: Channel) -> bool {
     if bare || words::AT_LINE.is_match(text) {
         return true;
     }
-    if words::QUESTION.is_match(text) {
+    if words::QUESTION.is_match(text) || words::BOOKKEEPING.is_match(text) {
         return true;
     }
     let chore = words::CHORE_HEADING.is_match(&sentence.heading) && sentence.list;

@@ -62,5 +62,6 @@ fn is_failed(statement: &Statement) -> bool {
     matches!(statement.channel, Channel::Final | Channel::Said)
         && text.split_whitespace().count() >= WORDS_MIN
         && words::TRIED.is_match(text)
+        && !words::NAMES_FIX.is_match(text)
         && !words::NARRATION.is_match(text)
 }

@@ -264,7 +264,7 @@ const FILES_MAX: usize = 3;
 
 /// A command line as it is told: relative to the working tree, and short.
 fn told_line(miner: &Miner<'_>, line: &str) -> String {
-    cut(&miner.context.roots.strip(line), LINE_CHARS_MAX)
+    cut(&miner.roots.strip(line), LINE_CHARS_MAX)
 }
 
 /// Whether a command line changes something, rather than looking or checking.
@@ -329,7 +329,7 @@ fn draft(
     let mut parts: Vec<String> =
         said.iter().map(|sentence| cut(sentence, SENTENCE_CHARS_MAX)).collect();
     let files: Vec<String> =
-        cure.files.iter().filter_map(|file| miner.context.roots.relative(file)).collect();
+        cure.files.iter().filter_map(|file| miner.roots.relative(file)).collect();
     let told = outcome(miner, failure, cure, &files);
     if cure.instead {
         parts.insert(0, told);
@@ -349,14 +349,14 @@ fn draft(
     let body = cut(&join(&parts), room);
     let mut paths = files;
     if let Input::Shell { command, .. } = &failure.call.input {
-        for path in paths::named(&miner.context.roots, &miner.context.roots.strip(command)) {
+        for path in paths::named(miner.roots, &miner.roots.strip(command)) {
             if paths.len() < FILES_MAX && !paths.contains(&path) {
                 paths.push(path);
             }
         }
     }
     if let Some((path, _)) = touched(failure.call) {
-        paths.extend(miner.context.roots.relative(path).filter(|path| !paths.contains(path)));
+        paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
     }
     let tags = text::keywords(&format!("{title}\n{body}"), TAGS_MAX);
     let draft = Draft {
@@ -459,7 +459,7 @@ const NAME_CHARS_MAX: usize = 60;
 fn name(miner: &Miner<'_>, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
-            let line = normalise_command(&miner.context.roots.strip(command));
+            let line = normalise_command(&miner.roots.strip(command));
             format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
         }
         _ => call.tool.clone(),

@@ -27,7 +27,7 @@ mod tasks;
 mod wishes;
 mod words;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::{Kind, text};
@@ -43,6 +43,7 @@ pub use clean::{cut, plain};
 pub use episode::goes_on;
 pub use paths::Roots;
 pub use pool::{TEXT_CHARS_MAX, overlap, word_set};
+pub use tasks::OPEN;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {
@@ -67,7 +68,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/1";
+pub const EXTRACTOR: &str = "rules/2";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;
@@ -81,16 +82,10 @@ const QUOTE_CHARS_MAX: usize = 300;
 /// What a draft loses for each better one of its episode: memories are spread over episodes.
 const SPREAD_LOSS: f32 = 0.5;
 
-/// What extraction knows beside the session.
-#[derive(Clone, Debug, Default)]
-pub struct MineContext {
-    /// The working trees of the project, as transcripts record them.
-    pub roots: Roots,
-}
-
-/// Returns what a session is worth remembering for, in the order of the session.
-pub fn mine(session: &Session, context: &MineContext) -> Vec<Draft> {
-    let miner = Miner { session, context };
+/// Returns what a session is worth remembering for, in the order of the session. `roots` are the
+/// project's working trees.
+pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
+    let miner = Miner { session, roots };
     let mut drafts = commands::mine(&miner);
     let (fixes, told) = fixes::mine(&miner);
     drafts.extend(fixes);
@@ -98,12 +93,13 @@ pub fn mine(session: &Session, context: &MineContext) -> Vec<Draft> {
     if session.agent.is_none() {
         let episodes = episode::episodes(session);
         for (at, episode) in episodes.iter().enumerate() {
-            let before = episodes[..at].iter().rev().find(|before| before.plan || before.edited());
+            let before = episodes[..at].iter().rev().find(|before| {
+                (before.plan || before.edited()) && !words::CONVERSES.is_match(&before.subject)
+            });
             drafts.extend(mine_episode(&miner, episode, before, &told));
         }
-        let left = crate::left::session(session, context);
-        let digested = drafts.iter().any(|draft| draft.kind == Kind::Session);
-        drafts.extend(summary::mine(&miner, &episodes, left, digested));
+        let left = crate::left::session(session, roots);
+        drafts.extend(summary::mine(&miner, &episodes, left));
         let tasks = tasks::mine(&miner, &episodes);
         drafts.retain(|draft| !tasks.iter().any(|task| tells_task(draft, task)));
         drafts.extend(tasks);
@@ -118,7 +114,7 @@ type Finder<'f> = &'f dyn Fn(&mut Pool<'_>) -> Vec<Draft>;
 
 /// Whether a draft says no more than that a task is open.
 fn tells_task(draft: &Draft, task: &Draft) -> bool {
-    let named = task.title.strip_prefix(tasks::OPEN).unwrap_or(&task.title).trim_end_matches('…');
+    let named = task.title.strip_prefix(OPEN).unwrap_or(&task.title).trim_end_matches('…');
     let head = &named[..named.floor_char_boundary(TASK_HEAD_BYTES)];
     draft.kind != Kind::Session
         && !head.is_empty()
@@ -156,10 +152,24 @@ fn mine_episode(
             drafts.push(draft);
         }
     }
-    drafts.extend(digest::mine(miner, &mut pool, drafts.is_empty()));
+    let digests = digest::mine(miner, &mut pool, drafts.is_empty());
+    let known = word_set(&drafts.iter().map(text_of).collect::<Vec<_>>().join("\n"));
+    drafts.extend(digests.into_iter().filter(|digest| says_more(digest, &known)));
     spread(&mut drafts);
     drafts
 }
+
+fn text_of(draft: &Draft) -> String {
+    format!("{}\n{}", draft.title, draft.body)
+}
+
+/// Whether a digest says enough that the other memories of its episode do not.
+fn says_more(digest: &Draft, known: &BTreeSet<String>) -> bool {
+    pool::within(&word_set(&text_of(digest)), known) < KNOWN_SHARE_MAX
+}
+
+/// The share of a digest's words that other memories may say, too.
+const KNOWN_SHARE_MAX: f32 = 0.7;
 
 /// Lowers the worth of each draft by the number of better ones of the same episode.
 fn spread(drafts: &mut [Draft]) {
@@ -183,11 +193,11 @@ fn number(drafts: &mut [Draft]) {
     }
 }
 
-/// A session and what is known about its project.
+/// A session and the working trees of its project.
 #[derive(Clone, Copy, Debug)]
 struct Miner<'a> {
     session: &'a Session,
-    context: &'a MineContext,
+    roots: &'a Roots,
 }
 
 /// What a draft says, before paths, tags and evidence are added.
@@ -210,12 +220,8 @@ impl Miner<'_> {
         if !title.chars().any(char::is_alphanumeric) {
             return None;
         }
-        let paths = paths::nearest(
-            &self.context.roots,
-            episode,
-            &said.evidence,
-            &format!("{title} {}", said.body),
-        );
+        let paths =
+            paths::nearest(self.roots, episode, &said.evidence, &format!("{title} {}", said.body));
         let tags = text::keywords(&format!("{title}\n{}", said.body), TAGS_MAX);
         let mut turns: Vec<String> = Vec::new();
         for statement in &said.evidence {

@@ -10,7 +10,7 @@ use super::score::Channel;
 use super::words;
 
 /// Characters of a memory's title and body together: what a reader, and a hook, take in at once.
-pub const TEXT_CHARS_MAX: usize = 400;
+pub const TEXT_CHARS_MAX: usize = 360;
 
 /// Two sentences that share this much of their words say the same.
 const SAME_SHARE: f32 = 0.65;
@@ -191,7 +191,7 @@ pub fn overlap(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
 }
 
 /// The share of the words of `a` that `b` holds.
-fn within(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
+pub fn within(a: &BTreeSet<String>, b: &BTreeSet<String>) -> f32 {
     if a.is_empty() {
         return 1.0;
     }

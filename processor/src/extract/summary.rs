@@ -13,17 +13,16 @@ use super::{Miner, Said, TITLE_CHARS_MAX, words};
 /// What a summary is worth: a session that says nothing better keeps at least this.
 const WORTH: f32 = 0.6;
 
-/// Requests that are named, and characters of one.
+/// Requests that are named, and characters of what is told of one thing.
 const ASKED_MAX: usize = 4;
-const ASKED_CHARS_MAX: usize = 90;
+const ITEM_CHARS_MAX: usize = 110;
 
-/// Returns what a session asked, did and left; `None` where nothing came of it, or where the digest
-/// of its only request says it already.
+/// Returns what a session asked, did and left; `None` where nothing came of it, or where that is no
+/// more than one piece of work, of which other memories tell.
 pub fn mine(
     miner: &Miner<'_>,
     episodes: &[Episode<'_>],
     left: Option<LeftSession>,
-    told_already: bool,
 ) -> Option<Draft> {
     let left = left?;
     let worked: Vec<&Episode<'_>> = episodes
@@ -32,28 +31,25 @@ pub fn mine(
         .filter(|episode| !episode.subject.is_empty())
         .collect();
     let first = worked.first()?;
-    if told_already && worked.len() == 1 && left.not_done.is_empty() {
-        return None;
-    }
     let evidence = opening(first)?;
-    let mut parts = Vec::new();
-    let others: Vec<String> = worked
-        .iter()
-        .skip(1)
-        .take(ASKED_MAX)
-        .map(|episode| cut(&episode.subject, ASKED_CHARS_MAX))
-        .collect();
-    if !others.is_empty() {
-        parts.push(format!("Then: {}", others.join("; ")));
-    }
-    parts.extend(told("Done", &done(&worked, &left)));
-    parts.extend(told("Not done", &left.not_done));
+    let mut told = vec![first.subject.clone()];
+    let subjects = worked.iter().skip(1).map(|episode| episode.subject.clone());
+    let others = unlike(&mut told, subjects, ASKED_MAX);
+    let done = unlike(&mut told, done(&worked, &left).into_iter(), usize::MAX);
+    let not_done = unlike(&mut told, left.not_done.into_iter(), usize::MAX);
     let next = left.next.filter(|next| !words::NARRATION.is_match(next));
-    parts.extend(next.map(|next| format!("Next: {next}")));
-    parts.extend(left.failing.map(|failing| format!("Still failing: {failing}")));
-    if parts.is_empty() {
+    let next = unlike(&mut told, next.into_iter(), 1);
+    let committed =
+        if worked.iter().all(|episode| episode.commits.is_empty()) { 0 } else { done.len() };
+    if others.len() + committed < PIECES_MIN {
         return None;
     }
+    let mut parts = Vec::new();
+    parts.extend(listed("Then", &others));
+    parts.extend(listed("Done", &done));
+    parts.extend(listed("Not done", &not_done));
+    parts.extend(listed("Next", &next));
+    parts.extend(left.failing.map(|failing| format!("Still failing: {failing}")));
     let title = cut(&format!("Session: {}", first.subject), TITLE_CHARS_MAX);
     let body = cut(&join(&parts), TEXT_CHARS_MAX.saturating_sub(title.chars().count()));
     let said = Said {
@@ -65,6 +61,27 @@ pub fn mine(
         worth: WORTH,
     };
     miner.draft(first, said)
+}
+
+/// Pieces of work beside the first that a summary needs.
+const PIECES_MIN: usize = 2;
+
+/// Texts that share this much of their words tell of the same.
+const SAME_SHARE: f32 = 0.6;
+
+/// The items that say something else than all that is told; they are told now.
+fn unlike(told: &mut Vec<String>, items: impl Iterator<Item = String>, max: usize) -> Vec<String> {
+    let mut new = Vec::new();
+    for item in items {
+        let words = word_set(&item);
+        if new.len() < max
+            && told.iter().all(|known| overlap(&word_set(known), &words) < SAME_SHARE)
+        {
+            told.push(item.clone());
+            new.push(cut(&item, ITEM_CHARS_MAX));
+        }
+    }
+    new
 }
 
 /// The commits of the session, or what its last message says was done.
@@ -80,7 +97,7 @@ fn done(worked: &[&Episode<'_>], left: &LeftSession) -> Vec<String> {
     if done.is_empty() { left.done.clone() } else { done }
 }
 
-fn told(label: &str, items: &[String]) -> Option<String> {
+fn listed(label: &str, items: &[String]) -> Option<String> {
     let items: Vec<&str> = items.iter().map(|item| item.trim_end_matches('.')).collect();
     (!items.is_empty()).then(|| format!("{label}: {}", items.join("; ")))
 }

@@ -135,7 +135,9 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         .take(3)
         .collect();
     let lead = open.first().copied()?;
-    let mut parts: Vec<String> = open.iter().map(|statement| statement.text().to_owned()).collect();
+    let (lead_title, rest) = headline(lead.text(), OPEN_TITLE_CHARS_MAX);
+    let mut parts = vec![rest];
+    parts.extend(open.iter().skip(1).map(|statement| statement.text().to_owned()));
     // What is needed often stands in the list after the sentence that says so.
     if lead.text().ends_with(':') {
         parts.extend(
@@ -154,10 +156,9 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         })
         .take(1);
     parts.extend(failed.map(|statement| statement.text().to_owned()));
-    let (lead_title, _) = headline(lead.text(), OPEN_TITLE_CHARS_MAX);
     let title = format!("{OPEN}{lead_title}");
     let body = cut(
-        &join(&[format!("Left open in the session on \"{}\":", episode.subject), join(&parts)]),
+        &join(&[join(&parts), format!("Left open in the session on \"{}\"", episode.subject)]),
         TEXT_CHARS_MAX,
     );
     miner.draft(

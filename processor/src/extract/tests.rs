@@ -4,7 +4,7 @@ use memory_store::{Kind, Timestamp};
 use proptest::prelude::*;
 
 use super::draft::{Draft, Effect};
-use super::{MineContext, Roots, mine};
+use super::{Roots, mine};
 use crate::transcript::session::{Call, Input, Prompt, PromptBy, Session, Step, Todo, Turn, What};
 
 const ROOT: &str = "/home/a/shop";
@@ -78,7 +78,7 @@ impl Story {
 
     fn mined(self) -> Vec<Draft> {
         let session = Session { id: "s".to_owned(), turns: self.turns, ..Session::default() };
-        mine(&session, &MineContext { roots: Roots::new([ROOT.to_owned()]) })
+        mine(&session, &Roots::new([ROOT.to_owned()]))
     }
 }
 

@@ -61,8 +61,9 @@ fn is_short(episode: &Episode<'_>, wish: &Statement) -> bool {
 fn is_wish(statement: &Statement) -> bool {
     let text = statement.text();
     let count = text.split_whitespace().count();
-    let asks = words::STANDING.is_match(text) && !words::REQUEST.is_match(text)
-        || words::EVERMORE.is_match(text);
+    let once = words::REQUEST.is_match(text)
+        || words::ASKS_ONCE.is_match(text) && !words::ALWAYS.is_match(text);
+    let asks = words::STANDING.is_match(text) && !once || words::EVERMORE.is_match(text);
     statement.channel == Channel::User
         && (WORDS_MIN..=WORDS_MAX).contains(&count)
         && !is_pasted(statement)
@@ -92,12 +93,21 @@ fn wish(
         .filter(|statement| !is_pasted(statement))
         .collect();
     let told = wording_of(group, &wording);
-    let title = title_of(lead, &wording);
+    let about = about(episode, lead, before);
+    let mut title = title_of(lead, &wording);
     let mut parts = Vec::new();
+    // A title that only points is no title.
+    let points = words::POINTS_BACK.is_match(&title);
+    if points {
+        title = cut(
+            &format!("{}: {}", cut(about?, ABOUT_CHARS_MAX), uncapital(&title)),
+            TITLE_CHARS_MAX,
+        );
+    }
     if told.chars().count() > title.chars().count() + 3 || title.ends_with('…') {
         parts.push(format!("The user: \"{}\"", cut(&told, WORDING_CHARS_MAX)));
     }
-    if let Some(about) = about(episode, lead, before) {
+    if let Some(about) = about.filter(|_| !points) {
         parts.push(format!("Said about: {about}"));
     }
     let chosen = outcome(pool, lead, &title, &join(&parts));
@@ -118,6 +128,16 @@ fn wish(
     Some(draft)
 }
 
+/// Characters of what a wish is about, in its title.
+const ABOUT_CHARS_MAX: usize = 60;
+
+fn uncapital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map_or_else(String::new, |first| first.to_lowercase().collect::<String>() + chars.as_str())
+}
+
 /// The words that name a wish: its own, or those before it where it only points at them. The words
 /// of a person are cut, not taken apart.
 fn title_of(lead: &Statement, wording: &[&Statement]) -> String {
@@ -136,6 +156,8 @@ fn outcome<'a>(pool: &Pool<'a>, lead: &Statement, title: &str, front: &str) -> V
         matches!(statement.channel, Channel::Final | Channel::Said)
             && statement.step > lead.step
             && statement.step <= until
+            && !words::NARRATION.is_match(statement.text())
+            && !words::POINTS_BACK.is_match(statement.text())
     };
     let taken = title.chars().count() + front.chars().count() + 3;
     let room = TEXT_CHARS_MAX.saturating_sub(taken);
@@ -168,7 +190,7 @@ fn said<'a>(
 /// A wish that says where it applies applies only there.
 fn limit(miner: &Miner<'_>, lead: &Statement, draft: &mut Draft) {
     let Some(found) = words::ONLY_HERE.find(lead.text()) else { return };
-    let named = paths::named(&miner.context.roots, found.as_str());
+    let named = paths::named(miner.roots, found.as_str());
     if !named.is_empty() {
         draft.paths = named;
     }

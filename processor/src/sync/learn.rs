@@ -109,7 +109,7 @@ impl Run<'_> {
     /// The drafts of all sessions, and the turns that the index lacks.
     pub(super) fn mine(&mut self, ownership: &Ownership) -> Result<(Vec<MinedFile>, Vec<Turn>)> {
         let miner = self.miner(ownership);
-        let context = miner.context();
+        let roots = miner.roots();
         let mut warnings = Vec::new();
         self.options.progress.stage("learning", self.state.sessions.len());
         let known: Vec<(&str, String, Option<MinedFile>)> = self
@@ -125,7 +125,7 @@ impl Run<'_> {
         let mut model = self.model(&mut warnings);
         let fresh = |(name, key, known): (&str, String, Option<MinedFile>)| {
             let fresh = known.is_none();
-            let mined = known.map_or_else(|| miner.mine(name, &key, &context), Ok);
+            let mined = known.map_or_else(|| miner.mine(name, &key, &roots), Ok);
             self.options.progress.step();
             mined.map(|mined| (mined, fresh))
         };
@@ -137,7 +137,7 @@ impl Run<'_> {
                 .map(|(name, key, known)| {
                     let fresh = known.is_none();
                     let mined = known
-                        .map_or_else(|| miner.ask(name, &key, &context, model, &mut warnings), Ok);
+                        .map_or_else(|| miner.ask(name, &key, &roots, model, &mut warnings), Ok);
                     self.options.progress.step();
                     mined.map(|mined| (mined, fresh))
                 })
