@@ -50,7 +50,9 @@ impl World {
             Failure::new("the environment variable HOME names no folder")
                 .hint("Set HOME to your home folder.")
         };
+        let program = env::current_exe().ok();
         let dirs = UserDirs::resolve(get).ok_or_else(no_home)?;
+        let dirs = dirs.with_models(get, program.as_deref());
         let home = get("HOME").map(PathBuf::from).ok_or_else(no_home)?;
         let moved = get("CLAUDE_CONFIG_DIR").map(PathBuf::from);
         let claude = ClaudeDirs {

@@ -80,7 +80,8 @@ impl Hook {
             get("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let payload = Payload::read(libc::STDIN_FILENO, &deadline);
         let event = Event::from_payload(payload, project_dir.clone())?;
-        let dirs = UserDirs::resolve(get)?;
+        let program = std::env::current_exe().ok();
+        let dirs = UserDirs::resolve(get)?.with_models(get, program.as_deref());
         let now = now(get("THROUGHLINE_NOW"));
         let mode = mode.unless_off(&dirs.off_file(), now);
         if mode == Mode::Off {

@@ -57,6 +57,8 @@ impl Environment {
     ) -> Result<Self, String> {
         let dirs = UserDirs::resolve(get)
             .ok_or("HOME is not set to an absolute path; Throughline keeps its files below it")?;
+        let program = std::env::current_exe().ok();
+        let dirs = dirs.with_models(get, program.as_deref());
         let folder = get("CLAUDE_PROJECT_DIR").map(PathBuf::from).filter(|dir| dir.is_absolute());
         let folder = folder.unwrap_or(cwd);
         Ok(Self {

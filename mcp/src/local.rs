@@ -189,7 +189,6 @@ impl Backend for Local {
             &tree,
             scope,
             journal::Change::Saved(&saved.stored),
-            None,
         );
         let mut notes = Vec::new();
         if let Err(error) = journalled {
@@ -231,7 +230,7 @@ impl Backend for Local {
         let (stored, scope) = forgotten;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
-        drop(journal::note(&self.environment.dirs, &tree, scope, gone, None));
+        drop(journal::note(&self.environment.dirs, &tree, scope, gone));
         let short = stored.memory.id.short();
         Ok(ForgetResponse {
             undo: format!("The user can bring it back with `throughline restore {short}`."),

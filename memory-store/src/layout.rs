@@ -23,7 +23,12 @@ pub struct UserDirs {
     pub config: PathBuf,
     /// Claude Code's folder: `$CLAUDE_CONFIG_DIR`, or `~/.claude`.
     pub claude: PathBuf,
+    /// The embedder's files, which come with the programs; see [`UserDirs::with_models`].
+    pub models: Option<PathBuf>,
 }
+
+/// The variable that names another folder of the embedder's files.
+pub const MODELS_VARIABLE: &str = "THROUGHLINE_MODELS";
 
 impl UserDirs {
     /// Resolves the folders from environment variables, which `get` looks up. `None` without a
@@ -43,7 +48,23 @@ impl UserDirs {
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
                 .or_else(|| Some(home.as_ref()?.join(".claude")))?,
+            models: None,
         })
+    }
+
+    /// Adds the folder of the embedder's files: what [`MODELS_VARIABLE`] says, which `get` looks
+    /// up, or `share/throughline` beside the folder of `program`, the path of the program that
+    /// asks. Whether there is anything in it is for who opens it to find out.
+    #[must_use]
+    pub fn with_models(
+        mut self,
+        get: impl Fn(&str) -> Option<OsString>,
+        program: Option<&Path>,
+    ) -> Self {
+        let named = get(MODELS_VARIABLE).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let beside = || Some(program?.parent()?.parent()?.join("share/throughline"));
+        self.models = named.or_else(beside);
+        self
     }
 
     /// The user's own settings.
@@ -125,6 +146,11 @@ impl ProjectDir {
     /// What was mined from each session, a cache of the archive.
     pub fn mined(&self) -> PathBuf {
         self.0.join("mined")
+    }
+
+    /// What the transformer made of texts, a cache.
+    pub fn vectors(&self) -> PathBuf {
+        self.0.join("vectors")
     }
 
     /// Held by the one processor that works on this project.
@@ -287,6 +313,22 @@ mod tests {
         let home = home.to_owned();
         UserDirs::resolve(move |name| (name == "HOME").then(|| home.clone().into_os_string()))
             .unwrap()
+    }
+
+    #[test]
+    fn the_models_lie_beside_the_programs_unless_a_variable_says_otherwise() {
+        let program = Some(Path::new("/opt/bin/throughline"));
+        let named = |value: &'static str| {
+            move |name: &str| (name == MODELS_VARIABLE).then(|| OsString::from(value))
+        };
+        let models = |dirs: UserDirs| dirs.models.unwrap();
+        let dirs = dirs(Path::new("/home/u"));
+        assert_eq!(dirs.models, None);
+        let beside = Path::new("/opt/share/throughline");
+        assert_eq!(models(dirs.clone().with_models(|_| None, program)), beside);
+        assert_eq!(models(dirs.clone().with_models(named(""), program)), beside);
+        assert_eq!(models(dirs.clone().with_models(named("/m"), program)), Path::new("/m"));
+        assert_eq!(dirs.with_models(|_| None, None).models, None);
     }
 
     #[test]

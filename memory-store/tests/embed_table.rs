@@ -96,6 +96,11 @@ fn a_model_is_found_by_its_folder() {
     let red = Table::open(dir.path()).unwrap().embed("red").unwrap();
     assert_eq!(red, Table::load(dir.path()).unwrap().embed("red").unwrap());
 
+    assert_eq!(model::Model::verify(dir.path()).unwrap(), placed);
+    std::fs::write(dir.path().join(&placed.transformer), b"another one").unwrap();
+    let error = model::Model::verify(dir.path()).unwrap_err().to_string();
+    assert!(error.contains("its content is not what its name says"), "{error}");
+
     std::fs::remove_file(dir.path().join(&placed.table)).unwrap();
     let error = Table::open(dir.path()).unwrap_err().to_string();
     assert!(error.contains(&placed.table), "{error}");

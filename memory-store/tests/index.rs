@@ -120,13 +120,13 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     std::fs::rename(&new.path, &path).unwrap();
     new.path = path;
     let scope = new.memory.scope;
-    journal::note(dirs, &worktree, scope, journal::Change::Saved(&new), None).unwrap();
+    journal::note(dirs, &worktree, scope, journal::Change::Saved(&new)).unwrap();
     let hits = || {
         let recall = memory_store::recall::Recall::open(dirs, &worktree);
         recall.prompt("why is the first quota probe wrong?", NOW, &|_| false).hits
     };
     assert_eq!(titles(&hits()), ["The quota probe needs a warm cache"]);
-    journal::note(dirs, &worktree, scope, journal::Change::Gone(new.memory.id), None).unwrap();
+    journal::note(dirs, &worktree, scope, journal::Change::Gone(new.memory.id)).unwrap();
     assert!(hits().is_empty());
 }
 

@@ -82,7 +82,9 @@ fn rounds(
         }
         note_warnings(dirs, main, &report.warnings, options.now);
         std::thread::sleep(LAG);
-        if !waiting(dirs, main) && transcripts(dirs, main) == lengths {
+        let new = waiting(dirs, main) || transcripts(dirs, main) != lengths;
+        let embeds = report.embedding_waits && report.embedded > 0;
+        if !new && !embeds {
             break;
         }
     }

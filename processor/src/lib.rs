@@ -6,6 +6,7 @@ pub mod background;
 pub mod collect;
 pub mod consolidate;
 pub mod discover;
+pub mod embed;
 pub mod expired;
 pub mod extract;
 pub mod git;

@@ -29,9 +29,11 @@ fn run() -> Result<()> {
         return Ok(());
     }
     let asked = Asked::read(std::env::args().skip(1))?;
-    let dirs = UserDirs::resolve(|name| std::env::var_os(name)).context("HOME is not set")?;
-    let mode =
-        Mode::from_environment(|name| std::env::var_os(name)).unless_off(&dirs.off_file(), now());
+    let get = |name: &str| std::env::var_os(name);
+    let program = std::env::current_exe().ok();
+    let dirs = UserDirs::resolve(get).context("HOME is not set")?;
+    let dirs = dirs.with_models(get, program.as_deref());
+    let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
     if mode != Mode::Full {
         return Ok(());
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::index::build::{Content, Publisher, Turns};
+use memory_store::index::build::{Content, Publisher, Turns, Vectors};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
@@ -20,6 +20,8 @@ pub enum NewTurns<'a> {
     Some(&'a [Turn]),
     /// These are all.
     All(&'a [Turn]),
+    /// None are; those that the transformer has seen by now get its vectors.
+    Embedded,
 }
 
 /// What is the same for the index of every tree.
@@ -30,6 +32,8 @@ pub struct Publication<'a> {
     pub settings: &'a Settings,
     /// The turns.
     pub turns: NewTurns<'a>,
+    /// Where vectors come from; without, recall goes by words alone.
+    pub vectors: Option<&'a dyn Vectors>,
     /// The time.
     pub now: Timestamp,
 }
@@ -59,27 +63,38 @@ fn publish(
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
-    let publisher = Publisher::begin(folder).with_context(context)?;
-    let listing = store.list()?;
-    let (NewTurns::Some(given) | NewTurns::All(given)) = turns;
-    let mut given = given.iter().cloned();
-    let turns = match turns {
-        NewTurns::Some([]) => Turns::Keep,
-        NewTurns::Some(_) => Turns::Add(&mut given),
-        NewTurns::All(_) => Turns::Replace(&mut given),
-    };
-    let said = known.said(&listing.memories);
-    let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
-    publisher
-        .said(said)
-        .publish(Content {
-            root,
-            memories: &listing.memories,
-            turns,
-            start: &start,
-            settings: publication.settings,
-            now: publication.now,
-        })
-        .with_context(context)?;
-    Ok(listing)
+    loop {
+        let mut publisher = Publisher::begin(folder).with_context(context)?;
+        if let Some(vectors) = publication.vectors {
+            publisher = publisher.vectors(vectors);
+        }
+        let listing = store.list()?;
+        let mut given = match turns {
+            NewTurns::Some(given) | NewTurns::All(given) => given.iter().cloned(),
+            NewTurns::Embedded => [].iter().cloned(),
+        };
+        let turns_of_index = match turns {
+            NewTurns::Some([]) => Turns::Keep,
+            NewTurns::Some(_) => Turns::Add(&mut given),
+            NewTurns::All(_) => Turns::Replace(&mut given),
+            NewTurns::Embedded => Turns::Embed,
+        };
+        let said = known.said(&listing.memories);
+        let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
+        let published = publisher
+            .said(said)
+            .publish(Content {
+                root,
+                memories: &listing.memories,
+                turns: turns_of_index,
+                start: &start,
+                settings: publication.settings,
+                now: publication.now,
+            })
+            .with_context(context)?;
+        // Segments get better vectors one at a time, until nothing changes.
+        if !(published.changed && matches!(turns, NewTurns::Embedded)) {
+            return Ok(listing);
+        }
+    }
 }

@@ -120,12 +120,14 @@ impl Purge {
         }
         self.drop_expired(what)?;
         self.drop_disposable(options, what)?;
-        let llm = self.home.0.join(LLM_DIR);
-        match fs::remove_dir_all(&llm) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(error).with_context(|| llm.display().to_string());
+        // A vector says roughly what its text said, and does not say which text that was.
+        for folder in [self.home.0.join(LLM_DIR), self.home.vectors()] {
+            match fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).with_context(|| folder.display().to_string());
+                }
+                Ok(()) | Err(_) => {}
             }
-            Ok(()) | Err(_) => {}
         }
         self.drop_damaged();
         // Nothing that was remembered of the purged sessions is true any more.

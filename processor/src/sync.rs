@@ -5,6 +5,7 @@
 //! any slices ends with the same memories as syncing once. When nothing changed since the last
 //! run, nothing is written.
 
+mod embed;
 mod fingerprint;
 mod learn;
 
@@ -15,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use memory_store::index::build::Vectors;
 use memory_store::index::document::Turn;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
@@ -30,6 +32,7 @@ use crate::archive::{Archive, is_damaged};
 use crate::collect::{Collected, Collector, SessionRead, changed};
 use crate::consolidate::{Mined, consolidate};
 use crate::discover::{self, Found, Territory, Transcript};
+use crate::embed::Embedding;
 use crate::expired::{Expired, Remains};
 use crate::ignore::Ignore;
 use crate::known::Known;
@@ -104,6 +107,10 @@ pub struct SyncReport {
     pub tombstoned: usize,
     /// Memories in the main working tree's store.
     pub memories: usize,
+    /// Texts that the transformer embedded.
+    pub embedded: usize,
+    /// Whether more texts wait for it.
+    pub embedding_waits: bool,
     /// What went wrong without stopping the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.
@@ -145,6 +152,8 @@ struct Run<'a> {
     unread: BTreeSet<String>,
     /// When the newest transcript of any project was written.
     newest: Option<Timestamp>,
+    /// What texts are embedded with, once it was looked for.
+    embedding: Option<Option<Embedding>>,
     report: SyncReport,
 }
 
@@ -169,6 +178,7 @@ impl<'a> Run<'a> {
             state,
             unread: BTreeSet::new(),
             newest: None,
+            embedding: None,
             report,
         })
     }
@@ -183,8 +193,13 @@ impl<'a> Run<'a> {
         let same = changed.is_empty() && fingerprint == self.state.published;
         // Turns grow old where nothing happens, too.
         if same && !self.options.afresh && self.overdue()?.is_empty() {
-            self.report.nothing_new = true;
             self.finish(&inboxes)?;
+            // The last run may have left texts for this one.
+            self.report.nothing_new = !self.embed()?;
+            if !self.report.nothing_new {
+                self.state.published = self.fingerprint();
+                self.state.write(&self.home)?;
+            }
             return Ok(self.report);
         }
         let mined = self.learn_and_publish(&changed)?;
@@ -197,6 +212,10 @@ impl<'a> Run<'a> {
         self.state.published = self.fingerprint();
         self.state.write(&self.home)?;
         self.finish(&inboxes)?;
+        if self.embed()? {
+            self.state.published = self.fingerprint();
+            self.state.write(&self.home)?;
+        }
         Ok(self.report)
     }
 
@@ -452,15 +471,22 @@ impl<'a> Run<'a> {
     }
 
     fn publish(&mut self, new_turns: &[Turn]) -> Result<Vec<Listing>> {
+        self.open_embedding();
+        self.publish_turns(if self.state.all_turns {
+            NewTurns::All(new_turns)
+        } else {
+            NewTurns::Some(new_turns)
+        })
+    }
+
+    fn publish_turns(&self, turns: NewTurns<'_>) -> Result<Vec<Listing>> {
         let mut listings = Vec::new();
+        let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         let publication = Publication {
             dirs: self.options.dirs,
             settings: &self.settings,
-            turns: if self.state.all_turns {
-                NewTurns::All(new_turns)
-            } else {
-                NewTurns::Some(new_turns)
-            },
+            turns,
+            vectors: embedding.map(|embedding| embedding as &dyn Vectors),
             now: self.options.now,
         };
         for tree in &self.trees {

@@ -54,7 +54,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let store = if args.user { &stores.user } else { &stores.project };
     let saved = store.save(memory, world.now)?;
     let scope = saved.stored.memory.scope;
-    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored), None)?;
+    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored))?;
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
     }

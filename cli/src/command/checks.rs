@@ -18,7 +18,7 @@ use processor::log;
 
 use super::doctor::Check;
 use super::programs::{self, dry_run};
-use super::{off, ollama};
+use super::{meaning, off, ollama};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
@@ -46,6 +46,7 @@ pub fn all(world: &World, tree: Option<&Tree>) -> Vec<Check> {
     checks.extend(fired(world));
     checks.push(server(world, &root));
     checks.push(private_folders(world));
+    checks.push(meaning::check(world, tree));
     match tree {
         Some(tree) => checks.extend(project(world, tree)),
         None => checks.push(Check::bad(

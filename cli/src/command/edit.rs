@@ -64,7 +64,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         edit_by_hand(&stored.path)?
     };
     let stored = store.find(&id)?;
-    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored), None)?;
+    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored))?;
     show(args, &stored, change, out)
 }
 

@@ -35,7 +35,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     for (store, stored) in &found {
         let memory = &stored.memory;
         store.forget(&memory.id.to_string(), how, world.now)?;
-        journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id), None)?;
+        journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
         let id = paint(NAME, memory.id.short());
         match how {
             How::Archive => writeln!(

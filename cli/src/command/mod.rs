@@ -24,6 +24,7 @@ mod handoff;
 mod init;
 mod link;
 mod list;
+mod meaning;
 mod off;
 mod ollama;
 mod on;

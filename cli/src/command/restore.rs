@@ -31,7 +31,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         match restored {
             Some(stored) => {
                 let scope = stored.memory.scope;
-                journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&stored), None)?;
+                journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&stored))?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", stored.path.display())?;
             }

@@ -111,7 +111,7 @@ fn ask() -> Result<Word> {
 fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let promoted = stores.project.promote(&stored.memory.id.to_string())?;
     let scope = promoted.memory.scope;
-    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&promoted), None)?;
+    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&promoted))?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())
@@ -120,7 +120,7 @@ fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) 
 fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     stores.project.reject(&memory.id.to_string(), world.now)?;
-    journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id), None)?;
+    journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
 }

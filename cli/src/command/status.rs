@@ -16,7 +16,7 @@ use processor::log;
 use serde::Serialize;
 
 use super::stores::Stores;
-use super::{off, ollama, receipts, view};
+use super::{meaning, off, ollama, receipts, view};
 use crate::claude::register;
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
@@ -57,6 +57,7 @@ struct Summary {
     server_registered: bool,
     injections: usize,
     injected_tokens_mean: u64,
+    recall: String,
     llm: Option<String>,
     ollama: Option<String>,
 }
@@ -116,6 +117,7 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
             .is_ok_and(|found| found.is_some()),
         injections: given.len(),
         injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
+        recall: meaning::of(world, tree).to_string(),
         ollama: if settings.llm.is_none() { ollama::offer() } else { None },
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
     })
@@ -164,6 +166,7 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     line("last sync", format!("{last}{waiting}"))?;
     let tokens = summary.injected_tokens_mean;
     line("recalled", format!("{} times lately, {tokens} tokens on average", summary.injections))?;
+    line("recall", summary.recall.clone())?;
     match (&summary.llm, &summary.ollama) {
         (Some(llm), _) => line("extraction", format!("rules and {llm}"))?,
         (None, Some(offer)) => line("extraction", format!("rules. {offer}"))?,

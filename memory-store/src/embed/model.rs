@@ -52,6 +52,20 @@ impl Model {
         Ok(Self { table, transformer })
     }
 
+    /// Reads which files `dir` has, and compares both with the hashes in their names.
+    #[cfg(feature = "write")]
+    pub fn verify(dir: &Path) -> Result<Self> {
+        let model = Self::read(dir)?;
+        for (name, kind) in [(&model.table, "table"), (&model.transformer, "transformer")] {
+            let path = dir.join(name);
+            let bytes = std::fs::read(&path).at(&path)?;
+            if *name != super::build::file_name(kind, &bytes) {
+                return Err(damaged(&path, "its content is not what its name says"));
+            }
+        }
+        Ok(model)
+    }
+
     /// Returns the text of the file.
     #[cfg(feature = "write")]
     pub fn text(&self) -> String {

@@ -9,6 +9,7 @@ use super::rows::Rows;
 use super::vector::{DIMENSIONS, Space, Vector};
 use super::wordpiece::each_token;
 use crate::error::Result;
+use crate::layout::UserDirs;
 
 /// Tokens of a text that count: a long text says what it is about early, and a hook has a
 /// millisecond.
@@ -28,6 +29,11 @@ impl Table {
     /// When it is missing, damaged or of another format: then recall goes by words alone.
     pub fn open(dir: &Path) -> Result<Self> {
         Self::open_file(&dir.join(Model::read(dir)?.table))
+    }
+
+    /// Opens the table that came with the programs, when there is a sound one.
+    pub fn installed(dirs: &UserDirs) -> Option<Self> {
+        Self::open(dirs.models.as_deref()?).ok()
     }
 
     /// Opens a table's file.
@@ -83,6 +89,18 @@ impl Table {
             count_down(&mut left)
         })?;
         Ok(tokens)
+    }
+}
+
+#[cfg(feature = "write")]
+impl crate::index::build::Vectors for Table {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    /// A row that cannot be read costs the text its vector; words find it still.
+    fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
+        Some((super::Encoder::Static, self.embed(text).ok()??))
     }
 }
 

@@ -135,12 +135,7 @@ impl Document {
 
     /// The text whose vector stands for a document.
     pub fn embedding_text(&self) -> String {
-        let record = &self.record;
-        if record.title.is_empty() {
-            record.text.clone()
-        } else {
-            format!("{}\n{}", record.title, record.text)
-        }
+        self.record.embedding_text()
     }
 
     /// How many terms it has, repeated ones counted.

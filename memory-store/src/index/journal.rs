@@ -167,15 +167,15 @@ pub enum Change<'a> {
 }
 
 /// Lets the next hook in a working tree see what happened to a memory: appends it to the journal of
-/// the index that recall reads there, with a vector where there is something to make it with.
+/// the index that recall reads there, with the table's vector where there is a table.
 #[cfg(feature = "write")]
 pub fn note(
     dirs: &crate::layout::UserDirs,
     tree: &crate::layout::Tree,
     scope: crate::memory::Scope,
     change: Change<'_>,
-    vectors: Option<&dyn super::build::Vectors>,
 ) -> Result<()> {
+    use crate::embed::Table;
     use crate::memory::Scope;
 
     let (index, root) = match scope {
@@ -193,8 +193,8 @@ pub fn note(
     let entry = match change {
         Change::Saved(stored) => {
             let entry = Entry::put(stored, root);
-            match vectors {
-                Some(vectors) => entry.embedded(vectors),
+            match Table::installed(dirs) {
+                Some(table) => entry.embedded(&table),
                 None => entry,
             }
         }

@@ -17,6 +17,8 @@ pub mod record;
 pub mod segment;
 pub mod vectors;
 #[cfg(feature = "write")]
+pub mod waiting;
+#[cfg(feature = "write")]
 mod write;
 
 use std::io::Read;

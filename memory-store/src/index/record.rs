@@ -171,6 +171,15 @@ impl Record {
         self.occurred.unwrap_or(self.created)
     }
 
+    /// The text whose vector stands for the document.
+    pub fn embedding_text(&self) -> String {
+        if self.title.is_empty() {
+            self.text.clone()
+        } else {
+            format!("{}\n{}", self.title, self.text)
+        }
+    }
+
     /// Appends the record.
     pub fn encode(&self, out: &mut Vec<u8>) {
         put_text(out, tag::TITLE, &self.title);

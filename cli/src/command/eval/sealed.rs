@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use memory_store::identity::{self, Mode, Observed};
-use memory_store::layout::{Tree, TreeDir, UserDirs};
+use memory_store::layout::{MODELS_VARIABLE, Tree, TreeDir, UserDirs};
 use memory_store::memory::Memory;
 use memory_store::store::Store;
 use memory_store::{Timestamp, settings_file};
@@ -44,8 +44,9 @@ impl Sealed {
         let home =
             tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
         let path = home.path().canonicalize().at(home.path())?;
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
+        let mut dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
             .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
+        dirs.models.clone_from(&world.dirs.models);
         let root = path.join("project");
         fs::create_dir(&root).at(&root)?;
         write_settings(world, &dirs, choices)?;
@@ -104,7 +105,7 @@ impl Sealed {
             .env("CLAUDE_PROJECT_DIR", &self.tree.root)
             .current_dir(&self.tree.root);
         // Git is found as usual; an LLM answers where it always does.
-        for name in ["PATH", "OLLAMA_HOST", "TMPDIR"] {
+        for name in ["PATH", "OLLAMA_HOST", "TMPDIR", MODELS_VARIABLE] {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }

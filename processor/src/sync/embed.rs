@@ -1,0 +1,103 @@
+//! The part of a sync that gives what was published better vectors.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use memory_store::embed::{Space, Table};
+use memory_store::index::{build, waiting};
+use memory_store::store::Store;
+
+use super::Run;
+use crate::embed::{Embedding, Texts};
+use crate::lock::Busy;
+use crate::publish::NewTurns;
+
+/// How long a sync that somebody waits for embeds. What is left is done by the next one.
+const AWAITED_MAX: Duration = Duration::from_secs(20);
+/// How long a sync in the background does. New turns wait for it.
+const BACKGROUND_MAX: Duration = Duration::from_secs(60);
+/// Turns of one index that are looked at; more are not embedded in that time.
+const TURNS_MAX: usize = 10_000;
+
+impl Run<'_> {
+    /// Lets the transformer work on what the indexes have of the table only, and publishes what it
+    /// made. Says whether there was anything to do.
+    pub(super) fn embed(&mut self) -> Result<bool> {
+        let dirs = self.options.dirs;
+        let Some(space) = Table::installed(dirs).map(|table| table.space()) else {
+            return Ok(false);
+        };
+        if !self.anything_waits(space)? {
+            return Ok(false);
+        }
+        self.open_embedding();
+        let Some(Some(mut embedding)) = self.embedding.take() else { return Ok(false) };
+        let most = match self.options.busy {
+            Busy::Leave => BACKGROUND_MAX,
+            Busy::Wait(_) => AWAITED_MAX,
+        };
+        let texts = self.texts(space)?;
+        let learned = embedding.learn(&texts, Instant::now() + most, self.options.progress);
+        self.embedding = Some(Some(embedding));
+        match learned {
+            Ok(embedded) => self.report.embedded = embedded,
+            // What was published serves; the table made its vectors.
+            Err(error) => self.report.warnings.push(format!("texts were not embedded: {error:#}")),
+        }
+        self.publish_turns(NewTurns::Embedded)?;
+        self.report.embedding_waits = self.anything_waits(space)?;
+        Ok(true)
+    }
+
+    /// Looks for the embedder's files, once.
+    pub(super) fn open_embedding(&mut self) {
+        if self.embedding.is_none() {
+            let opened = Embedding::open(self.options.dirs, &self.home).unwrap_or_else(|error| {
+                self.report.warnings.push(format!("recall goes by words alone: {error:#}"));
+                None
+            });
+            self.embedding = Some(opened);
+        }
+    }
+
+    fn anything_waits(&self, space: Space) -> Result<bool> {
+        for folder in self.indexes() {
+            if waiting::is_waiting(&folder, space)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The indexes that a sync publishes.
+    fn indexes(&self) -> Vec<PathBuf> {
+        let dirs = self.options.dirs;
+        let trees = self.trees.iter().map(|tree| dirs.tree(&tree.root).index());
+        trees.chain([dirs.user_state().index()]).collect()
+    }
+
+    /// The texts of all memories and of turns that wait.
+    fn texts(&self, space: Space) -> Result<Texts> {
+        let dirs = self.options.dirs;
+        let mut texts = Texts::default();
+        for tree in &self.trees {
+            self.add_memories(&Store::open(dirs, tree)?, &mut texts)?;
+        }
+        self.add_memories(&Store::user(dirs)?, &mut texts)?;
+        for folder in self.indexes() {
+            texts.turns.extend(waiting::turns(&folder, space, TURNS_MAX)?);
+        }
+        Ok(texts)
+    }
+
+    fn add_memories(&self, store: &Store, texts: &mut Texts) -> Result<()> {
+        // Where the files lie is no part of the text.
+        let root = &self.options.tree.root;
+        let memories = store.list()?.memories;
+        texts
+            .memories
+            .extend(memories.iter().map(|stored| build::document(stored, root).embedding_text()));
+        Ok(())
+    }
+}
