@@ -24,6 +24,7 @@ pub mod progress;
 pub mod publish;
 pub mod purge;
 pub mod purged;
+pub mod replay;
 pub mod retention;
 pub mod start;
 pub mod state;

@@ -226,8 +226,13 @@ fn guarded(name: &str, mine: impl FnOnce() -> Vec<Draft>) -> Result<Vec<Draft>, 
 }
 
 /// What was last mined from a session, whether it still holds or not.
+pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
+    read_json::<MinedFile>(&path(home, name))
+}
+
+/// The drafts of that.
 pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
-    read_json::<MinedFile>(&path(home, name)).map(|mined| mined.drafts).unwrap_or_default()
+    last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
 }
 
 /// Removes what was mined from a session.

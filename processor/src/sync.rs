@@ -7,6 +7,7 @@
 
 mod embed;
 mod fingerprint;
+pub mod history;
 mod learn;
 
 use std::cmp::Reverse;

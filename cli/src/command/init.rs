@@ -3,6 +3,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use memory_store::layout::Tree;
@@ -11,7 +12,7 @@ use memory_store::store::{self, Store};
 use memory_store::{identity, settings_file};
 use processor::progress::Silent;
 
-use super::{ask, config, ollama, sync};
+use super::{ask, config, eval, ollama, sync};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{Registered, register};
@@ -112,8 +113,18 @@ fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result
     }
     let request = sync::Request { tree, from: None, afresh: false };
     let report = sync::sync(world, &request, &*sync::shown())?;
-    sync::show(tree, &report, false, out)
+    sync::show(tree, &report, false, out)?;
+    // A look back is worth a moment, never a failure.
+    if let Ok(replay) = eval::own::of_tree(world, tree, LOOK_BACK)
+        && let Some(sentence) = replay.sentence()
+    {
+        writeln!(out, "{sentence}")?;
+    }
+    Ok(())
 }
+
+/// How long `init` looks back for errors that came back.
+const LOOK_BACK: Duration = Duration::from_secs(3);
 
 /// Says when a local Ollama could help, and sets it up if the user wants it. It is never chosen
 /// without being asked: it costs time on every sync.

@@ -96,7 +96,10 @@ const SHARED_MIN: f32 = 0.3;
 fn tells(statement: &Statement) -> bool {
     match statement.channel {
         Channel::Final | Channel::Said => true,
-        Channel::Plan => words::ROOT.is_match(statement.text()),
+        Channel::Plan => {
+            words::ROOT.is_match(statement.text())
+                && words::WHY_HEADING.is_match(&statement.sentence.heading)
+        }
         Channel::User | Channel::Commit | Channel::Summary => false,
     }
 }

@@ -41,7 +41,7 @@ static SPACE_BEFORE: LazyLock<Regex> = LazyLock::new(|| pattern(r" ([,;:.!?)])(\
 static FILLER: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)^(?:(?:
-            (?:all\s+)?(?:done|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
+            (?:all\s+)?(?:done|found\ (?:it|the\ (?:issue|problem|bug))|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
             right|ok(?:ay)?|yes|hmm+|ah+|oh|wow|nice|interesting|absolutely|certainly|of\ course|
             you(?:'|’)re\ (?:absolutely\ )?right|good\ (?:catch|question|point|idea|news|call)|
             as\ expected|makes\ sense|no\ problem|thanks|thank\ you|well|alright|indeed)

@@ -7,7 +7,7 @@ use super::choices::best_first;
 use super::clean::cut;
 use super::clean::headline;
 use super::draft::Draft;
-use super::episode::Statement;
+use super::episode::{Episode, Statement};
 use super::pool::{Pool, TEXT_CHARS_MAX, join, overlap, texts, word_set};
 use super::score::Channel;
 use super::{Miner, Said, TITLE_CHARS_MAX, mean_score, words};
@@ -122,18 +122,33 @@ fn told(statement: &Statement) -> bool {
     statement.channel != Channel::Summary && !words::QUESTION.is_match(statement.text())
 }
 
-/// The best statement that is left and can stand in front. It has to say why something is so: what
-/// was merely changed is in the code.
+/// The best statement that is left and can stand in front.
 fn best<'a>(pool: &Pool<'a>, front: &str) -> Option<&'a Statement> {
     pool.left()
-        .filter(|statement| words::TELLS_WHY.is_match(statement.text()))
-        .filter(|statement| !words::NARRATION.is_match(statement.text()))
-        .filter(|statement| told(statement) && !words::POINTS_BACK.is_match(statement.text()))
-        .filter(|statement| !front.contains(statement.text()) && !statement.sentence.is_table())
-        .filter(|statement| {
-            !words::QUESTION.is_match(statement.text()) && !names_commit(statement.text())
-        })
+        .filter(|statement| leads(statement) && !tells_before(pool.episode, statement))
+        .filter(|statement| !front.contains(statement.text()) && !names_commit(statement.text()))
         .max_by(|a, b| a.score.total_cmp(&b.score).then(b.order.cmp(&a.order)))
+}
+
+/// Whether a statement can name a memory: it says why something is so, by itself. What was merely
+/// changed is in the code; what was asked for is told as asked.
+fn leads(statement: &Statement) -> bool {
+    let text = statement.text();
+    told(statement)
+        && statement.channel != Channel::User
+        && words::TELLS_WHY.is_match(text)
+        && (!words::EDIT_NOTE.is_match(text) || words::CAUSE.is_match(text))
+        && !words::NARRATION.is_match(text)
+        && !words::POINTS_BACK.is_match(text)
+        && !statement.sentence.is_table()
+}
+
+/// Whether a statement tells how things were before they were changed.
+fn tells_before(episode: &Episode<'_>, statement: &Statement) -> bool {
+    let before = episode.first_edit().is_some_and(|edit| statement.step < edit);
+    let chosen = words::CHOICE_HEADING.is_match(&statement.sentence.heading)
+        || words::ROOT.is_match(statement.text());
+    before && matches!(statement.channel, Channel::Plan | Channel::Said) && !chosen
 }
 
 /// Whether a text names a commit by its hash.

@@ -98,6 +98,12 @@ impl Episode<'_> {
         })
     }
 
+    /// The step in which a file was changed first.
+    pub fn first_edit(&self) -> Option<usize> {
+        let edits = self.calls().filter(|(_, call)| matches!(call.input, Input::Edit { .. }));
+        edits.map(|(at, _)| at.step).next()
+    }
+
     /// Whether files were changed in it.
     pub fn edited(&self) -> bool {
         self.calls().any(|(_, call)| {
@@ -395,6 +401,11 @@ fn push(
     if is_edit_list(&sentence, place.channel) {
         score -= EDIT_LIST_LOSS;
     }
+    if matches!(place.channel, Channel::Final | Channel::Said)
+        && words::GUESSES.is_match(&sentence.text)
+    {
+        score -= GUESS_LOSS;
+    }
     let transient = is_transient(&sentence, place.channel);
     statements.push(Statement {
         transient,
@@ -407,6 +418,9 @@ fn push(
         order: statements.len(),
     });
 }
+
+/// What a guess loses: what was found out later says it better.
+const GUESS_LOSS: f32 = 0.6;
 
 /// What an item of a list of edits loses: the code says it better.
 const EDIT_LIST_LOSS: f32 = 0.6;

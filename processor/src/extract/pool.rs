@@ -87,7 +87,9 @@ impl<'a> Pool<'a> {
 
     /// Whether a memory of this episode has this title.
     pub fn is_title(&self, title: &str) -> bool {
-        self.titles.iter().any(|known| known == title)
+        // One of two that were cut begins as the other does.
+        let same = |a: &str, b: &str| a.starts_with(b.trim_end_matches('…'));
+        self.titles.iter().any(|known| same(known, title) || same(title, known))
     }
 
     /// Marks what says the same as an already told text.

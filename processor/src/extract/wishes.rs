@@ -158,6 +158,8 @@ fn outcome<'a>(pool: &Pool<'a>, lead: &Statement, title: &str, front: &str) -> V
             && statement.step <= until
             && !words::NARRATION.is_match(statement.text())
             && !words::POINTS_BACK.is_match(statement.text())
+            // What is called a decision is one of its own.
+            && !words::LABELLED.is_match(statement.text())
     };
     let taken = title.chars().count() + front.chars().count() + 3;
     let room = TEXT_CHARS_MAX.saturating_sub(taken);

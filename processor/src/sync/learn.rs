@@ -88,7 +88,7 @@ impl Run<'_> {
         }
     }
 
-    fn miner<'m>(&'m self, ownership: &'m Ownership) -> Miner<'m> {
+    pub(super) fn miner<'m>(&'m self, ownership: &'m Ownership) -> Miner<'m> {
         let named = self.state.sessions.values().filter(|session| session.from_folder);
         let cwds = named.flat_map(|session| session.cwds.iter().map(String::as_str));
         Miner {

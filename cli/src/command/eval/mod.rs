@@ -1,5 +1,6 @@
-//! `throughline eval`: measures what is remembered and recalled, on transcripts with a gold file.
-//! Everything runs in a temporary home; nothing of the user's is read or written.
+//! `throughline eval`: measures what is remembered and recalled, on transcripts with a gold file or
+//! on the user's own history. Everything runs in a temporary home; with a gold file nothing of the
+//! user's is read, and nothing of it is changed in any case.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -14,6 +15,7 @@ use crate::world::World;
 
 mod ask;
 mod gold;
+pub mod own;
 mod sealed;
 mod stage;
 
@@ -31,6 +33,8 @@ pub struct Eval {
 #[derive(Debug, Subcommand)]
 enum What {
     Project(Project),
+    #[command(name = "self")]
+    Own(own::Own),
 }
 
 /// Processes a project's sessions one after another, asks the gold file's queries, and writes what
@@ -67,9 +71,10 @@ enum Line<'a> {
 }
 
 /// Runs the command.
-pub fn run(args: &Eval, world: &World, _out: &mut dyn Write) -> Result {
+pub fn run(args: &Eval, world: &World, out: &mut dyn Write) -> Result {
     match &args.what {
         What::Project(args) => project(args, world),
+        What::Own(args) => own::run(args, world, out),
     }
 }
 

@@ -1,0 +1,60 @@
+//! What a project's sync learned so far, to be looked at again: nothing new is read or mined.
+
+use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::settings::Settings;
+
+use super::{Run, SyncOptions};
+use crate::mine::{self, MinedFile};
+use crate::ownership::Ownership;
+use crate::transcript::session::Session;
+
+/// The archived sessions of a project and what was mined from them.
+pub struct History<'a> {
+    run: Run<'a>,
+    ownership: Ownership,
+}
+
+/// One archived session or subagent.
+#[derive(Clone, Debug)]
+pub struct Past {
+    /// The name of its archive file.
+    pub name: String,
+    /// The time of its first record.
+    pub first: Timestamp,
+    /// What was mined from it.
+    pub mined: MinedFile,
+}
+
+impl<'a> History<'a> {
+    /// Opens what the last sync left.
+    pub fn open(options: &'a SyncOptions<'a>) -> Result<Self> {
+        let home = options.dirs.project(options.tree.project);
+        let run = Run::begin(options, home)?;
+        let ownership = run.ownership()?;
+        Ok(Self { run, ownership })
+    }
+
+    /// The settings in effect.
+    pub fn settings(&self) -> &Settings {
+        &self.run.settings
+    }
+
+    /// The sessions in the order in which they began.
+    pub fn past(&self) -> Vec<Past> {
+        let sessions = self.run.state.sessions.iter();
+        let mut past: Vec<Past> = sessions
+            .filter_map(|(name, session)| {
+                let mined = mine::last_mined(&self.run.home, name)?;
+                Some(Past { name: name.clone(), first: session.first, mined })
+            })
+            .collect();
+        past.sort_by(|a, b| a.first.cmp(&b.first).then_with(|| a.name.cmp(&b.name)));
+        past
+    }
+
+    /// The turns of an archived session, as far as they are this project's.
+    pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
+        self.run.miner(&self.ownership).sessions(name)
+    }
+}
