@@ -41,6 +41,8 @@ pub struct Settings {
     pub kinds: Vec<Kind>,
     /// Half-lives in days that differ from those of [`Kind::half_life_days`].
     pub half_life_days: BTreeMap<Kind, u32>,
+    /// How the index is searched.
+    pub index: IndexSettings,
     /// Which extractor runs besides the rules: none, or Ollama.
     pub llm: Option<Llm>,
 }
@@ -74,6 +76,27 @@ pub enum Promote {
     Auto,
     /// It is recalled, but stays private until `throughline review`.
     Review,
+}
+
+/// Settings of the index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct IndexSettings {
+    /// How vectors are searched.
+    pub search: IndexSearch,
+}
+
+/// How the vectors of an index are searched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum IndexSearch {
+    /// As is fastest for their number.
+    #[default]
+    Auto,
+    /// By the graph, where there is one.
+    Graph,
+    /// By comparing all of them.
+    Scan,
 }
 
 /// A local language model that helps to extract memories.
@@ -116,6 +139,7 @@ impl Default for Settings {
             ignore_paths: Vec::new(),
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),
+            index: IndexSettings::default(),
             llm: None,
         }
     }

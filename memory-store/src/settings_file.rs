@@ -167,7 +167,10 @@ const TOKENS: RangeInclusive<u32> = 0..=2_400;
 const MEMORIES: RangeInclusive<u32> = 0..=20;
 const DAYS: RangeInclusive<u32> = 1..=36_500;
 
-static KEYS: [Key; 16] = [
+/// What the settings of the index look like.
+const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
+
+static KEYS: [Key; 17] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -185,6 +188,7 @@ static KEYS: [Key; 16] = [
     user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
+    user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
 ];
 

@@ -11,6 +11,7 @@ use memory_store::index::build::{Publisher, Turns, Vectors};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::{Index, segment::Segment};
+use memory_store::settings::IndexSearch;
 
 /// Vectors that follow from the hash of a text; texts of one group lie together.
 struct Hashed {
@@ -86,12 +87,12 @@ fn memories_and_turns_have_their_vectors() {
         let expected = vector(&format!("{}\n{}", record.title, record.text));
         let found = memories.vector(doc).unwrap().unwrap();
         assert_eq!((found.vector, found.encoder), (expected, Encoder::Static));
-        let near = memories.nearest(&expected, 3).unwrap();
+        let near = memories.nearest(&expected, 3, IndexSearch::Auto).unwrap();
         assert_eq!(near[0].doc, doc);
         assert!((near[0].cosine - 1.0).abs() < 1e-6 && near[0].cosine > near[1].cosine);
     }
     let turns = &segments(&fixture)[0];
-    assert_eq!(turns.nearest(&vector(&text(1)), 1).unwrap()[0].doc, 1);
+    assert_eq!(turns.nearest(&vector(&text(1)), 1, IndexSearch::Auto).unwrap()[0].doc, 1);
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn without_an_embedder_there_are_no_vectors() {
     let memories = index.memories.unwrap();
     assert_eq!(memories.space().unwrap(), None);
     assert_eq!(memories.vector(0).unwrap(), None);
-    assert!(memories.nearest(&vector("x"), 5).unwrap().is_empty());
+    assert!(memories.nearest(&vector("x"), 5, IndexSearch::Auto).unwrap().is_empty());
     assert_eq!(memories.cosines(&vector("x"), &[0, 1]).unwrap(), [None, None]);
 }
 
@@ -176,7 +177,7 @@ fn what_was_replaced_is_not_near() {
     fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut newer));
     let segments = segments(&fixture);
     assert_eq!(segments.iter().map(Segment::docs).collect::<Vec<_>>(), [40, 5]);
-    let near = segments[0].nearest(&vector(&text(3)), 40).unwrap();
+    let near = segments[0].nearest(&vector(&text(3)), 40, IndexSearch::Auto).unwrap();
     assert_eq!(near.len(), 35);
     assert!(near.iter().all(|near| near.doc >= 5));
 }

@@ -10,6 +10,7 @@ pub mod embed;
 pub mod expired;
 pub mod extract;
 pub mod git;
+pub mod graph;
 pub mod housekeeping;
 pub mod ignore;
 pub mod inbox;

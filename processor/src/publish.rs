@@ -10,6 +10,7 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
 
+use crate::graph::HnswGraphs;
 use crate::known::Known;
 use crate::start;
 
@@ -64,7 +65,7 @@ fn publish(
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
     loop {
-        let mut publisher = Publisher::begin(folder).with_context(context)?;
+        let mut publisher = Publisher::begin(folder).with_context(context)?.graphs(&HnswGraphs);
         if let Some(vectors) = publication.vectors {
             publisher = publisher.vectors(vectors);
         }

@@ -18,4 +18,4 @@ pub mod wordpiece;
 pub use table::Table;
 #[cfg(feature = "write")]
 pub use transformer::Transformer;
-pub use vector::{DIMENSIONS, Encoder, Space, Vector};
+pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};

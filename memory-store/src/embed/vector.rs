@@ -1,5 +1,7 @@
 //! A vector of the embedding space, and how alike two of them are.
 
+use crate::index::kernel;
+
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;
 
@@ -38,6 +40,11 @@ impl Encoder {
     }
 }
 
+/// The dot product of the components of two vectors.
+pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    kernel::dot(a, b)
+}
+
 impl Vector {
     /// Scales a vector of any length but zero to one of length one; `None` when it has no direction.
     pub fn of(components: &[f32; DIMENSIONS]) -> Option<Self> {
@@ -51,7 +58,7 @@ impl Vector {
 
     /// The dot product in steps of the scale.
     pub fn dot(&self, other: &Self) -> i32 {
-        self.0.iter().zip(&other.0).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+        dot(&self.0, &other.0)
     }
 
     /// The cosine of the angle between two vectors, -1 to 1; 0 when one of them is zero.

@@ -10,12 +10,14 @@
 //! then files that no manifest names are removed. A crash in between leaves the old generation and
 //! some files that the next publisher removes.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::document::{Document, Turn};
+use super::freeze::{Frozen, freeze};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
@@ -57,6 +59,17 @@ pub trait Vectors {
     /// already, otherwise the table's; `None` when it has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
 }
+
+/// Links vectors into graphs.
+pub trait Graphs {
+    /// Returns for each set of vectors, and for each vector of it, the numbers of its neighbours in
+    /// the set, the nearest first. The same sets give the same neighbours.
+    fn link(&self, sets: &[Vec<&Vector>]) -> Vec<Vec<Vec<u32>>>;
+}
+
+/// From so many vectors on a segment has a graph. Searching it pays much later only, but so it is
+/// in use long before.
+const GRAPH_VECTORS_MIN: usize = 1000;
 
 /// The vector of a document.
 pub(super) fn embed(document: &Document, vectors: &dyn Vectors) -> Option<Embedded> {
@@ -133,6 +146,35 @@ pub struct Publisher<'a> {
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
     vectors: Option<&'a dyn Vectors>,
+    graphs: Option<&'a dyn Graphs>,
+}
+
+/// What the turns of the next generation are made from, ready to be written.
+enum NewTurns {
+    Add(Vec<Document>),
+    Replace(Vec<Document>),
+    Embed,
+}
+
+/// The memories of the next generation, without their graph.
+struct Memories<'a> {
+    documents: Vec<Document>,
+    start: &'a [MemoryId],
+    bytes: Vec<u8>,
+    digest: [u8; 16],
+}
+
+/// What the next generation writes.
+struct Plan {
+    /// The segment of memories; `None` when the present one says the same.
+    memories: Option<Vec<u8>>,
+    /// The segments of turns that stay.
+    turns: Vec<SegmentRef>,
+    /// A further one: its place among them, whether it takes the place of another, its documents,
+    /// its bytes.
+    written: Option<(usize, bool, u32, Vec<u8>)>,
+    /// Whether nothing of this is new.
+    idle: bool,
 }
 
 impl<'a> Publisher<'a> {
@@ -145,7 +187,7 @@ impl<'a> Publisher<'a> {
             let length = fs::metadata(manifest.journal_path(dir)).map_or(0, |meta| meta.len());
             (manifest.journal, length)
         });
-        Ok(Self { dir: dir.to_owned(), mark, said: BTreeSet::new(), vectors: None })
+        Ok(Self { dir: dir.to_owned(), mark, said: BTreeSet::new(), vectors: None, graphs: None })
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
@@ -161,52 +203,69 @@ impl<'a> Publisher<'a> {
         self
     }
 
+    /// What links vectors into graphs; without, all of them are compared.
+    pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
+        self.graphs = Some(graphs);
+        self
+    }
+
     /// Writes the next generation, unless it would say what the present one says.
     pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.embed(&mut documents);
         let start = &content.start.memories;
-        let memories =
-            write::segment(Collection::Memories, &documents, start, self.space(&documents));
-        let digest = digest(&memories, content.settings);
-        let better = matches!(content.turns, Turns::Embed);
-        let (replace, mut turns) = collect_turns(content.turns);
+        let space = self.space(&documents);
+        let bytes =
+            write::segment(Collection::Memories, &documents, start, space, Frozen::default());
+        let digest = self.digest(&bytes, content.settings);
+        let memories = Memories { documents, start, bytes, digest };
+        let mut turns = collect_turns(content.turns);
+        if let NewTurns::Replace(turns) = &mut turns {
+            self.embed(turns);
+        }
 
+        // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
+        let before = read_manifest(&self.dir).ok().flatten();
+        let mut plan = self.plan(before.as_ref(), &memories, &turns)?;
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
-        if !replace {
-            turns = self.not_known(old.as_ref(), turns);
+        let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
+        if generation(&old) != generation(&before) {
+            plan = self.plan(old.as_ref(), &memories, &turns)?;
         }
-        let better = if better { self.better(old.as_ref())? } else { None };
+
         let journal = self.journal(old.as_ref());
         if let Some(old) = &old
-            && old.digest == digest
-            && turns.is_empty()
-            && better.is_none()
-            && !replace
+            && plan.idle
             && journal == Some((old.journal, old.journal_start))
             && self.is_whole(old)
         {
             return Ok(published(old, false));
         }
-
         let generation = self.next_generation(old.as_ref());
         let mut written = Vec::new();
-        let memories = self.write_segment(
-            Collection::Memories,
-            generation,
-            documents.len(),
-            &memories,
-            &mut written,
-        )?;
-        let gate = self.gate(&memories, content.settings)?;
-        let kept = if replace { Vec::new() } else { self.turn_segments(old.as_ref()) };
-        let mut segments = match better {
-            Some((place, documents)) => {
-                self.rewritten(kept, place, documents, generation, &mut written)?
+        let (memories, gate) = match (&plan.memories, old.as_ref().and_then(kept_memories)) {
+            (None, Some(kept)) => kept,
+            (new, _) => {
+                let bytes = new.as_ref().unwrap_or(&memories.bytes);
+                let docs = memories.documents.len() as u32;
+                let segment = self.write_segment(
+                    Collection::Memories,
+                    generation,
+                    docs,
+                    bytes,
+                    &mut written,
+                )?;
+                let gate = self.gate(&segment, content.settings)?;
+                (segment, gate)
             }
-            None => self.turns(kept, turns, generation, &mut written)?,
         };
+        let mut segments = plan.turns;
+        if let Some((place, replaces, docs, bytes)) = plan.written {
+            let segment =
+                self.write_segment(Collection::Turns, generation, docs, &bytes, &mut written)?;
+            segments.splice(place..place + usize::from(replaces), [segment]);
+        }
         segments.push(memories);
         let manifest = Manifest {
             generation,
@@ -221,6 +280,90 @@ impl<'a> Publisher<'a> {
         self.write_manifest(&manifest)?;
         self.remove_unnamed(&manifest);
         Ok(published(&manifest, true))
+    }
+
+    /// Prepares what the generation after `old` writes.
+    fn plan(
+        &self,
+        old: Option<&Manifest>,
+        memories: &Memories<'_>,
+        turns: &NewTurns,
+    ) -> Result<Plan> {
+        let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
+        let kept = kept.is_some_and(|(segment, _)| Segment::open(&self.dir, &segment).is_ok());
+        let mut segments = self.turn_segments(old);
+        let (place, replaces, documents) = match turns {
+            NewTurns::Add(turns) => {
+                let turns = self.not_known(&segments, turns.clone());
+                let merged = self.merged(&mut segments, turns)?;
+                (segments.len(), false, Cow::Owned(merged))
+            }
+            NewTurns::Replace(turns) => {
+                segments.clear();
+                (0, false, Cow::Borrowed(turns.as_slice()))
+            }
+            NewTurns::Embed => {
+                let (place, documents) = self.better(&segments)?.unwrap_or_default();
+                (place, true, Cow::Owned(documents))
+            }
+        };
+        let reused = if kept { None } else { self.same_graph(old, memories) };
+        let own = if kept || reused.is_some() { &[][..] } else { &memories.documents };
+        let mut graphs = self.link(&[own, &documents]).into_iter();
+        let (own, of_turns) =
+            (graphs.next().unwrap_or_default(), graphs.next().unwrap_or_default());
+        let own = reused.unwrap_or(own);
+        let memories = (!kept).then(|| {
+            if own.seeds.is_empty() {
+                return memories.bytes.clone();
+            }
+            let space = self.space(&memories.documents);
+            write::segment(Collection::Memories, &memories.documents, memories.start, space, own)
+        });
+        let written = (!documents.is_empty()).then(|| {
+            let space = self.space(&documents);
+            let bytes = write::segment(Collection::Turns, &documents, &[], space, of_turns);
+            (place, replaces, documents.len() as u32, bytes)
+        });
+        let replaced = matches!(turns, NewTurns::Replace(_));
+        let idle = memories.is_none() && written.is_none() && !replaced;
+        Ok(Plan { memories, turns: segments, written, idle })
+    }
+
+    /// Builds a graph over the vectors of each of these documents, where there are enough.
+    fn link(&self, segments: &[&[Document]]) -> Vec<Frozen> {
+        let Some(graphs) = self.graphs else { return Vec::new() };
+        let vectored: Vec<Vec<(u32, &Vector)>> = segments
+            .iter()
+            .map(|documents| {
+                let space = self.space(documents);
+                space.map(|space| write::vectored(documents, space)).unwrap_or_default()
+            })
+            .map(|vectors| if vectors.len() < GRAPH_VECTORS_MIN { Vec::new() } else { vectors })
+            .collect();
+        if vectored.iter().all(Vec::is_empty) {
+            return Vec::new();
+        }
+        let sets: Vec<Vec<&Vector>> = vectored
+            .iter()
+            .map(|vectors| vectors.iter().map(|&(_, vector)| vector).collect())
+            .collect();
+        let links = graphs.link(&sets);
+        vectored.iter().zip(links).map(|(vectors, links)| freeze(vectors, links)).collect()
+    }
+
+    /// The graph of the present segment of memories, when it is over the same vectors.
+    fn same_graph(&self, old: Option<&Manifest>, memories: &Memories<'_>) -> Option<Frozen> {
+        let (reference, _) = kept_memories(old?)?;
+        let segment = Segment::open(&self.dir, &reference).ok()?;
+        let new = SegmentRef {
+            bytes: memories.bytes.len() as u64,
+            docs: memories.documents.len() as u32,
+            dead: Vec::new(),
+            ..reference
+        };
+        let new = Segment::from_bytes(&self.dir, memories.bytes.clone(), &new).ok()?;
+        segment.graph_of(&new).ok()?
     }
 
     /// The journal that the next generation goes on with, and from where; `None` for a new one,
@@ -248,7 +391,7 @@ impl<'a> Publisher<'a> {
         &self,
         collection: Collection,
         generation: u64,
-        docs: usize,
+        docs: u32,
         bytes: &[u8],
         written: &mut Vec<PathBuf>,
     ) -> Result<SegmentRef> {
@@ -256,7 +399,7 @@ impl<'a> Publisher<'a> {
             collection,
             generation,
             bytes: bytes.len() as u64,
-            docs: docs as u32,
+            docs,
             dead: Vec::new(),
         };
         let path = segment.path(&self.dir);
@@ -280,18 +423,17 @@ impl<'a> Publisher<'a> {
         segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
     }
 
-    /// Adds new turns as a segment and merges what has become small beside it.
-    fn turns(
+    /// Adds to new turns those of segments that have become small beside them, and takes these
+    /// segments away. What the new turns replace is marked in the others.
+    fn merged(
         &self,
-        mut segments: Vec<SegmentRef>,
+        segments: &mut Vec<SegmentRef>,
         turns: Vec<Document>,
-        generation: u64,
-        written: &mut Vec<PathBuf>,
-    ) -> Result<Vec<SegmentRef>> {
+    ) -> Result<Vec<Document>> {
         if turns.is_empty() {
-            return Ok(segments);
+            return Ok(turns);
         }
-        for segment in &mut segments {
+        for segment in segments.iter_mut() {
             self.bury(segment, &turns)?;
         }
         let mut merged = turns;
@@ -302,20 +444,22 @@ impl<'a> Publisher<'a> {
             merged = [self.living(last)?, merged].concat();
             segments.pop();
         }
-        segments.push(self.write_turns(merged, generation, written)?);
-        Ok(segments)
+        merged.sort_by_key(|document| document.entry.id);
+        self.embed(&mut merged);
+        Ok(merged)
     }
 
-    fn write_turns(
-        &self,
-        mut turns: Vec<Document>,
-        generation: u64,
-        written: &mut Vec<PathBuf>,
-    ) -> Result<SegmentRef> {
-        turns.sort_by_key(|document| document.entry.id);
-        self.embed(&mut turns);
-        let bytes = write::segment(Collection::Turns, &turns, &[], self.space(&turns));
-        self.write_segment(Collection::Turns, generation, turns.len(), &bytes, written)
+    /// What decides whether the memories are new. The gate follows from it.
+    fn digest(&self, memories: &[u8], settings: &Settings) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hasher.update(&crate::recall::fingerprint());
+        hasher.update(&[u8::from(self.graphs.is_some())]);
+        hasher.update(memories);
+        hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        digest
     }
 
     /// The space of a segment's vectors. When there is nothing to make new ones with, what is known
@@ -337,9 +481,8 @@ impl<'a> Publisher<'a> {
 
     /// A segment of turns with better vectors than it has, by its place; those that have most to
     /// gain are looked at first.
-    fn better(&self, old: Option<&Manifest>) -> Result<Option<(usize, Vec<Document>)>> {
+    fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Vec<Document>)>> {
         let Some(vectors) = self.vectors else { return Ok(None) };
-        let segments = self.turn_segments(old);
         let mut places = Vec::new();
         for (place, reference) in segments.iter().enumerate() {
             let head = Segment::open(&self.dir, reference)?.vector_head()?;
@@ -358,12 +501,12 @@ impl<'a> Publisher<'a> {
     }
 
     /// The turns that are not in the index as they are, so that adding again changes nothing.
-    fn not_known(&self, old: Option<&Manifest>, mut turns: Vec<Document>) -> Vec<Document> {
-        if turns.is_empty() {
-            return turns;
-        }
-        for reference in self.turn_segments(old) {
-            let Ok(segment) = Segment::open(&self.dir, &reference) else { continue };
+    fn not_known(&self, segments: &[SegmentRef], mut turns: Vec<Document>) -> Vec<Document> {
+        for reference in segments {
+            if turns.is_empty() {
+                break;
+            }
+            let Ok(segment) = Segment::open(&self.dir, reference) else { continue };
             turns.retain(|turn| match segment.find(turn.entry.id) {
                 Ok(Some((doc, entry))) if !segment.is_dead(doc) => {
                     segment.record(&entry).is_ok_and(|record| record != turn.record)
@@ -372,19 +515,6 @@ impl<'a> Publisher<'a> {
             });
         }
         turns
-    }
-
-    /// Replaces a segment of turns by its documents as they are now.
-    fn rewritten(
-        &self,
-        mut segments: Vec<SegmentRef>,
-        place: usize,
-        documents: Vec<Document>,
-        generation: u64,
-        written: &mut Vec<PathBuf>,
-    ) -> Result<Vec<SegmentRef>> {
-        segments[place] = self.write_turns(documents, generation, written)?;
-        Ok(segments)
     }
 
     /// Marks the documents of a segment that newer ones replace.
@@ -489,29 +619,26 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
 }
 
 /// Makes turns ready; of two with the same session and number the later one counts.
-fn collect_turns(turns: Turns<'_>) -> (bool, Vec<Document>) {
-    let (replace, turns): (bool, &mut dyn Iterator<Item = Turn>) = match turns {
-        Turns::Keep | Turns::Embed => return (false, Vec::new()),
-        Turns::Add(turns) => (false, turns),
-        Turns::Replace(turns) => (true, turns),
+fn collect_turns(turns: Turns<'_>) -> NewTurns {
+    let ready = |turns: &mut dyn Iterator<Item = Turn>| {
+        let mut documents: Vec<Document> = turns.map(|turn| Document::turn(&turn)).collect();
+        documents.reverse();
+        documents.sort_by_key(|document| document.entry.id);
+        documents.dedup_by(|later, first| later.entry.id == first.entry.id);
+        documents
     };
-    let mut documents: Vec<Document> = turns.map(|turn| Document::turn(&turn)).collect();
-    documents.reverse();
-    documents.sort_by_key(|document| document.entry.id);
-    documents.dedup_by(|later, first| later.entry.id == first.entry.id);
-    (replace, documents)
+    match turns {
+        Turns::Keep => NewTurns::Add(Vec::new()),
+        Turns::Add(turns) => NewTurns::Add(ready(turns)),
+        Turns::Replace(turns) => NewTurns::Replace(ready(turns)),
+        Turns::Embed => NewTurns::Embed,
+    }
 }
 
-/// What decides whether there is anything new to publish. The gate follows from it.
-fn digest(memories: &[u8], settings: &Settings) -> [u8; 16] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
-    hasher.update(&crate::recall::fingerprint());
-    hasher.update(memories);
-    hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
-    let mut digest = [0; 16];
-    digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    digest
+/// The segment of memories of a generation, and its gate.
+fn kept_memories(manifest: &Manifest) -> Option<(SegmentRef, Gate)> {
+    let memories = |segment: &&SegmentRef| segment.collection == Collection::Memories;
+    Some((manifest.segments.iter().find(memories)?.clone(), manifest.gate))
 }
 
 fn published(manifest: &Manifest, changed: bool) -> Published {

@@ -10,7 +10,7 @@ use crate::error::Error;
 /// fields that an older reader may skip.
 ///
 /// - 1.0: manifest, memories and turns segments, journal.
-/// - 1.1: vectors in segments and in the journal.
+/// - 1.1: vectors in segments and in the journal, graphs.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
 pub const MINOR: u16 = 1;
@@ -75,10 +75,14 @@ pub enum SectionKind {
     Codes = 17,
     /// An int8 vector a document.
     Vectors = 18,
+    /// What leads into the graph.
+    Seeds = 19,
+    /// The graph's nodes.
+    Graph = 20,
 }
 
 /// One more than the highest kind of section.
-pub const KINDS: usize = 19;
+pub const KINDS: usize = 21;
 
 static CHECKSUM: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_ISCSI);
 

@@ -8,8 +8,11 @@
 pub mod build;
 pub mod document;
 pub mod format;
+#[cfg(feature = "write")]
+mod freeze;
+mod graph;
 pub mod journal;
-mod kernel;
+pub(crate) mod kernel;
 #[cfg(feature = "write")]
 mod lock;
 pub mod manifest;
@@ -102,7 +105,7 @@ impl Index {
 #[cfg(all(test, feature = "write"))]
 pub(crate) fn segment_bytes(documents: &[document::Document]) -> Vec<u8> {
     let space = documents.iter().find_map(|document| Some(document.vector?.space));
-    write::segment(Collection::Memories, documents, &[], space)
+    write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
 /// Reads the manifest of the index in `dir`; `None` when there is none.

@@ -88,7 +88,7 @@ impl Segment {
     }
 
     /// Opens a segment that lies in memory.
-    #[cfg(all(test, feature = "write"))]
+    #[cfg(feature = "write")]
     pub fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
         Self::from_source(path.to_owned(), Source::Whole(bytes), &[], reference)
     }
@@ -159,6 +159,11 @@ impl Segment {
     /// Whether a later segment replaced a document.
     pub fn is_dead(&self, doc: u32) -> bool {
         self.dead.binary_search(&doc).is_ok()
+    }
+
+    /// How many documents later segments replaced.
+    pub(super) fn dead_docs(&self) -> u32 {
+        self.dead.len() as u32
     }
 
     /// Reads the entry of a document.

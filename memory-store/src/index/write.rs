@@ -7,11 +7,12 @@ use super::format::{
     ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
     put_varint,
 };
+use super::freeze::Frozen;
 use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::segment::Header;
 use super::vectors::{self, CODES_AT_ONCE, Embedded, Head, STRIDE};
-use crate::embed::{Encoder, Space};
+use crate::embed::{Encoder, Space, Vector};
 use crate::id::MemoryId;
 use crate::signature::signature_hash;
 
@@ -23,6 +24,7 @@ pub fn segment(
     documents: &[Document],
     start: &[MemoryId],
     space: Option<Space>,
+    graph: Frozen,
 ) -> Vec<u8> {
     let terms: u64 = documents.iter().map(|document| u64::from(document.length())).sum();
     let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
@@ -43,6 +45,8 @@ pub fn segment(
         (SectionKind::VectorHead, vectors.head),
         (SectionKind::Codes, vectors.codes),
         (SectionKind::Vectors, vectors.items),
+        (SectionKind::Seeds, graph.seeds),
+        (SectionKind::Graph, graph.graph),
         (SectionKind::Records, records),
     ];
     assemble(collection, documents.len() as u32, terms, &sections)
@@ -174,6 +178,14 @@ fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
         out.extend_from_slice(bytes);
     }
     (slots, out)
+}
+
+/// The documents that have a vector of a space, and their vectors.
+pub fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
+    let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
+        Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
+    });
+    embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
 }
 
 /// The sections of vectors; all empty when no document has one.

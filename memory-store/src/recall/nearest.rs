@@ -19,7 +19,8 @@ impl Source {
         let mut near = Vec::new();
         let keep = count.saturating_add(self.hidden());
         if let Some(segment) = self.comparable(sources, probe) {
-            near = segment.nearest(&probe.vector, keep).unwrap_or_else(|error| {
+            let search = sources.settings.index.search;
+            near = segment.nearest(&probe.vector, keep, search).unwrap_or_else(|error| {
                 sources.note(&error);
                 Vec::new()
             });

@@ -1,0 +1,160 @@
+//! Freezes a graph: from lists of neighbours to the sections that [`super::graph`] searches.
+
+use super::graph::{DEGREE_MAX, stride};
+use super::kernel::{self, CODE, Code};
+use crate::embed::Vector;
+
+/// One node in this many is a seed.
+const SEED_EVERY: usize = 128;
+/// Marks what was not reached.
+const NONE: u32 = u32::MAX;
+
+/// The sections of a graph; empty when there is none.
+#[derive(Default)]
+pub struct Frozen {
+    pub seeds: Vec<u8>,
+    pub graph: Vec<u8>,
+}
+
+/// Freezes a graph over vectors, each of which belongs to a document. `links` are the numbers of
+/// each vector's neighbours, the nearest first.
+pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
+    if vectors.is_empty() || links.len() != vectors.len() {
+        return Frozen::default();
+    }
+    let mut links = clean(links);
+    let degree = links.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    let (seeds, order) = reach(&mut links, degree);
+    let mut numbers = vec![0u32; order.len()];
+    (0..).zip(&order).for_each(|(number, &vector)| numbers[vector as usize] = number);
+    let codes: Vec<Code> = vectors.iter().map(|(_, vector)| Code::of(vector)).collect();
+    let number = |vector: u32| numbers[vector as usize].to_le_bytes();
+
+    let mut graph = Vec::with_capacity(order.len() * stride(degree));
+    for &vector in &order {
+        let (start, list) = (graph.len(), &links[vector as usize]);
+        graph.extend_from_slice(&vectors[vector as usize].0.to_le_bytes());
+        graph.extend_from_slice(&(list.len() as u32).to_le_bytes());
+        list.iter().for_each(|&other| graph.extend_from_slice(&number(other)));
+        graph.resize(graph.len() + (degree - list.len()) * 4, 0);
+        list.iter().for_each(|&other| graph.extend_from_slice(&codes[other as usize].0));
+        graph.resize(graph.len() + (degree - list.len()) * CODE, 0);
+        guard(&mut graph, start);
+    }
+
+    let mut out = Vec::new();
+    for head in [order.len(), degree, seeds.len(), 0] {
+        out.extend_from_slice(&(head as u32).to_le_bytes());
+    }
+    seeds.iter().for_each(|&seed| out.extend_from_slice(&number(seed)));
+    seeds.iter().for_each(|&seed| out.extend_from_slice(&codes[seed as usize].0));
+    guard(&mut out, 0);
+    Frozen { seeds: out, graph }
+}
+
+/// Appends the sum of what was appended since `start`.
+fn guard(out: &mut Vec<u8>, start: usize) {
+    let sum = kernel::sum(&out[start..]);
+    out.extend_from_slice(&sum.to_le_bytes());
+}
+
+/// Drops what is no neighbour: numbers of nothing, itself, what was named before.
+fn clean(mut links: Vec<Vec<u32>>) -> Vec<Vec<u32>> {
+    let count = links.len() as u32;
+    for (own, list) in (0..).zip(&mut links) {
+        let mut known = std::collections::HashSet::new();
+        list.retain(|&other| other < count && other != own && known.insert(other));
+        list.truncate(DEGREE_MAX as usize);
+    }
+    links
+}
+
+/// Chooses the seeds and sees to it that every node can be reached from them: one that cannot becomes
+/// the neighbour of one of its own neighbours that has room, or else a seed. Returns the seeds and
+/// the order in which nodes are stored: those near the same seed lie together, so that a search
+/// touches few pages.
+fn reach(links: &mut [Vec<u32>], degree: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut seeds: Vec<u32> = (0..links.len() as u32).step_by(SEED_EVERY).collect();
+    let mut reached = vec![false; links.len()];
+    walk(links, &seeds, &mut reached);
+    for node in 0..links.len() as u32 {
+        if reached[node as usize] {
+            continue;
+        }
+        let near = links[node as usize].iter().copied();
+        let room = near
+            .clone()
+            .find(|&near| reached[near as usize] && links[near as usize].len() < degree);
+        match room {
+            Some(near) => links[near as usize].push(node),
+            None => seeds.push(node),
+        }
+        walk(links, &[node], &mut reached);
+    }
+    let order = order(links, &seeds);
+    (seeds, order)
+}
+
+/// Marks all that can be reached.
+fn walk(links: &[Vec<u32>], starts: &[u32], reached: &mut [bool]) {
+    let mut open = starts.to_vec();
+    while let Some(node) = open.pop() {
+        if !std::mem::replace(&mut reached[node as usize], true) {
+            open.extend(links[node as usize].iter().filter(|&&next| !reached[next as usize]));
+        }
+    }
+}
+
+/// All nodes, by the seed that they are the fewest steps from, and by the number of steps.
+fn order(links: &[Vec<u32>], seeds: &[u32]) -> Vec<u32> {
+    let mut nearest = vec![NONE; links.len()];
+    for (seed, &node) in (0..).zip(seeds) {
+        nearest[node as usize] = seed;
+    }
+    let mut steps: Vec<u32> = seeds.to_vec();
+    let mut next = 0;
+    while let Some(&node) = steps.get(next) {
+        next += 1;
+        for &other in &links[node as usize] {
+            if nearest[other as usize] == NONE {
+                nearest[other as usize] = nearest[node as usize];
+                steps.push(other);
+            }
+        }
+    }
+    // The sort keeps the order of steps among those of one seed.
+    steps.sort_by_key(|&node| nearest[node as usize]);
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_node_is_reached_and_stored_once(
+            links in prop::collection::vec(prop::collection::vec(0u32..400, 0..6), 1..400),
+        ) {
+            let mut links = clean(links);
+            let degree = links.iter().map(Vec::len).max().unwrap_or(0).max(1);
+            let (seeds, mut order) = reach(&mut links, degree);
+            let mut reached = vec![false; links.len()];
+            walk(&links, &seeds, &mut reached);
+            prop_assert!(reached.iter().all(|&reached| reached));
+            prop_assert!(links.iter().all(|list| list.len() <= degree));
+            order.sort_unstable();
+            prop_assert_eq!(order, (0..links.len() as u32).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn one_node_in_128_is_a_seed_when_all_hang_together() {
+        let mut links: Vec<Vec<u32>> = (0..1000).map(|node| vec![(node + 1) % 1000]).collect();
+        let (seeds, order) = reach(&mut links, 1);
+        assert_eq!((seeds.len(), seeds[1]), (8, 128));
+        assert_eq!(order[..3], [0, 1, 2]);
+    }
+}

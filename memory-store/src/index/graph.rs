@@ -1,0 +1,360 @@
+//! The graph over a segment's vectors: which documents are near a query, without looking at most.
+//!
+//! It is built elsewhere (an HNSW graph), and frozen into records of one size: a node with the
+//! numbers and the sign codes of its neighbours, so that one read says how promising all of them
+//! are. There are no upper levels: the search starts from a pool of seeds, every so many nodes one,
+//! which are all compared at first. A frozen graph with one entry point finds far less on
+//! clustered vectors.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::format::{Cursor, SectionKind};
+use super::kernel::{CODE, Weights};
+use super::segment::Segment;
+use super::vectors::{Near, guarded, rescored};
+use crate::embed::Vector;
+use crate::error::Result;
+
+/// Bytes before the seeds: nodes, degree, number of seeds, zeros.
+pub(super) const SEEDS_HEAD: usize = 16;
+/// Bytes of a seed: its number and its code.
+pub(super) const SEED: usize = 4 + CODE;
+/// Neighbours that a node may have.
+pub(super) const DEGREE_MAX: u32 = 256;
+/// Seeds that a search goes on from.
+const STARTS: usize = 16;
+
+/// How many nodes a search keeps to find the `count` nearest.
+fn breadth(count: usize) -> usize {
+    count.saturating_mul(2).saturating_add(180)
+}
+
+/// Bytes of a node: document, number of neighbours, their numbers, their codes, the sum.
+pub(super) fn stride(degree: usize) -> usize {
+    4 + 4 + degree * (4 + CODE) + 8
+}
+
+/// What leads into a graph.
+struct Seeds {
+    nodes: u32,
+    degree: usize,
+    bytes: Vec<u8>,
+}
+
+impl Seeds {
+    fn decode(bytes: Vec<u8>, docs: u32) -> Option<Self> {
+        let body = guarded(&bytes)?;
+        let mut cursor = Cursor(body);
+        let (nodes, degree) = (cursor.u32()?, cursor.u32()?);
+        let (seeds, _zeros) = (cursor.u32()?, cursor.u32()?);
+        let fits = (1..=docs).contains(&nodes)
+            && (1..=DEGREE_MAX).contains(&degree)
+            && (1..=nodes).contains(&seeds)
+            && body.len() == SEEDS_HEAD + seeds as usize * SEED;
+        fits.then_some(Self { nodes, degree: degree as usize, bytes })
+    }
+
+    /// The seeds' numbers and codes.
+    fn list(&self) -> impl Iterator<Item = (u32, &[u8; CODE])> {
+        let (head, codes) = self.bytes[..self.bytes.len() - 8].split_at(self.codes_start());
+        let numbers = head[SEEDS_HEAD..].as_chunks::<4>().0;
+        numbers.iter().map(|number| u32::from_le_bytes(*number)).zip(codes.as_chunks().0)
+    }
+
+    fn codes_start(&self) -> usize {
+        let seeds = (self.bytes.len() - 8 - SEEDS_HEAD) / SEED;
+        SEEDS_HEAD + seeds * 4
+    }
+}
+
+/// A node whose record was read.
+struct Node<'a> {
+    doc: u32,
+    neighbours: &'a [[u8; 4]],
+    codes: &'a [[u8; CODE]],
+}
+
+impl<'a> Node<'a> {
+    fn decode(bytes: &'a [u8], degree: usize) -> Option<Self> {
+        let mut cursor = Cursor(guarded(bytes)?);
+        let (doc, count) = (cursor.u32()?, cursor.u32()? as usize);
+        let neighbours = cursor.take(degree * 4)?.as_chunks().0.get(..count)?;
+        let codes = cursor.take(degree * CODE)?.as_chunks().0.get(..count)?;
+        Some(Self { doc, neighbours, codes })
+    }
+}
+
+/// A node that was seen: how like the query its code is, and its number. Of equal ones the lower
+/// number comes first.
+type Seen = (i32, Reverse<u32>);
+
+impl Segment {
+    /// Whether its vectors have a graph.
+    pub fn has_graph(&self) -> bool {
+        self.length(SectionKind::Seeds) > 0
+    }
+
+    /// The sections of the graph, when another segment's vectors are the same.
+    #[cfg(feature = "write")]
+    pub(super) fn graph_of(&self, other: &Self) -> Result<Option<super::freeze::Frozen>> {
+        let whole = |segment: &Self, kind| {
+            segment.read(kind, 0, segment.length(kind)).map(std::borrow::Cow::into_owned)
+        };
+        let vectors = SectionKind::Vectors;
+        if !self.has_graph() || whole(self, vectors)? != whole(other, vectors)? {
+            return Ok(None);
+        }
+        let seeds = whole(self, SectionKind::Seeds)?;
+        Ok(Some(super::freeze::Frozen { seeds, graph: whole(self, SectionKind::Graph)? }))
+    }
+
+    /// Searches the graph best-first; returns the documents that were kept, compared exactly.
+    pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
+        let seeds = self.seeds()?;
+        let weights = Weights::of(query);
+        // What was replaced since leads on, and takes up places.
+        let living = u64::from(self.docs() - self.dead_docs().min(self.docs() - 1));
+        let places = breadth(count) as u64 * u64::from(self.docs()) / living;
+        let mut search = Search::new(seeds.nodes, places.min(u64::from(seeds.nodes)) as usize);
+        let mut best: Vec<Seen> =
+            seeds.list().map(|(number, code)| (weights.dot(code), Reverse(number))).collect();
+        if best.len() > STARTS {
+            best.select_nth_unstable_by(STARTS - 1, |a, b| b.cmp(a));
+            best.truncate(STARTS);
+        }
+        for (likeness, Reverse(number)) in best {
+            if !search.see(number, likeness) {
+                return Err(self.damaged("a seed is no node"));
+            }
+        }
+        let mut docs = Vec::with_capacity(places as usize + STARTS);
+        let mut record = vec![0; stride(seeds.degree)];
+        while let Some((likeness, number)) = search.next() {
+            self.read_into(
+                SectionKind::Graph,
+                u64::from(number) * record.len() as u64,
+                &mut record,
+            )?;
+            let node = Node::decode(&record, seeds.degree)
+                .filter(|node| node.doc < self.docs())
+                .ok_or_else(|| self.damaged("a node's sum does not fit"))?;
+            docs.push((likeness, node.doc));
+            for (number, code) in node.neighbours.iter().zip(node.codes) {
+                if !search.see(u32::from_le_bytes(*number), weights.dot(code)) {
+                    return Err(self.damaged("a neighbour is no node"));
+                }
+            }
+        }
+        let worst = search.worst();
+        docs.retain(|&(likeness, doc)| likeness >= worst && !self.is_dead(doc));
+        // A damaged graph might name a document twice.
+        docs.sort_unstable_by_key(|&(likeness, doc)| (doc, Reverse(likeness)));
+        docs.dedup_by_key(|(_, doc)| *doc);
+        docs.sort_unstable_by_key(|&(likeness, doc)| (Reverse(likeness), doc));
+        docs.truncate(rescored(count));
+        let docs: Vec<u32> = docs.into_iter().map(|(_, doc)| doc).collect();
+        Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
+    }
+
+    fn seeds(&self) -> Result<Seeds> {
+        let length = self.length(SectionKind::Seeds);
+        let wrong = || self.damaged("the seeds of the graph make no sense");
+        if length > (SEEDS_HEAD + 8) as u64 + u64::from(self.docs()) * SEED as u64 {
+            return Err(wrong());
+        }
+        let mut bytes = vec![0; length as usize];
+        self.read_into(SectionKind::Seeds, 0, &mut bytes)?;
+        let seeds = Seeds::decode(bytes, self.docs()).ok_or_else(wrong)?;
+        let expected = u64::from(seeds.nodes) * stride(seeds.degree) as u64;
+        if self.length(SectionKind::Graph) == expected { Ok(seeds) } else { Err(wrong()) }
+    }
+}
+
+/// A search that is under way.
+struct Search {
+    /// One bit a node.
+    seen: Vec<u64>,
+    nodes: u32,
+    places: usize,
+    /// Nodes that were not read yet, the most promising on top.
+    open: BinaryHeap<Seen>,
+    /// The best nodes so far, the worst of them on top.
+    kept: BinaryHeap<Reverse<Seen>>,
+}
+
+impl Search {
+    fn new(nodes: u32, places: usize) -> Self {
+        Self {
+            seen: vec![0; (nodes as usize).div_ceil(64)],
+            nodes,
+            places,
+            open: BinaryHeap::with_capacity(4 * places),
+            kept: BinaryHeap::with_capacity(places + 1),
+        }
+    }
+
+    /// Takes a node in, unless it was seen before or others are better; false when there is none of
+    /// this number.
+    fn see(&mut self, number: u32, likeness: i32) -> bool {
+        if number >= self.nodes {
+            return false;
+        }
+        let (word, bit) = (number as usize / 64, 1 << (number % 64));
+        if self.seen[word] & bit != 0 {
+            return true;
+        }
+        self.seen[word] |= bit;
+        if self.kept.len() >= self.places {
+            if likeness <= self.worst() {
+                return true;
+            }
+            self.kept.pop();
+        }
+        let seen = (likeness, Reverse(number));
+        self.kept.push(Reverse(seen));
+        self.open.push(seen);
+        true
+    }
+
+    /// The next node to be read; `None` when no better one can be found.
+    fn next(&mut self) -> Option<(i32, u32)> {
+        let (likeness, Reverse(number)) = self.open.pop()?;
+        (likeness >= self.worst()).then_some((likeness, number))
+    }
+
+    /// How like the query the worst node is that is kept.
+    fn worst(&self) -> i32 {
+        self.kept.peek().map_or(i32::MIN, |Reverse((likeness, _))| *likeness)
+    }
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::freeze::freeze;
+    use super::super::kernel;
+    use super::super::vectors::tests::{exact, open, vector};
+    use super::super::write;
+    use super::*;
+    use crate::index::manifest::Collection;
+    use crate::index::vectors::tests::{SPACE, documents};
+    use crate::settings::IndexSearch;
+
+    /// Links within the groups of 25 documents that the vectors lie in, and from each group to others.
+    fn links(vectors: &[(u32, &Vector)], degree: usize) -> Vec<Vec<u32>> {
+        let count = vectors.len();
+        let near = |own: usize| {
+            let group = |at: usize| vectors[at].0 / 25;
+            let around = own.saturating_sub(24)..(own + 25).min(count);
+            let same = around.filter(|&other| other != own && group(other) == group(own));
+            let far = [(own + 25 * (1 + own % 13)) % count];
+            far.into_iter().chain(same).take(degree).map(|other| other as u32).collect()
+        };
+        (0..count).map(near).collect()
+    }
+
+    fn bytes(docs: u32, degree: usize) -> (Vec<u8>, u32) {
+        // Some documents have no vector.
+        let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
+        let vectors = write::vectored(&documents, SPACE);
+        let graph = freeze(&vectors, links(&vectors, degree));
+        let bytes = write::segment(Collection::Memories, &documents, &[], Some(SPACE), graph);
+        (bytes, docs)
+    }
+
+    #[test]
+    fn the_graph_finds_nearly_all_that_comparing_everything_finds() {
+        let dead: Vec<u32> = (0..900).step_by(10).collect();
+        let segment = open(bytes(900, 24), &dead).unwrap();
+        let (mut found, mut all) = (0, 0);
+        for number in (0..900).step_by(37) {
+            let query = vector(number);
+            let near = segment.nearest(&query, 10, IndexSearch::Graph).unwrap();
+            let expected = exact(&segment, &query, 10);
+            assert!(near.iter().all(|near| near.doc % 10 != 0 && near.doc % 7 != 3));
+            all += expected.len();
+            found += expected.iter().filter(|&one| near.contains(one)).count();
+        }
+        // The groups lie anywhere, so that nothing but luck leads from one to another.
+        assert!(found * 100 >= all * 94, "{found} of {all}");
+    }
+
+    #[test]
+    fn the_same_vectors_keep_their_graph() {
+        let segment = open(bytes(300, 4), &[]).unwrap();
+        let without = |vectors: std::ops::Range<u32>| {
+            let documents = documents(vectors.map(|doc| (doc % 7 != 3).then(|| vector(doc))));
+            let graph = super::super::freeze::Frozen::default();
+            let docs = documents.len() as u32;
+            let bytes = write::segment(Collection::Memories, &documents, &[], Some(SPACE), graph);
+            open((bytes, docs), &[]).unwrap()
+        };
+        let graph = segment.graph_of(&without(0..300)).unwrap().unwrap();
+        assert_eq!(graph.graph.len() as u64, segment.length(SectionKind::Graph));
+        assert!(segment.graph_of(&without(1..301)).unwrap().is_none());
+        assert!(without(0..300).graph_of(&segment).unwrap().is_none());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn a_changed_byte_is_noticed_or_harmless(at: prop::sample::Index, change in 1u8..) {
+            static SOUND: std::sync::LazyLock<(Vec<u8>, u32)> =
+                std::sync::LazyLock::new(|| bytes(150, 4));
+            let (mut bytes, docs) = SOUND.clone();
+            let ask = |segment: &Segment| segment.nearest(&vector(9), 5, IndexSearch::Graph);
+            let sound = ask(&open((bytes.clone(), docs), &[]).unwrap()).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+            if let Ok(answer) = open((bytes, docs), &[]).and_then(|segment| ask(&segment)) {
+                prop_assert_eq!(answer, sound);
+            }
+        }
+
+        /// Sums that fit say nothing about who made them.
+        #[test]
+        fn any_numbers_with_sums_that_fit_are_survived(
+            head in prop::collection::vec(0u32..6, 4),
+            seeds in prop::collection::vec(any::<u8>(), 0..200),
+            mut node in prop::collection::vec(any::<u8>(), 0..400),
+            degree in 0usize..6,
+        ) {
+            let guard = |part: &[u8]| [part, &kernel::sum(part).to_le_bytes()].concat();
+            let head: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
+            if let Some(seeds) = Seeds::decode(guard(&[head, seeds].concat()), 5) {
+                prop_assert!(seeds.list().count() > 0);
+            }
+            if let Some(count) = node.get_mut(5..8) {
+                count.fill(0);
+            }
+            if let Some(node) = Node::decode(&guard(&node), degree) {
+                prop_assert_eq!(node.neighbours.len(), node.codes.len());
+            }
+        }
+
+        #[test]
+        fn a_search_reads_each_node_once(
+            steps in prop::collection::vec((0u32..90, -20i32..20), 1..200),
+            places in 1usize..20,
+        ) {
+            let mut search = Search::new(80, places);
+            let mut read = Vec::new();
+            for (number, likeness) in steps {
+                prop_assert_eq!(search.see(number, likeness), number < 80);
+                if number % 3 == 0 {
+                    read.extend(search.next());
+                }
+            }
+            while let Some(node) = search.next() {
+                read.push(node);
+            }
+            let mut numbers: Vec<u32> = read.iter().map(|&(_, number)| number).collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            prop_assert_eq!(numbers.len(), read.len());
+            prop_assert!(search.kept.len() <= places);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! How well and how fast the vectors of an index are found: by scan and by graph, at many sizes.
+//!
+//! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K]`. A file of
+//! vectors is rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts;
+//! where there is no file of queries, one row in fifty is a query and not in the index. Each size is
+//! published as turns are. Every search opens its segment anew, as a hook does, with a warm
+//! page cache. Recall is against comparing all vectors exactly.
+#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use memory_store::Timestamp;
+use memory_store::embed::{DIMENSIONS, Encoder, Space, Vector};
+use memory_store::index::Index;
+use memory_store::index::build::{Content, Graphs, Publisher, StartPlan, Turns, Vectors};
+use memory_store::index::document::Turn;
+use memory_store::index::segment::Segment;
+use memory_store::index::vectors::Near;
+use memory_store::settings::{IndexSearch, Settings};
+use processor::graph::HnswGraphs;
+
+/// Without queries of their own, one row in this many is one.
+const QUERY_EVERY: usize = 50;
+/// Queries that are asked.
+const QUERIES_MAX: usize = 500;
+/// Times that each is asked; the fastest counts, for the machine has other things to do.
+const TIMES: usize = 5;
+/// Turns of a session.
+const SESSION: u32 = 40;
+
+fn main() -> Result<()> {
+    let options = Options::parse(std::env::args().skip(1))?;
+    let mut rows = read(&options.vectors)?;
+    let queries: Vec<Vector> = match &options.queries {
+        Some(path) => read(path)?.into_iter().take(QUERIES_MAX).collect(),
+        None => {
+            let is_query =
+                |at: usize| at.is_multiple_of(QUERY_EVERY) && at / QUERY_EVERY < QUERIES_MAX;
+            let (queries, rest): (Vec<_>, Vec<_>) =
+                rows.into_iter().enumerate().partition(|&(at, _)| is_query(at));
+            rows = rest.into_iter().map(|(_, row)| row).collect();
+            queries.into_iter().map(|(_, row)| row).collect()
+        }
+    };
+    let heads = ["vectors", "search", "recall", "us", "us p90", "MB", "build s"];
+    println!("{}", heads.map(|head| format!("{head:>8}")).join(" "));
+    for &size in &options.sizes {
+        let Some(rows) = rows.get(..size) else {
+            eprintln!("there are only {} vectors", rows.len());
+            break;
+        };
+        measure(rows, &queries, options.count)?;
+    }
+    Ok(())
+}
+
+struct Options {
+    vectors: PathBuf,
+    queries: Option<PathBuf>,
+    sizes: Vec<usize>,
+    count: usize,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut options = Self {
+            vectors: PathBuf::new(),
+            queries: None,
+            sizes: vec![1_000, 3_000, 10_000, 30_000, 100_000],
+            count: 10,
+        };
+        while let Some(argument) = arguments.next() {
+            // Cargo adds it.
+            if argument == "--bench" {
+                continue;
+            }
+            let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
+            match argument.as_str() {
+                "--vectors" => options.vectors = value.into(),
+                "--queries" => options.queries = Some(value.into()),
+                "--sizes" => {
+                    options.sizes =
+                        value.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
+                }
+                "--count" => options.count = value.parse()?,
+                _ => bail!("there is no option {argument}"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<Vector>> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let (rows, _) = bytes.as_chunks::<DIMENSIONS>();
+    Ok(rows.iter().map(|row| Vector(row.map(u8::cast_signed))).collect())
+}
+
+/// Gives the turn whose text is a number the vector of that number.
+struct Rows<'a>(&'a [Vector]);
+
+impl Vectors for Rows<'_> {
+    fn space(&self) -> Space {
+        Space([0; 16])
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        Some((Encoder::Transformer, *self.0.get(text.parse::<usize>().ok()?)?))
+    }
+}
+
+fn measure(rows: &[Vector], queries: &[Vector], count: usize) -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let started = Instant::now();
+    publish(folder.path(), &Rows(rows), None)?;
+    let without = started.elapsed();
+    let bytes = size(folder.path())?;
+    let started = Instant::now();
+    publish(folder.path(), &Rows(rows), Some(&HnswGraphs))?;
+    let build = [without, started.elapsed()];
+    let bytes = [bytes, size(folder.path())?];
+    let segment = segment(folder.path())?;
+    let docs: Vec<u32> = (0..segment.docs()).collect();
+    let exact = |query: &Vector| -> Result<Vec<Near>> {
+        let mut near: Vec<Near> = segment.cosines(query, &docs)?.into_iter().flatten().collect();
+        near.sort_by(|a, b| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc)));
+        near.truncate(count);
+        Ok(near)
+    };
+    let expected = queries.iter().map(exact).collect::<Result<Vec<_>>>()?;
+    for (way, search) in [IndexSearch::Scan, IndexSearch::Graph].into_iter().enumerate() {
+        let (mut found, mut all) = (0, 0);
+        let mut times = Vec::new();
+        for (query, expected) in queries.iter().zip(&expected) {
+            let mut best = Duration::MAX;
+            let mut near = Vec::new();
+            for _ in 0..TIMES {
+                let started = Instant::now();
+                near = self::segment(folder.path())?.nearest(query, count, search)?;
+                best = best.min(started.elapsed());
+            }
+            times.push(best.as_secs_f64() * 1e6);
+            all += expected.len();
+            found += expected.iter().filter(|&one| near.contains(one)).count();
+        }
+        times.sort_by(f64::total_cmp);
+        println!(
+            "{:>8} {:>8} {:>8.4} {:>8.0} {:>8.0} {:>8.1} {:>8.1}",
+            rows.len(),
+            if search == IndexSearch::Scan { "scan" } else { "graph" },
+            found as f64 / all as f64,
+            times[times.len() / 2],
+            times[times.len() * 9 / 10],
+            bytes[way] as f64 / 1e6,
+            build[way].as_secs_f64(),
+        );
+    }
+    Ok(())
+}
+
+fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Result<()> {
+    let mut publisher = Publisher::begin(folder)?.vectors(rows);
+    if let Some(graphs) = graphs {
+        publisher = publisher.graphs(graphs);
+    }
+    let turn = |number: u32| Turn {
+        session: format!("session {}", number / SESSION),
+        agent: None,
+        number: number % SESSION,
+        at: Timestamp(0),
+        text: number.to_string(),
+    };
+    publisher.publish(Content {
+        root: folder,
+        memories: &[],
+        turns: Turns::Replace(&mut (0..rows.0.len() as u32).map(turn)),
+        start: &StartPlan::default(),
+        settings: &Settings::default(),
+        now: Timestamp(0),
+    })?;
+    Ok(())
+}
+
+fn segment(folder: &Path) -> Result<Segment> {
+    let index = Index::open(folder)?.context("there is no index")?;
+    index.turns().0.pop().context("there are no turns")
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let files = std::fs::read_dir(folder)?;
+    files.map(|file| Ok(file?.metadata()?.len())).sum()
+}
