@@ -370,6 +370,7 @@ impl Bench {
             dirs: &self.dirs,
             settings: &self.settings,
             turns: NewTurns::Some(&[]),
+            vectors: None,
             now,
         };
         publish::tree(&publication, &self.tree, &Known::default())?;
