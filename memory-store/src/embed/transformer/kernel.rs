@@ -126,41 +126,48 @@ pub struct Neon;
 impl Kernel for Neon {
     #[inline(always)]
     fn tile<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
-        use std::arch::aarch64::{
-            vdupq_n_s32, vget_high_s8, vget_high_s16, vget_low_s8, vget_low_s16, vld2q_s8,
-            vmlal_n_s16, vmovl_s8, vst1q_s32,
-        };
-
-        let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
-        let rows = rows.map(|row| &row[..weights.len()]);
-        let mut sums = [[vdupq_n_s32(0); 4]; R];
-        for (pair, weights) in weights.iter().enumerate() {
-            // SAFETY: the array has the 32 bytes that are read: the first weights of all channels
-            // into one register, the second ones into another.
-            let apart = unsafe { vld2q_s8(weights.as_ptr().cast()) };
-            let [first, second] = [apart.0, apart.1]
-                .map(|both| [vmovl_s8(vget_low_s8(both)), vmovl_s8(vget_high_s8(both))]);
-            for r in 0..R {
-                let (a, b) = (rows[r][pair] as i16, (rows[r][pair] >> 16) as i16);
-                for half in 0..2 {
-                    let sum = &mut sums[r][2 * half];
-                    *sum = vmlal_n_s16(*sum, vget_low_s16(first[half]), a);
-                    *sum = vmlal_n_s16(*sum, vget_low_s16(second[half]), b);
-                    let sum = &mut sums[r][2 * half + 1];
-                    *sum = vmlal_n_s16(*sum, vget_high_s16(first[half]), a);
-                    *sum = vmlal_n_s16(*sum, vget_high_s16(second[half]), b);
-                }
-            }
-        }
-        let mut out = [[0i32; PANEL]; R];
-        for (out, sums) in out.iter_mut().zip(sums) {
-            for (four, sums) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
-                // SAFETY: the array has the 16 bytes that are written.
-                unsafe { vst1q_s32(four.as_mut_ptr(), sums) };
-            }
-        }
-        out
+        // SAFETY: every 64-bit ARM processor that Rust's targets are for has NEON.
+        unsafe { tile_neon(panel, rows) }
     }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon")]
+fn tile_neon<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; R] {
+    use std::arch::aarch64::{
+        vdupq_n_s32, vget_high_s8, vget_high_s16, vget_low_s8, vget_low_s16, vld2q_s8, vmlal_n_s16,
+        vmovl_s8, vst1q_s32,
+    };
+
+    let weights = panel.as_chunks::<{ 2 * PANEL }>().0;
+    let rows = rows.map(|row| &row[..weights.len()]);
+    let mut sums = [[vdupq_n_s32(0); 4]; R];
+    for (pair, weights) in weights.iter().enumerate() {
+        // SAFETY: the array has the 32 bytes that are read: the first weights of all channels
+        // into one register, the second ones into another.
+        let apart = unsafe { vld2q_s8(weights.as_ptr().cast()) };
+        let [first, second] = [apart.0, apart.1]
+            .map(|both| [vmovl_s8(vget_low_s8(both)), vmovl_s8(vget_high_s8(both))]);
+        for r in 0..R {
+            let (a, b) = (rows[r][pair] as i16, (rows[r][pair] >> 16) as i16);
+            for half in 0..2 {
+                let sum = &mut sums[r][2 * half];
+                *sum = vmlal_n_s16(*sum, vget_low_s16(first[half]), a);
+                *sum = vmlal_n_s16(*sum, vget_low_s16(second[half]), b);
+                let sum = &mut sums[r][2 * half + 1];
+                *sum = vmlal_n_s16(*sum, vget_high_s16(first[half]), a);
+                *sum = vmlal_n_s16(*sum, vget_high_s16(second[half]), b);
+            }
+        }
+    }
+    let mut out = [[0i32; PANEL]; R];
+    for (out, sums) in out.iter_mut().zip(sums) {
+        for (four, sums) in out.as_chunks_mut::<4>().0.iter_mut().zip(sums) {
+            // SAFETY: the array has the 16 bytes that are written.
+            unsafe { vst1q_s32(four.as_mut_ptr(), sums) };
+        }
+    }
+    out
 }
 
 #[cfg(test)]
