@@ -11,6 +11,7 @@ pub mod format;
 #[cfg(feature = "write")]
 mod freeze;
 mod graph;
+pub mod hub;
 pub mod journal;
 pub(crate) mod kernel;
 #[cfg(feature = "write")]

@@ -8,6 +8,7 @@
 use std::borrow::Cow;
 
 use super::format::{Cursor, SectionKind};
+use super::hub;
 use super::kernel::{self, CODE, Code, Weights};
 use super::segment::Segment;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
@@ -55,6 +56,8 @@ pub struct Near {
     pub cosine: f32,
     /// Which encoder made its vector.
     pub encoder: Encoder,
+    /// How near it is to whatever is near it: see [`super::hub`].
+    pub hub: f32,
 }
 
 /// What a segment's vectors are.
@@ -91,6 +94,7 @@ impl Head {
 /// A document's vector as it is stored.
 struct Item<'a> {
     encoder: Option<Encoder>,
+    hub: f32,
     /// The dot product of the vector with itself.
     square: u32,
     components: &'a [u8; DIMENSIONS],
@@ -98,12 +102,12 @@ struct Item<'a> {
 
 /// Appends what is stored for a document.
 #[cfg(feature = "write")]
-pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>) {
+pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) {
     let start = out.len();
     match embedded {
         Some(Embedded { encoder, vector, .. }) => {
             out.extend(vector.0.iter().map(|component| component.cast_unsigned()));
-            out.extend_from_slice(&[*encoder as u8, 0, 0, 0]);
+            out.extend_from_slice(&[*encoder as u8, hub, 0, 0]);
             let square = kernel::dot(&vector.0, &vector.0).cast_unsigned();
             out.extend_from_slice(&square.to_le_bytes());
         }
@@ -119,8 +123,9 @@ impl<'a> Item<'a> {
         let bytes = guarded(bytes.get(..STRIDE)?)?;
         let (components, rest) = bytes.split_first_chunk()?;
         let mut cursor = Cursor(rest);
-        let [encoder, ..] = cursor.array::<4>()?;
-        Some(Self { encoder: Encoder::from_number(encoder), square: cursor.u32()?, components })
+        let [encoder, hub, ..] = cursor.array::<4>()?;
+        let (encoder, hub) = (Encoder::from_number(encoder), hub::of_byte(hub));
+        Some(Self { encoder, hub, square: cursor.u32()?, components })
     }
 
     fn vector(&self) -> Vector {
@@ -149,7 +154,8 @@ impl<'a> Query<'a> {
         let encoder = item.encoder?;
         let lengths = self.length * (item.square as f32).sqrt();
         let dot = kernel::dot(&self.vector.0, &item.vector().0) as f32;
-        Some(Near { doc, cosine: if lengths > 0.0 { dot / lengths } else { 0.0 }, encoder })
+        let cosine = if lengths > 0.0 { dot / lengths } else { 0.0 };
+        Some(Near { doc, cosine, encoder, hub: item.hub })
     }
 }
 

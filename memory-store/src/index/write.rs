@@ -8,6 +8,7 @@ use super::format::{
     put_varint,
 };
 use super::freeze::Frozen;
+use super::hub;
 use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::segment::Header;
@@ -32,7 +33,7 @@ pub fn segment(
     let (term_slots, term_blocks) = hashed_map(&postings(documents, average));
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
-    let vectors = space.map(|space| vectors(documents, space)).unwrap_or_default();
+    let vectors = space.map(|space| vectors(collection, documents, space)).unwrap_or_default();
     let sections = [
         (SectionKind::Docs, docs),
         (SectionKind::TermSlots, term_slots),
@@ -196,7 +197,7 @@ struct VectorSections {
     items: Vec<u8>,
 }
 
-fn vectors(documents: &[Document], space: Space) -> VectorSections {
+fn vectors(collection: Collection, documents: &[Document], space: Space) -> VectorSections {
     let embedded: Vec<Option<&Embedded>> = documents
         .iter()
         .map(|document| document.vector.as_ref().filter(|embedded| embedded.space == space))
@@ -218,8 +219,15 @@ fn vectors(documents: &[Document], space: Space) -> VectorSections {
         let sum = kernel::sum(&codes[first..]);
         codes.extend_from_slice(&sum.to_le_bytes());
     }
+    // Turns are searched by those who ask, and there are too many of them.
+    let hubs = match collection {
+        Collection::Memories => hub::bytes(&embedded),
+        Collection::Turns => vec![0; embedded.len()],
+    };
     let mut items = Vec::with_capacity(embedded.len() * STRIDE);
-    embedded.iter().for_each(|embedded| vectors::put_item(&mut items, *embedded));
+    for (embedded, hub) in embedded.iter().zip(hubs) {
+        vectors::put_item(&mut items, *embedded, hub);
+    }
     VectorSections { head, codes, items }
 }
 

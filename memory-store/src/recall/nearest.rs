@@ -2,6 +2,7 @@
 
 use super::sources::{Source, Sources};
 use crate::embed::{Space, Vector};
+use crate::index::hub;
 use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, order};
 
@@ -63,6 +64,7 @@ fn loose_near(probe: &Probe, doc: u32, embedded: &Embedded) -> Option<Near> {
         doc,
         cosine: cosine(),
         encoder: embedded.encoder,
+        hub: hub::USUAL,
     })
 }
 
