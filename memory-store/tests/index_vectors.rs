@@ -51,6 +51,10 @@ impl Vectors for Hashed {
             if self.known.contains(text) { Encoder::Transformer } else { Encoder::Static };
         (!text.is_empty()).then(|| (encoder, vector(text)))
     }
+
+    fn of_prompt(&self, text: &str) -> Option<Vector> {
+        self.of(text).map(|(_, vector)| vector)
+    }
 }
 
 fn turn(number: u32, text: String) -> Turn {

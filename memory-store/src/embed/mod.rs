@@ -19,3 +19,15 @@ pub use table::Table;
 #[cfg(feature = "write")]
 pub use transformer::Transformer;
 pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};
+pub use vector::{DIMENSIONS, Encoder, Space, Vector};
+
+use crate::error::Result;
+
+/// Turns what is asked into a vector.
+pub trait Embed: std::fmt::Debug {
+    /// The space of its vectors.
+    fn space(&self) -> Space;
+
+    /// The vector of a text; `None` when there is nothing in it to go by.
+    fn embed(&self, text: &str) -> Result<Option<Vector>>;
+}

@@ -27,6 +27,7 @@ use crate::embed::{Encoder, Space, Vector};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::memory::Status;
+use crate::recall::Probe;
 use crate::settings::Settings;
 use crate::store::{Stored, private_options};
 use crate::time::Timestamp;
@@ -58,6 +59,9 @@ pub trait Vectors {
     /// The best vector of a text that can be had at once: the transformer's when it is known
     /// already, otherwise the table's; `None` when it has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
+
+    /// The vector that a hook gives a prompt.
+    fn of_prompt(&self, text: &str) -> Option<Vector>;
 }
 
 /// Links vectors into graphs.
@@ -415,7 +419,12 @@ impl<'a> Publisher<'a> {
 
     fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
         let segment = Segment::open(&self.dir, memories)?;
-        Ok(crate::recall::calibrate(segment, settings))
+        let vectors = self.vectors.filter(|_| matches!(segment.vector_head(), Ok(Some(_))));
+        let probe = |text: &str| {
+            let vectors = vectors?;
+            Some(Probe { space: vectors.space(), vector: vectors.of_prompt(text)? })
+        };
+        Ok(crate::recall::calibrate(segment, settings, vectors.is_some(), &probe))
     }
 
     fn turn_segments(&self, old: Option<&Manifest>) -> Vec<SegmentRef> {

@@ -1,53 +1,83 @@
 //! The gate: whether what was found is worth saying.
 //!
-//! Its score is absolute: it means the same for every query. Four features with fixed signs, over
+//! Its score is absolute: it means the same for every query. A few features with fixed signs, over
 //! the terms that query and memory share: how much they say together, what share of the query they
-//! are, and how rare the two rarest are in technical text at large; and how sure we are of the
-//! memory. The threshold is another matter: the best of many texts matches anything a little, so
+//! are, and how rare the two rarest are in technical text at large; how near the two are in meaning;
+//! and how sure we are of the memory. The threshold is another matter: the best of many texts matches anything a little, so
 //! each store has its own, set when it is published, from a list of prompts about other things.
 
 use super::background;
+use super::nearest::Probe;
 use super::query::Query;
 use super::score::{Candidate, Found};
 use super::sources::Sources;
 use crate::index::manifest::Gate;
 
-/// Weight of the information that is shared.
-const MASS: f32 = 0.5;
-/// Weight of the share of the query that is covered.
-const SHARE: f32 = 2.5;
-/// Weight of the rarity of the rarest shared term.
-const RAREST: f32 = 2.0;
-/// Weight of the rarity of the second.
-const SECOND: f32 = 2.5;
+/// How much each feature counts.
+struct Weights {
+    /// The information that is shared.
+    mass: f32,
+    /// The share of the query that is covered.
+    share: f32,
+    /// The rarity of the rarest shared term.
+    rarest: f32,
+    /// The rarity of the second.
+    second: f32,
+    /// Nearness in meaning.
+    meaning: f32,
+}
+
+/// Where only words can be compared.
+const BY_WORDS: Weights = Weights { mass: 0.5, share: 2.5, rarest: 2.0, second: 2.5, meaning: 0.0 };
+/// Where meaning can be compared too.
+const BY_MEANING: Weights =
+    Weights { mass: 0.5, share: 0.9, rarest: 2.9, second: 2.8, meaning: 6.8 };
 /// Weight of confidence.
 const CONFIDENCE: f32 = 2.0;
 /// What a digest of a session must have more than a judged memory.
 const DIGEST: f32 = 1.0;
 
-/// The number of this way of scoring: to be raised with every change of a weight, a feature or the
-/// background table, so that no threshold of another way is believed.
-pub const SCALE: u32 = 1;
+/// The number of this way of scoring: to be raised by two with every change of a weight, a feature
+/// or the background table, so that no threshold of another way is believed. The next number is
+/// that of scoring by meaning.
+const SCALE: u32 = 2;
 
-/// The gate of a store that was never calibrated: rather silent.
-pub const UNCALIBRATED: Gate =
-    Gate { threshold: 7.5, mean: 5.0, deviation: 1.3, alpha: 0.05, scale: SCALE };
+/// The number of the way of scoring.
+pub const fn scale(by_meaning: bool) -> u32 {
+    if by_meaning { SCALE + 1 } else { SCALE }
+}
+
+/// The gate of a store that was never calibrated for this way of scoring: rather silent.
+const fn uncalibrated(by_meaning: bool) -> Gate {
+    let (threshold, mean) = if by_meaning { (10.0, 7.0) } else { (7.5, 5.0) };
+    Gate { threshold, mean, deviation: 1.3, alpha: 0.05, scale: scale(by_meaning) }
+}
 
 /// Gives a candidate what the gate sees of it, and what it asks for.
 pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Candidate) {
-    let gate = &sources.source(candidate.at).gate;
+    let by_meaning = query.probe.is_some();
+    let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == scale(by_meaning));
+    let gate = gate.unwrap_or(uncalibrated(by_meaning));
+    let weights = if by_meaning { &BY_MEANING } else { &BY_WORDS };
     let words = query
         .paragraphs
         .iter()
-        .map(|paragraph| words(query, found, paragraph, &candidate.shared))
+        .map(|paragraph| words(weights, query, found, paragraph, &candidate.shared))
         .fold(f32::NEG_INFINITY, f32::max);
     let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
-    candidate.gate = words + CONFIDENCE * candidate.entry.confidence() - digest;
-    candidate.threshold = threshold(gate, query.paragraphs.len());
+    let meaning = weights.meaning * candidate.near.map_or(0.0, |near| near.cosine);
+    candidate.gate = words + meaning + CONFIDENCE * candidate.entry.confidence() - digest;
+    candidate.threshold = threshold(&gate, query.paragraphs.len());
 }
 
 /// The part of the score that one paragraph's terms give.
-fn words(query: &Query, found: &Found, paragraph: &[u16], shared: &[u16]) -> f32 {
+fn words(
+    weights: &Weights,
+    query: &Query,
+    found: &Found,
+    paragraph: &[u16],
+    shared: &[u16],
+) -> f32 {
     let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
     let (mut rarest, mut second) = (0.0f32, 0.0f32);
     for &number in paragraph {
@@ -73,7 +103,10 @@ fn words(query: &Query, found: &Found, paragraph: &[u16], shared: &[u16]) -> f32
         return f32::NEG_INFINITY;
     }
     let most = background::IDF_MAX;
-    MASS * mass.ln_1p() + SHARE * covered / all + RAREST * rarest / most + SECOND * second / most
+    weights.mass * mass.ln_1p()
+        + weights.share * covered / all
+        + weights.rarest * rarest / most
+        + weights.second * second / most
 }
 
 /// The threshold for the best of several paragraphs: each has its chance of a false fire, so each
@@ -113,12 +146,14 @@ pub fn fingerprint() -> [u8; 32] {
 pub fn calibrate(
     segment: crate::index::segment::Segment,
     settings: &crate::settings::Settings,
+    by_meaning: bool,
+    probe: &dyn Fn(&str) -> Option<Probe>,
 ) -> Gate {
     let sources = Sources::of_segment(segment);
     let mut scores: Vec<f32> = PROMPTS
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|prompt| best(&sources, &Query::prompt(prompt)))
+        .map(|prompt| best(&sources, &Query { probe: probe(prompt), ..Query::prompt(prompt) }))
         .collect();
     scores.sort_by(f32::total_cmp);
     let alpha = settings.alpha.clamp(0.0, 0.5);
@@ -126,7 +161,13 @@ pub fn calibrate(
     let at = ((count * (1.0 - alpha)).ceil() as usize).clamp(1, scores.len()) - 1;
     let mean = scores.iter().sum::<f32>() / count;
     let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
-    Gate { threshold: scores[at], mean, deviation: variance.sqrt(), alpha, scale: SCALE }
+    Gate {
+        threshold: scores[at],
+        mean,
+        deviation: variance.sqrt(),
+        alpha,
+        scale: scale(by_meaning),
+    }
 }
 
 /// The score of the best memory for a prompt; 0 when nothing shares a word with it.

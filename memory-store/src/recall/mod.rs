@@ -10,7 +10,6 @@ mod collapse;
 mod fallback;
 mod gate;
 mod named;
-#[cfg_attr(not(test), expect(dead_code, reason = "fusion is what will ask it"))]
 mod nearest;
 mod query;
 pub mod render;
@@ -25,10 +24,12 @@ pub(crate) use background::idf as rarity;
 pub use background::table as background_table;
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
+pub use nearest::Probe;
 pub use search::Search;
 
 use std::path::{Path, PathBuf};
 
+use crate::embed::Embed;
 use crate::id::MemoryId;
 use crate::index::record::{FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record};
 use crate::kind::Kind;
@@ -184,6 +185,7 @@ pub enum Fate {
 #[derive(Debug)]
 pub struct Recall {
     sources: Sources,
+    embedder: Option<Box<dyn Embed>>,
     traces: bool,
 }
 
@@ -191,12 +193,22 @@ impl Recall {
     /// Opens the index of this tree, or of the main tree when this worktree has none, and the
     /// user's own. What cannot be read is told in every answer as [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        Self { sources: Sources::open(dirs, tree), traces: false }
+        Self::of(Sources::open(dirs, tree))
     }
 
     /// Opens the user's own memories alone.
     pub fn open_user(dirs: &UserDirs) -> Self {
-        Self { sources: Sources::open_user(dirs), traces: false }
+        Self::of(Sources::open_user(dirs))
+    }
+
+    fn of(sources: Sources) -> Self {
+        Self { sources, embedder: None, traces: false }
+    }
+
+    /// Looks for what is near a query in meaning too. Without, recall goes by words alone.
+    pub fn with_embedder(mut self, embedder: Box<dyn Embed>) -> Self {
+        self.embedder = Some(embedder);
+        self
     }
 
     /// Keeps a trace of every query.
@@ -222,10 +234,11 @@ impl Recall {
 
     /// Finds what helps with a prompt. `skip` says which memories were shown already.
     pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
-        let query = Query::prompt(text);
+        let mut query = Query::prompt(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
+        query.probe = self.probe(&query.text);
         let mut candidates = self.scored(&query, now);
         named::add(&self.sources, &query, &mut candidates);
         let asked = Asked { places: self.sources.settings.prompt_memories as usize, now, skip };
@@ -248,7 +261,8 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let query = Query::error(command, error);
+        let mut query = Query::error(command, error);
+        query.probe = self.probe(&query.text);
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
         let asked = Asked { places: self.sources.settings.tool_memories as usize, now, skip };
@@ -292,6 +306,16 @@ impl Recall {
     pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
         let candidate = self.sources.candidate(self.sources.find(id)?)?;
         self.read(&candidate, now, &mut Recalled::default()).ok()
+    }
+
+    /// The vector of what is asked; `None` goes on by words alone.
+    fn probe(&self, text: &str) -> Option<Probe> {
+        let embedder = self.embedder.as_deref()?;
+        let vector = embedder.embed(text).unwrap_or_else(|error| {
+            self.sources.note(&error);
+            None
+        });
+        Some(Probe { space: embedder.space(), vector: vector? })
     }
 
     fn scored(&self, query: &Query, now: Timestamp) -> Vec<Candidate> {

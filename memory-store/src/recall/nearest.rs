@@ -7,9 +7,11 @@ use crate::index::segment::Segment;
 use crate::index::vectors::{Embedded, Near, order};
 
 /// A query's vector, and the space it lies in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
+    /// The space it lies in.
     pub space: Space,
+    /// The vector.
     pub vector: Vector,
 }
 

@@ -1,6 +1,7 @@
 //! What is asked, made ready for ranking: terms, paragraphs, named paths.
 
 use super::background;
+use super::nearest::Probe;
 use crate::text::{self, Form, term_hash};
 
 /// A prompt of more bytes than this is asked by paragraph.
@@ -51,6 +52,10 @@ pub struct Query {
     pub paths: Vec<String>,
     /// Whether it only acknowledges.
     pub only_acknowledges: bool,
+    /// The text that its vector is made of.
+    pub text: String,
+    /// Its vector, where there is something to make one with.
+    pub probe: Option<Probe>,
 }
 
 impl Query {
@@ -58,7 +63,7 @@ impl Query {
     pub fn prompt(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let text = without_wrapper(text);
-        let mut query = Self { paths: paths(text), ..Self::default() };
+        let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
         if text.len() <= LONG_BYTES {
             query.only_acknowledges = acknowledges(text);
             query.add_paragraph(text);
@@ -95,13 +100,15 @@ impl Query {
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_paragraph_if(&text, |term| !varies(term));
+        query.text = text;
         query
     }
 
     /// Takes words that a person searches for apart.
     pub fn search(text: &str) -> Self {
-        let mut query = Self { paths: paths(text), ..Self::default() };
-        query.add_paragraph(&text[..text.floor_char_boundary(TEXT_BYTES_MAX)]);
+        let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
+        let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
+        query.add_paragraph(text);
         query
     }
 

@@ -1,5 +1,5 @@
-//! Ranks documents for a query: BM25 over all sources as if they were one, then confidence, kind,
-//! age and paths.
+//! Ranks documents for a query: BM25 over all sources as if they were one, nearness in meaning, then
+//! confidence, kind, age and paths.
 
 use super::gate;
 use super::query::{Query, Term};
@@ -8,18 +8,28 @@ use super::worth::freshness;
 use crate::index::format::{impact, impact_weight};
 use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
+use crate::index::vectors::Near;
 use crate::kind::Kind;
 use crate::settings::Settings;
 use crate::time::Timestamp;
 
 /// Candidates that are looked at more closely.
-const CANDIDATES_MAX: usize = 32;
+const CANDIDATES_MAX: usize = 48;
+/// Candidates that nearness alone may bring.
+const NEAREST_MAX: usize = 32;
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
 const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
 /// Paragraphs whose scores add up in a long prompt.
 const BEST_PARAGRAPHS: usize = 3;
+
+/// How much a term's rarity in technical text counts beside its rarity in the store: its power.
+const BACKGROUND: f32 = 0.3;
+/// How much nearness in meaning counts beside the words, which count 1 for the best.
+const MEANING: f32 = 1.65;
+/// How much of a memory's nearness to everything near it is taken off.
+const HUB: f32 = 0.5;
 
 /// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
 /// tells judged memories from passing remarks.
@@ -40,6 +50,8 @@ pub struct Candidate {
     pub entry: Entry,
     /// BM25.
     pub lexical: f32,
+    /// How near it is to the query, where both have a vector.
+    pub near: Option<Near>,
     /// With everything else; what it is ranked by.
     pub fused: f32,
     /// What the gate sees.
@@ -70,6 +82,7 @@ impl Candidate {
             at,
             entry,
             lexical: 0.0,
+            near: None,
             fused: 0.0,
             gate: 0.0,
             threshold: f32::INFINITY,
@@ -81,6 +94,11 @@ impl Candidate {
     /// Whether the gate lets it through. What is named directly is its own gate.
     pub fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
+    }
+
+    /// How near it is in meaning, freed of how near it is to everything; 0 when that is not known.
+    pub fn meaning(&self) -> f32 {
+        self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
     }
 
     /// Whether it is a digest of a session and no judged memory.
@@ -120,17 +138,16 @@ pub fn sort(candidates: &mut [Candidate]) {
     });
 }
 
-/// Finds the documents that share terms with a query, scored. Memories that apply only where their
-/// paths are touched are left to the paths that a query names.
+/// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
+/// that apply only where their paths are touched are left to the paths that a query names.
 pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up(sources, &query.terms);
     let mut candidates = found.best(sources, query, CANDIDATES_MAX);
+    add_nearest(sources, query, &found, &mut candidates, NEAREST_MAX);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
-    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    fuse(sources, &mut candidates, now);
     for candidate in &mut candidates {
         gate::judge(sources, query, &found, candidate);
-        let words = if best > 0.0 { candidate.lexical / best } else { 0.0 };
-        candidate.fused = words + candidate.prior(&sources.settings, now);
         if query.is_long() {
             candidate.fused += LONG_GATE * candidate.gate;
         }
@@ -138,10 +155,52 @@ pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candi
     candidates
 }
 
+/// Adds the documents that are nearest to a query, and tells all candidates how near they are.
+pub fn add_nearest(
+    sources: &Sources,
+    query: &Query,
+    found: &Found,
+    candidates: &mut Vec<Candidate>,
+    count: usize,
+) {
+    let Some(probe) = &query.probe else { return };
+    let known = candidates.len();
+    for (number, source) in (0..).zip(&sources.list) {
+        for near in source.nearest(sources, probe, count) {
+            let at = At { source: number, doc: near.doc };
+            if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.at == at) {
+                candidate.near = Some(near);
+            } else if let Some(entry) = sources.entry(at) {
+                candidates.push(Candidate { near: Some(near), ..Candidate::new(at, entry) });
+            }
+        }
+        let mut others: Vec<&mut Candidate> = candidates[..known]
+            .iter_mut()
+            .filter(|candidate| candidate.at.source == number && candidate.near.is_none())
+            .collect();
+        let docs: Vec<u32> = others.iter().map(|candidate| candidate.at.doc).collect();
+        let cosines = source.cosines(sources, probe, &docs);
+        others.iter_mut().zip(cosines).for_each(|(candidate, near)| candidate.near = near);
+    }
+    found.complete(query, &mut candidates[known..]);
+}
+
+/// Gives candidates the score they are ranked by.
+pub fn fuse(sources: &Sources, candidates: &mut [Candidate], now: Timestamp) {
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    for candidate in candidates {
+        let words = if best > 0.0 { candidate.lexical / best } else { 0.0 };
+        candidate.fused =
+            words + MEANING * candidate.meaning() + candidate.prior(&sources.settings, now);
+    }
+}
+
 /// What the sources hold of a query's terms.
 pub struct Found {
     /// How rare each term is in the sources.
     pub idf: Vec<f32>,
+    /// How much each term counts.
+    weights: Vec<f32>,
     /// Which terms were passed over because many documents have them.
     pub common: Vec<bool>,
     /// By source: how many documents it has, and where each term occurs.
@@ -190,8 +249,11 @@ impl Found {
             (source.docs() as usize, postings(sources, source, terms, slots, &common))
         });
         let sources = found.collect();
-        let idf = counts.iter().map(|&count| idf(docs, count)).collect();
-        Self { idf, common, sources }
+        let idf: Vec<f32> = counts.iter().map(|&count| idf(docs, count)).collect();
+        let weights = idf.iter().zip(terms).map(|(idf, term)| {
+            idf * (term.background / super::background::IDF_MAX).powf(BACKGROUND)
+        });
+        Self { weights: weights.collect(), idf, common, sources }
     }
 
     /// The best documents by BM25; of a long query, by the sum of their best paragraphs.
@@ -257,27 +319,64 @@ impl Found {
     }
 
     fn score(&self, posting: &Posting) -> f32 {
-        self.idf[usize::from(posting.term)] * posting.weight
+        self.weights[usize::from(posting.term)] * posting.weight
     }
 
     /// Notes which terms each candidate shares with the query.
     fn mark_shared(&self, candidates: &mut [Candidate]) {
+        let postings = self.postings_of(candidates);
+        for (candidate, postings) in candidates.iter_mut().zip(postings) {
+            candidate.shared = postings.iter().map(|posting| posting.term).collect();
+        }
+    }
+
+    /// Gives candidates that were not found by their words the score of their words, and notes
+    /// which of the query's they have.
+    fn complete(&self, query: &Query, candidates: &mut [Candidate]) {
+        let postings = self.postings_of(candidates);
+        for (candidate, postings) in candidates.iter_mut().zip(postings) {
+            candidate.lexical = self.score_of(query, &postings);
+            candidate.shared = postings.iter().map(|posting| posting.term).collect();
+        }
+    }
+
+    /// The postings of each candidate, ordered by term.
+    fn postings_of(&self, candidates: &[Candidate]) -> Vec<Vec<Posting>> {
+        let mut of = vec![Vec::new(); candidates.len()];
         for (number, (docs, postings)) in self.sources.iter().enumerate() {
             // By document the number of its candidate, counted from 1.
             let mut places = vec![0u32; *docs];
-            for (place, candidate) in (1..).zip(candidates.iter()) {
+            for (place, candidate) in (1..).zip(candidates) {
                 if usize::from(candidate.at.source) == number {
                     places[candidate.at.doc as usize] = place;
                 }
             }
             for posting in postings {
                 let place = places[posting.doc as usize] as usize;
-                if let Some(candidate) = place.checked_sub(1).and_then(|at| candidates.get_mut(at))
-                {
-                    candidate.shared.push(posting.term);
+                if let Some(place) = place.checked_sub(1) {
+                    of[place].push(*posting);
                 }
             }
         }
+        of
+    }
+
+    /// The score of one document, by its postings: what [`Found::scores`] gives it.
+    fn score_of(&self, query: &Query, postings: &[Posting]) -> f32 {
+        if !query.is_long() {
+            return postings.iter().map(|posting| self.score(posting)).sum();
+        }
+        let mut scores: Vec<f32> = query
+            .paragraphs
+            .iter()
+            .map(|paragraph| {
+                let score: f32 =
+                    of_terms(postings, paragraph).map(|posting| self.score(posting)).sum();
+                score / (paragraph.len() as f32).sqrt()
+            })
+            .collect();
+        scores.sort_unstable_by(|a, b| b.total_cmp(a));
+        scores.iter().take(BEST_PARAGRAPHS).sum()
     }
 }
 

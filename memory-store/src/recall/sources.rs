@@ -44,7 +44,8 @@ pub struct Source {
     hidden: BTreeSet<MemoryId>,
     /// Documents of the segment that one of the journal supersedes.
     superseded: BTreeSet<MemoryId>,
-    pub gate: Gate,
+    /// What it asks of what is said unasked, if it was ever calibrated.
+    pub gate: Option<Gate>,
 }
 
 /// All that recall looks through.
@@ -212,11 +213,7 @@ impl Sources {
 
 impl Source {
     fn new(collection: Collection, root: &Path, index: Option<Index>) -> Self {
-        let gate = index
-            .as_ref()
-            .map(|index| index.manifest.gate)
-            .filter(|gate| gate.scale == super::gate::SCALE)
-            .unwrap_or(super::gate::UNCALIBRATED);
+        let gate = index.as_ref().map(|index| index.manifest.gate);
         let mut source = Self {
             collection,
             root: root.to_owned(),
