@@ -53,7 +53,7 @@ impl Vectors for Hashed {
     }
 
     fn of_prompt(&self, text: &str) -> Option<Vector> {
-        self.of(text).map(|(_, vector)| vector)
+        (!text.is_empty()).then(|| vector(text))
     }
 }
 

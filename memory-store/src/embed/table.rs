@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::Embed;
 use super::header::TABLE_MAGIC;
 use super::model::Model;
 use super::rows::Rows;
@@ -92,6 +93,16 @@ impl Table {
     }
 }
 
+impl Embed for Table {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.embed(text)
+    }
+}
+
 #[cfg(feature = "write")]
 impl crate::index::build::Vectors for Table {
     fn space(&self) -> Space {
@@ -101,6 +112,10 @@ impl crate::index::build::Vectors for Table {
     /// A row that cannot be read costs the text its vector; words find it still.
     fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
         Some((super::Encoder::Static, self.embed(text).ok()??))
+    }
+
+    fn of_prompt(&self, text: &str) -> Option<Vector> {
+        self.embed(text).ok()?
     }
 }
 

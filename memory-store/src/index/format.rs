@@ -42,7 +42,7 @@ pub const DOCS_MAX: u32 = 1 << 28;
 /// BM25: how fast repeated terms stop counting.
 pub const K1: f32 = 1.2;
 /// BM25: how much a long text is held back. Little: with the usual 0.75 short throw-away lines win.
-pub const B: f32 = 0.75;
+pub const B: f32 = 0.5;
 /// The highest weight a term can have in a document, quantised to 255.
 pub const IMPACT_MAX: f32 = K1 + 1.0;
 

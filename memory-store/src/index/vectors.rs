@@ -392,11 +392,15 @@ mod tests {
     fn bytes(vectors: impl Iterator<Item = Option<Vector>>) -> (Vec<u8>, u32) {
         let documents = documents(vectors);
         (super::super::segment_bytes(&documents), documents.len() as u32)
+            .collect();
+        // As turns, of which nobody asks what is near everything: that takes long for so many.
+        let bytes = super::super::write::segment(Collection::Turns, &documents, &[], Some(SPACE));
+        (bytes, documents.len() as u32)
     }
 
     pub fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
         let reference = SegmentRef {
-            collection: Collection::Memories,
+            collection: Collection::Turns,
             generation: 1,
             bytes: bytes.len() as u64,
             docs,

@@ -15,23 +15,31 @@ use crate::index::manifest::Gate;
 
 /// How much each feature counts.
 struct Weights {
+    /// Nearness in meaning: the cosine.
+    meaning: f32,
+    /// The share of the query that the memory covers.
+    covered: f32,
+    /// The share of the query that the store knows at all.
+    known: f32,
     /// The information that is shared.
     mass: f32,
-    /// The share of the query that is covered.
-    share: f32,
     /// The rarity of the rarest shared term.
     rarest: f32,
     /// The rarity of the second.
     second: f32,
-    /// Nearness in meaning.
-    meaning: f32,
 }
 
 /// Where only words can be compared.
-const BY_WORDS: Weights = Weights { mass: 0.5, share: 2.5, rarest: 2.0, second: 2.5, meaning: 0.0 };
+const BY_WORDS: Weights =
+    Weights { meaning: 0.0, covered: 2.5, known: 0.0, mass: 0.5, rarest: 2.0, second: 2.5 };
 /// Where meaning can be compared too.
 const BY_MEANING: Weights =
-    Weights { mass: 0.5, share: 0.9, rarest: 2.9, second: 2.8, meaning: 6.8 };
+    Weights { meaning: 6.0, covered: 3.5, known: 2.0, mass: 0.0, rarest: 0.0, second: 1.5 };
+/// What these features must come to at least, however little a store's own prompts reach: people
+/// ask of other things than code, too. For an alpha of [`FLOOR_ALPHA`].
+const FLOOR: f32 = 6.6;
+/// See [`FLOOR`].
+const FLOOR_ALPHA: f32 = 0.05;
 /// Weight of confidence.
 const CONFIDENCE: f32 = 2.0;
 /// What a digest of a session must have more than a judged memory.
@@ -43,13 +51,13 @@ const DIGEST: f32 = 1.0;
 const SCALE: u32 = 2;
 
 /// The number of the way of scoring.
-pub const fn scale(by_meaning: bool) -> u32 {
+const fn scale(by_meaning: bool) -> u32 {
     if by_meaning { SCALE + 1 } else { SCALE }
 }
 
 /// The gate of a store that was never calibrated for this way of scoring: rather silent.
 const fn uncalibrated(by_meaning: bool) -> Gate {
-    let (threshold, mean) = if by_meaning { (10.0, 7.0) } else { (7.5, 5.0) };
+    let (threshold, mean) = if by_meaning { (9.5, 6.5) } else { (7.5, 5.0) };
     Gate { threshold, mean, deviation: 1.3, alpha: 0.05, scale: scale(by_meaning) }
 }
 
@@ -63,11 +71,21 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Ca
         .paragraphs
         .iter()
         .map(|paragraph| words(weights, query, found, paragraph, &candidate.shared))
-        .fold(f32::NEG_INFINITY, f32::max);
+        .fold(0.0, f32::max);
     let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
     let meaning = weights.meaning * candidate.near.map_or(0.0, |near| near.cosine);
-    candidate.gate = words + meaning + CONFIDENCE * candidate.entry.confidence() - digest;
+    let standing = CONFIDENCE * candidate.entry.confidence() - digest;
+    candidate.gate = words + meaning + weights.known * found.known + standing;
     candidate.threshold = threshold(&gate, query.paragraphs.len());
+    if by_meaning {
+        // The floor is one for what is found, not for how sure we are of it.
+        candidate.threshold = candidate.threshold.max(floor(gate.alpha) + standing);
+    }
+}
+
+/// The floor for another share of false fires: its logarithm is about level with the score.
+fn floor(alpha: f32) -> f32 {
+    FLOOR - (alpha.max(1e-4) / FLOOR_ALPHA).ln()
 }
 
 /// The part of the score that one paragraph's terms give.
@@ -81,7 +99,7 @@ fn words(
     let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
     let (mut rarest, mut second) = (0.0f32, 0.0f32);
     for &number in paragraph {
-        // What many memories have tells neither for nor against one of them.
+        // Which memories have what many have was not looked up.
         if found.common[usize::from(number)] {
             continue;
         }
@@ -100,11 +118,11 @@ fn words(
         }
     }
     if all == 0.0 {
-        return f32::NEG_INFINITY;
+        return 0.0;
     }
     let most = background::IDF_MAX;
     weights.mass * mass.ln_1p()
-        + weights.share * covered / all
+        + weights.covered * covered / all
         + weights.rarest * rarest / most
         + weights.second * second / most
 }

@@ -17,6 +17,7 @@ mod weights;
 use std::ops::ControlFlow;
 use std::path::Path;
 
+use super::Embed;
 use super::header::{TRANSFORMER_MAGIC, damaged};
 use super::model::Model;
 use super::rows::{Row, Rows};
@@ -120,5 +121,15 @@ impl Transformer {
         })?;
         rows.push(self.last.clone());
         Ok(rows)
+    }
+}
+
+impl Embed for Transformer {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.embed(text)
     }
 }
