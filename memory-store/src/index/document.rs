@@ -23,6 +23,8 @@ const TERMS_MAX: usize = 4096;
 
 /// The number of the vector among the fields of a journalled document.
 const FIELD_VECTOR: u64 = 1;
+/// The number of the neighbouring words.
+const FIELD_PAIRS: u64 = 2;
 /// Bytes of that field: space, encoder, components.
 const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
 
@@ -35,6 +37,9 @@ pub struct Document {
     pub record: Record,
     /// How often each term occurs, by the terms' hashes in rising order.
     pub terms: Vec<(u64, u32)>,
+    /// Hashes of its neighbouring words, in rising order, each once. Turns have none: there are too
+    /// many of them.
+    pub pairs: Vec<u32>,
     /// What it means, once something has embedded it.
     pub vector: Option<Embedded>,
 }
@@ -103,7 +108,12 @@ impl Document {
             kind: kind as u8,
             flags,
         };
-        Self { entry, record, terms: terms.counted(), vector: None }
+        let mut pairs = text::pairs(&record.title);
+        pairs.extend(text::pairs(&record.text));
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs.truncate(TERMS_MAX);
+        Self { entry, record, terms: terms.counted(), pairs, vector: None }
     }
 
     /// Makes a turn ready.
@@ -130,7 +140,7 @@ impl Document {
             kind: Kind::Session as u8,
             flags: 0,
         };
-        Self { entry, record, terms: terms.counted(), vector: None }
+        Self { entry, record, terms: terms.counted(), pairs: Vec::new(), vector: None }
     }
 
     /// The text whose vector stands for a document.
@@ -159,6 +169,13 @@ impl Document {
             out.extend_from_slice(&hash.to_le_bytes());
             put_varint(out, u64::from(count));
         }
+        if !self.pairs.is_empty() {
+            put_varint(out, FIELD_PAIRS);
+            put_bytes(
+                out,
+                &self.pairs.iter().flat_map(|pair| pair.to_le_bytes()).collect::<Vec<_>>(),
+            );
+        }
         if let Some(embedded) = &self.vector {
             let mut value = Vec::with_capacity(VECTOR_FIELD);
             value.extend_from_slice(&embedded.space.0);
@@ -171,6 +188,11 @@ impl Document {
 
     /// Reads a field that was added after the first version; those of later versions are skipped.
     fn field(&mut self, field: u64, value: &[u8]) -> Option<()> {
+        if field == FIELD_PAIRS {
+            let pairs = value.as_chunks().0.iter().take(TERMS_MAX);
+            self.pairs = pairs.map(|&pair| u32::from_le_bytes(pair)).collect();
+            self.pairs.sort_unstable();
+        }
         if field == FIELD_VECTOR {
             let mut cursor = Cursor(value);
             let space = Space(cursor.array()?);
@@ -189,7 +211,7 @@ impl Document {
         let terms = (0..count)
             .map(|_| Some((cursor.u64()?, u32::try_from(cursor.varint()?).ok()?)))
             .collect::<Option<_>>()?;
-        let mut document = Self { entry, record, terms, vector: None };
+        let mut document = Self { entry, record, terms, pairs: Vec::new(), vector: None };
         while !cursor.is_empty() {
             let field = cursor.varint()?;
             document.field(field, cursor.bytes()?)?;

@@ -69,6 +69,10 @@ pub enum SectionKind {
     ErrorBlocks = 8,
     /// The documents of the session-start block, in order.
     Start = 9,
+    /// Where the buckets of neighbouring words start.
+    PairBuckets = 10,
+    /// The buckets.
+    Pairs = 11,
     /// What the vectors are of, and how many there are.
     VectorHead = 16,
     /// A sign code a document.

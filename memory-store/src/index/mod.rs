@@ -17,6 +17,7 @@ pub(crate) mod kernel;
 #[cfg(feature = "write")]
 mod lock;
 pub mod manifest;
+mod pairs;
 pub mod record;
 pub mod segment;
 pub mod vectors;

@@ -11,6 +11,7 @@ use super::freeze::Frozen;
 use super::hub;
 use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
+use super::pairs;
 use super::segment::Header;
 use super::vectors::{self, CODES_AT_ONCE, Embedded, Head, STRIDE};
 use crate::embed::{Encoder, Space, Vector};
@@ -33,6 +34,8 @@ pub fn segment(
     let (term_slots, term_blocks) = hashed_map(&postings(documents, average));
     let (path_slots, path_blocks) = hashed_map(&paths(documents));
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
+    let (pair_buckets, pairs) =
+        pairs::sections(documents.iter().map(|document| document.pairs.as_slice()));
     let vectors = space.map(|space| vectors(collection, documents, space)).unwrap_or_default();
     let sections = [
         (SectionKind::Docs, docs),
@@ -40,9 +43,11 @@ pub fn segment(
         (SectionKind::PathSlots, path_slots),
         (SectionKind::ErrorSlots, error_slots),
         (SectionKind::Start, start_plan(documents, start)),
+        (SectionKind::PairBuckets, pair_buckets),
         (SectionKind::TermBlocks, term_blocks),
         (SectionKind::PathBlocks, path_blocks),
         (SectionKind::ErrorBlocks, error_blocks),
+        (SectionKind::Pairs, pairs),
         (SectionKind::VectorHead, vectors.head),
         (SectionKind::Codes, vectors.codes),
         (SectionKind::Vectors, vectors.items),

@@ -20,6 +20,8 @@ const HEADING_CHARS_MAX: usize = 80;
 const TERMS_MAX: usize = 512;
 /// Different terms of a paragraph: a bit each in a mask.
 pub const PARAGRAPH_TERMS_MAX: usize = 64;
+/// Neighbouring words of a query that are looked for.
+const PAIRS_MAX: usize = 64;
 /// Bytes of an error that are looked at, besides its most telling lines.
 const ERROR_BYTES_MAX: usize = 1500;
 /// Lines of an error that are looked at first.
@@ -48,6 +50,8 @@ pub struct Query {
     /// Of a file: how many of the first terms are its name, so that a text with one of them mentions
     /// it.
     pub names: u16,
+    /// Hashes of its neighbouring words, each once; of a long one, none.
+    pub pairs: Vec<u32>,
     /// Paths it names.
     pub paths: Vec<String>,
     /// Whether it only acknowledges.
@@ -67,6 +71,7 @@ impl Query {
         if text.len() <= LONG_BYTES {
             query.only_acknowledges = acknowledges(text);
             query.add_paragraph(text);
+            query.add_pairs(text);
         } else {
             for paragraph in paragraphs(text) {
                 query.add_paragraph(&paragraph);
@@ -100,6 +105,7 @@ impl Query {
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_paragraph_if(&text, |term| !varies(term));
+        query.add_pairs(&text);
         query.text = text;
         query
     }
@@ -109,6 +115,7 @@ impl Query {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
         query.add_paragraph(text);
+        query.add_pairs(text);
         query
     }
 
@@ -119,6 +126,14 @@ impl Query {
 
     fn add_paragraph(&mut self, text: &str) {
         self.add_paragraph_if(text, |_| true);
+    }
+
+    fn add_pairs(&mut self, text: &str) {
+        for pair in text::pairs(text) {
+            if self.pairs.len() < PAIRS_MAX && !self.pairs.contains(&pair) {
+                self.pairs.push(pair);
+            }
+        }
     }
 
     fn add_paragraph_if(&mut self, text: &str, keep: impl Fn(&str) -> bool) {

@@ -26,6 +26,8 @@ const BEST_PARAGRAPHS: usize = 3;
 
 /// How much a term's rarity in technical text counts beside its rarity in the store: its power.
 const BACKGROUND: f32 = 0.3;
+/// How much two of the query's words count for standing side by side.
+const PAIR: f32 = 0.3;
 /// How much nearness in meaning counts beside the words, which count 1 for the best where it has all
 /// of the query's. Fitted, as are the numbers around it, on sets of questions with known answers.
 const MEANING: f32 = 1.7;
@@ -152,7 +154,7 @@ pub fn sort(candidates: &mut [Candidate]) {
 /// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
 /// that apply only where their paths are touched are left to the paths that a query names.
 pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
-    let found = Found::look_up(sources, &query.terms);
+    let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = found.best(sources, query, CANDIDATES_MAX);
     add_nearest(sources, query, &found, &mut candidates, NEAREST_MAX);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
@@ -228,17 +230,20 @@ fn trust(query: &Query, candidates: &[Candidate]) -> f32 {
 pub struct Found {
     /// How rare each term is in the sources.
     pub idf: Vec<f32>,
-    /// How much each term counts.
+    /// How much each term counts, and after the terms each pair.
     weights: Vec<f32>,
+    /// How many terms there are.
+    terms: usize,
     /// The share of the query's rarity that words have which occur anywhere.
     pub known: f32,
     /// Which terms were passed over because many documents have them.
     pub common: Vec<bool>,
-    /// By source: how many documents it has, and where each term occurs.
+    /// By source: how many documents it has, and where each term and pair occurs.
     sources: Vec<(usize, Vec<Posting>)>,
 }
 
-/// A term in a document. The postings of a source are ordered by term.
+/// A term in a document, or a pair, which has a number past those of the terms. The postings of a
+/// source are ordered by it.
 #[derive(Clone, Copy)]
 struct Posting {
     term: u16,
@@ -288,7 +293,34 @@ impl Found {
         let known = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
         let known: f32 = known.map(|(term, _)| term.background).sum();
         let known = if all > 0.0 { known / all } else { 0.0 };
-        Self { weights: weights.collect(), known, idf, common, sources }
+        let weights = weights.collect();
+        Self { weights, terms: terms.len(), known, idf, common, sources }
+    }
+
+    /// Looks for the query's neighbouring words, too.
+    pub fn with_pairs(mut self, sources: &Sources, pairs: &[u32]) -> Self {
+        let docs = sources.docs();
+        for (number, &pair) in (self.terms as u16..).zip(pairs) {
+            let mut count = 0;
+            for (source, (_, postings)) in sources.list.iter().zip(&mut self.sources) {
+                let before = postings.len();
+                let mut each = |doc| postings.push(Posting { term: number, doc, weight: 1.0 });
+                let first = source.segment().map_or(0, Segment::docs);
+                if let Some(segment) = source.segment()
+                    && let Err(error) = segment.pairs(pair, &mut each)
+                {
+                    sources.note(&error);
+                }
+                for (doc, document) in (first..).zip(&source.loose) {
+                    if document.pairs.binary_search(&pair).is_ok() {
+                        each(doc);
+                    }
+                }
+                count += (postings.len() - before) as u32;
+            }
+            self.weights.push(PAIR * idf(docs, count));
+        }
+        self
     }
 
     /// The best documents by BM25; of a long query, by the sum of their best paragraphs.
@@ -323,7 +355,7 @@ impl Found {
     /// The share of what a document could score at most that the best one scores. Of a long query no
     /// document covers much; there it is 1.
     fn covered(&self, query: &Query, best: f32) -> f32 {
-        let most: f32 = IMPACT_MAX * self.weights.iter().sum::<f32>();
+        let most: f32 = IMPACT_MAX * self.weights[..self.terms].iter().sum::<f32>();
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }
 
@@ -368,7 +400,7 @@ impl Found {
     fn mark_shared(&self, candidates: &mut [Candidate]) {
         let postings = self.postings_of(candidates);
         for (candidate, postings) in candidates.iter_mut().zip(postings) {
-            candidate.shared = postings.iter().map(|posting| posting.term).collect();
+            candidate.shared = self.terms_of(&postings);
         }
     }
 
@@ -378,8 +410,13 @@ impl Found {
         let postings = self.postings_of(candidates);
         for (candidate, postings) in candidates.iter_mut().zip(postings) {
             candidate.lexical = self.score_of(query, &postings);
-            candidate.shared = postings.iter().map(|posting| posting.term).collect();
+            candidate.shared = self.terms_of(&postings);
         }
+    }
+
+    fn terms_of(&self, postings: &[Posting]) -> Vec<u16> {
+        let terms = postings.iter().map(|posting| posting.term);
+        terms.take_while(|&term| usize::from(term) < self.terms).collect()
     }
 
     /// The postings of each candidate, ordered by term.

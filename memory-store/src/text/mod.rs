@@ -82,6 +82,23 @@ pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     });
 }
 
+/// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code
+/// names are passed over, so that two words with a stop word between them are neighbours.
+pub fn pairs(text: &str) -> Vec<u32> {
+    let mut pairs = Vec::new();
+    let mut last: Option<u64> = None;
+    each_term(text, &mut |term, form| {
+        if form == Form::Part {
+            return;
+        }
+        let hash = term_hash(term);
+        // The order counts: one of them is turned.
+        pairs.extend(last.map(|last| (Hasher(last.rotate_left(1) ^ hash).finish() >> 32) as u32));
+        last = Some(hash);
+    });
+    pairs
+}
+
 /// Whether a word is one that the English stemmer knows what to do with.
 fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
@@ -133,6 +150,14 @@ mod tests {
     fn words_are_stemmed_and_stop_words_dropped() {
         assert_eq!(terms("The tests were failing again"), ["test", "fail"]);
         assert_eq!(terms("Don't commit the user's files"), ["commit", "user", "file"]);
+    }
+
+    #[test]
+    fn neighbouring_words_are_pairs_in_their_order() {
+        assert_eq!(pairs("the port of the proxy"), pairs("ports: proxies"));
+        assert_ne!(pairs("port proxy"), pairs("proxy port"));
+        assert_eq!(pairs("run cargo test").len(), 2);
+        assert!(pairs("alone").is_empty());
     }
 
     #[test]
