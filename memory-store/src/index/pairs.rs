@@ -26,7 +26,7 @@ impl Segment {
             return Ok(());
         }
         // The highest bits choose, so that a bucket's pairs lie side by side.
-        let bucket = u64::from(pair) * buckets >> 32;
+        let bucket = (u64::from(pair) * buckets) >> 32;
         let bounds = self.read(SectionKind::PairBuckets, bucket * 4, 8)?;
         let bound = |at: usize| {
             bounds[at..].first_chunk().map_or(0, |bytes: &[u8; 4]| u32::from_le_bytes(*bytes))
@@ -68,7 +68,7 @@ pub(super) fn sections<'a>(pairs: impl Iterator<Item = &'a [u32]>) -> (Vec<u8>, 
     let (mut bounds, mut out) = (Vec::new(), Vec::with_capacity(items.len() * (ITEM + 1)));
     let mut first = 0;
     for bucket in 0..buckets {
-        let of_bucket = |&&(pair, _): &&(u32, u32)| u64::from(pair) * buckets >> 32 == bucket;
+        let of_bucket = |&&(pair, _): &&(u32, u32)| (u64::from(pair) * buckets) >> 32 == bucket;
         let count = items[first..].iter().take_while(of_bucket).count();
         bounds.extend_from_slice(&(first as u32).to_le_bytes());
         let start = out.len();
