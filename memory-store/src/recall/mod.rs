@@ -27,9 +27,12 @@ pub(crate) use gate::{calibrate, fingerprint};
 pub use nearest::Probe;
 pub use search::Search;
 
+use std::cell::OnceCell;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::embed::Embed;
+use crate::embed::{Embed, Table};
+use crate::error::Error;
 use crate::id::MemoryId;
 use crate::index::record::{FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record};
 use crate::kind::Kind;
@@ -185,7 +188,9 @@ pub enum Fate {
 #[derive(Debug)]
 pub struct Recall {
     sources: Sources,
-    embedder: Option<Box<dyn Embed>>,
+    /// Where the embedder's files lie.
+    models: Option<PathBuf>,
+    embedder: OnceCell<Option<Box<dyn Embed>>>,
     traces: bool,
 }
 
@@ -193,21 +198,28 @@ impl Recall {
     /// Opens the index of this tree, or of the main tree when this worktree has none, and the
     /// user's own. What cannot be read is told in every answer as [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        Self::of(Sources::open(dirs, tree))
+        Self::of(dirs, Sources::open(dirs, tree))
     }
 
     /// Opens the user's own memories alone.
     pub fn open_user(dirs: &UserDirs) -> Self {
-        Self::of(Sources::open_user(dirs))
+        Self::of(dirs, Sources::open_user(dirs))
     }
 
-    fn of(sources: Sources) -> Self {
-        Self { sources, embedder: None, traces: false }
+    fn of(dirs: &UserDirs, sources: Sources) -> Self {
+        let models = dirs.models.clone();
+        Self { sources, models, embedder: OnceCell::new(), traces: false }
     }
 
-    /// Looks for what is near a query in meaning too. Without, recall goes by words alone.
+    /// Asks with the vectors of this embedder instead of those of the table.
     pub fn with_embedder(mut self, embedder: Box<dyn Embed>) -> Self {
-        self.embedder = Some(embedder);
+        self.embedder = OnceCell::from(Some(embedder));
+        self
+    }
+
+    /// Goes by words alone.
+    pub fn lexical(mut self) -> Self {
+        self.embedder = OnceCell::from(None);
         self
     }
 
@@ -310,12 +322,25 @@ impl Recall {
 
     /// The vector of what is asked; `None` goes on by words alone.
     fn probe(&self, text: &str) -> Option<Probe> {
-        let embedder = self.embedder.as_deref()?;
+        let embedder = self.embedder.get_or_init(|| self.open_table()).as_deref()?;
         let vector = embedder.embed(text).unwrap_or_else(|error| {
             self.sources.note(&error);
             None
         });
         Some(Probe { space: embedder.space(), vector: vector? })
+    }
+
+    /// Opens the table, where it is installed and there is something to compare its vectors with.
+    fn open_table(&self) -> Option<Box<dyn Embed>> {
+        let models = self.models.as_deref().filter(|_| self.sources.have_vectors())?;
+        match Table::open(models) {
+            Ok(table) => Some(Box::new(table)),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                self.sources.note(&error);
+                None
+            }
+        }
     }
 
     fn scored(&self, query: &Query, now: Timestamp) -> Vec<Candidate> {

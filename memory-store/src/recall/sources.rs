@@ -132,6 +132,14 @@ impl Sources {
         }
     }
 
+    /// Whether any memory has a vector.
+    pub fn have_vectors(&self) -> bool {
+        self.list.iter().any(|source| {
+            let loose = source.loose.iter().any(|document| document.vector.is_some());
+            loose || matches!(source.segment().map(Segment::space), Some(Ok(Some(_))))
+        })
+    }
+
     /// How many documents there are.
     pub fn docs(&self) -> u32 {
         self.list.iter().map(Source::docs).sum()
