@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use memory_store::embed::Table;
 use memory_store::identity::{self, Mode, Observed};
+use memory_store::index::build::Vectors;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState};
 use memory_store::recall::{Hit, Recall, Recalled};
@@ -366,9 +368,12 @@ impl Bench {
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
         ledger::reconcile(&store, desired, &[state], now)?;
+        // The table's vectors for memories too: the transformer would make a replay last minutes.
+        let table = self.dirs.models.as_deref().and_then(|models| Table::load(models).ok());
         let publication = Publication {
             dirs: &self.dirs,
             settings: &self.settings,
+            vectors: table.as_ref().map(|table| table as &dyn Vectors),
             turns: NewTurns::Some(&[]),
             vectors: None,
             now,
