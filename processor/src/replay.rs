@@ -375,7 +375,6 @@ impl Bench {
             settings: &self.settings,
             vectors: table.as_ref().map(|table| table as &dyn Vectors),
             turns: NewTurns::Some(&[]),
-            vectors: None,
             now,
         };
         publish::tree(&publication, &self.tree, &Known::default())?;

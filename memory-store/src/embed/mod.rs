@@ -19,7 +19,6 @@ pub use table::Table;
 #[cfg(feature = "write")]
 pub use transformer::Transformer;
 pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};
-pub use vector::{DIMENSIONS, Encoder, Space, Vector};
 
 use crate::error::Result;
 

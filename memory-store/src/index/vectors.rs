@@ -339,9 +339,6 @@ impl Least {
 
 #[cfg(all(test, feature = "write"))]
 pub(super) mod tests {
-mod tests {
-    use std::cell::RefCell;
-    use std::collections::BTreeMap;
     use std::path::Path;
 
     use proptest::prelude::*;
@@ -355,11 +352,6 @@ mod tests {
     use crate::time::Timestamp;
 
     pub const SPACE: Space = Space([3; 16]);
-
-    thread_local! {
-        /// Segments by the number of their documents: making one takes far longer than reading it.
-        static MADE: RefCell<BTreeMap<u32, (Vec<u8>, u32)>> = RefCell::default();
-    }
 
     /// Numbers between -0.5 and 0.5 that look random.
     fn noise(seed: u32, place: usize) -> f32 {
@@ -391,10 +383,14 @@ mod tests {
 
     fn bytes(vectors: impl Iterator<Item = Option<Vector>>) -> (Vec<u8>, u32) {
         let documents = documents(vectors);
-        (super::super::segment_bytes(&documents), documents.len() as u32)
-            .collect();
         // As turns, of which nobody asks what is near everything: that takes long for so many.
-        let bytes = super::super::write::segment(Collection::Turns, &documents, &[], Some(SPACE));
+        let bytes = super::super::write::segment(
+            Collection::Turns,
+            &documents,
+            &[],
+            Some(SPACE),
+            super::super::freeze::Frozen::default(),
+        );
         (bytes, documents.len() as u32)
     }
 
@@ -474,14 +470,6 @@ mod tests {
                 [20, 600].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
             });
             let (mut bytes, docs) = SOUND[usize::from(few)].clone();
-            docs in prop_oneof![1u32..30, Just(610u32)],
-            at: prop::sample::Index,
-            change in 1u8..,
-        ) {
-            let (mut bytes, docs) = MADE.with_borrow_mut(|made| {
-                let make = || bytes((0..docs).map(|number| Some(vector(number))));
-                made.entry(docs).or_insert_with(make).clone()
-            });
             let query = vector(7);
             let ask = |segment: &Segment| {
                 let near = segment.nearest(&query, 5, IndexSearch::Auto)?;
