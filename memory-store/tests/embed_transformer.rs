@@ -2,6 +2,7 @@
 
 #![cfg(feature = "write")]
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use memory_store::embed::transformer::{
@@ -133,4 +134,19 @@ fn other_weights_are_another_space() {
         },
     );
     assert_ne!(open(&weights).unwrap().space(), space);
+}
+
+/// `scripts/build-reference-vectors` computed these in double precision from the published weights.
+#[test]
+fn the_shipped_transformer_is_close_to_the_reference() {
+    let transformer = Transformer::open(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/assets")));
+    let transformer = transformer.unwrap();
+    let cases: Vec<(String, Vec<f32>)> =
+        serde_json::from_str(include_str!("fixtures/vectors.json")).unwrap();
+    assert!(cases.len() > 5);
+    for (text, expected) in cases {
+        let pooled = transformer.pooled(&text).unwrap();
+        let cosine: f32 = pooled.iter().zip(&expected).map(|(a, b)| a * b).sum();
+        assert!(cosine > 0.999, "{cosine} for {text:?}");
+    }
 }
