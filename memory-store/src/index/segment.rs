@@ -22,8 +22,10 @@ const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
 /// A document table up to this size is read whole when its first entry is asked for.
 const TABLE_BYTES_MAX: u64 = 16 * 1024;
-/// After this many entries of a larger one, it is read whole too.
+/// After this many entries of a larger one, it is read whole too,
 const ENTRIES_ONE_BY_ONE: u32 = 64;
+/// unless it is larger than this: ten turns are looked for among a million by halves.
+const TABLE_WHOLE_BYTES_MAX: u64 = 4 << 20;
 /// Slots read at a time; at half load most keys are found or missed in one go.
 const SLOTS_AT_ONCE: u64 = 4;
 /// Slots that are probed for one key.
@@ -172,7 +174,9 @@ impl Segment {
         let start = u64::from(doc) * DOC_ENTRY as u64;
         let read = self.entries_read.get();
         self.entries_read.set(read.saturating_add(1));
-        let decoded = if section.length <= TABLE_BYTES_MAX || read >= ENTRIES_ONE_BY_ONE {
+        let whole = section.length <= TABLE_BYTES_MAX
+            || read >= ENTRIES_ONE_BY_ONE && section.length <= TABLE_WHOLE_BYTES_MAX;
+        let decoded = if whole {
             let table = self.table.get_or_init(|| {
                 self.read(SectionKind::Docs, 0, section.length).ok().map(Cow::into_owned)
             });
