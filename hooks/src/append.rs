@@ -3,10 +3,14 @@
 //! One `write` with `O_APPEND` is not torn apart by others on a local file system, so a line or
 //! record is written whole, without a lock. Nothing here is synced: it is disposable.
 
+use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+
+use memory_store::spare;
 
 /// Opens a file for appending; it and its folders come into being with it, for this user only.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -18,6 +22,45 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         }
         opened => opened,
     }
+}
+
+/// Opens a file for appending and reading that was not there a moment ago. A spare one of its folder takes
+/// its name, if there is one; `claimant` keeps hooks that run at once from trying the same.
+pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        for number in 0..spare::COUNT {
+            match rename_new(&spare::path(folder, claimant.wrapping_add(number)), path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                // Renamed, or somebody else was first, or it cannot be done here.
+                Ok(()) | Err(_) => break,
+            }
+        }
+    }
+    open(path, OpenOptions::new().read(true))
+}
+
+/// Renames a file unless the new name is taken.
+#[cfg(target_os = "linux")]
+fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
+    let (from, to) = (path(from)?, path(to)?);
+    // SAFETY: both paths end with a null byte.
+    let failed = unsafe {
+        libc::syscall(
+            libc::SYS_renameat2,
+            libc::AT_FDCWD,
+            from.as_ptr(),
+            libc::AT_FDCWD,
+            to.as_ptr(),
+            libc::RENAME_NOREPLACE,
+        )
+    } != 0;
+    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_new(_from: &Path, _to: &Path) -> io::Result<()> {
+    Err(ErrorKind::Unsupported.into())
 }
 
 /// Appends bytes in one call, unless the file already has `len_max` bytes; returns its length.
@@ -76,6 +119,28 @@ mod tests {
         assert_eq!(append(&path, b"three\n", 8).unwrap(), 10);
         assert_eq!(append(&path, b"four\n", 8).unwrap(), 10);
         assert_eq!(std::fs::read(&path).unwrap(), b"one\nthree\n");
+    }
+
+    #[test]
+    fn a_spare_file_takes_the_name_unless_it_is_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("sessions");
+        let at = |name: &str| folder.join(name);
+        let left = || std::fs::read_dir(&folder).unwrap().count();
+        // Without any it is created, and so is its folder.
+        open_new(&at("first"), 5).unwrap().write_all(b"1").unwrap();
+        spare::refill(&folder).unwrap();
+        let all = left();
+        for claimant in [3, 3, u64::MAX] {
+            open_new(&at(&format!("{claimant}-{}", left())), claimant).unwrap();
+        }
+        open_new(&at("first"), 7).unwrap().write_all(b"2").unwrap();
+        if cfg!(target_os = "linux") {
+            assert_eq!(left(), all);
+        }
+        assert_eq!(std::fs::read(at("first")).unwrap(), b"12");
+        (0..9).for_each(|number| drop(open_new(&at(&number.to_string()), number).unwrap()));
+        assert!((0..9).all(|number| at(&number.to_string()).exists()));
     }
 
     #[test]

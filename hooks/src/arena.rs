@@ -3,13 +3,13 @@
 //! What costs is not the allocator's work but each page touched for the first time (2 us in a
 //! virtual machine), and each call to the operating system. musl gives every size class a page
 //! of its own and returns pages as soon as it can. A hook allocates a few ten kilobytes and then
-//! ends, so here memory is handed out densely from one block and mostly not taken back. What is
-//! large, or comes when the block is used up, is left to the system's allocator.
+//! ends, so here memory is handed out densely from one block, and what is given back is handed out
+//! again, as it is, to whoever asks for as much. What is large, or comes when the block is used up,
+//! is left to the system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of the block. Those that are never handed out cost nothing.
 const BLOCK_BYTES: usize = 512 << 10;
@@ -17,33 +17,61 @@ const BLOCK_BYTES: usize = 512 << 10;
 /// Bytes from which on the system's allocator serves better: it can give them back.
 const LARGE_BYTES: usize = 64 << 10;
 
-/// The allocator of the hooks.
+/// Parts are aligned to this and are multiples of it.
+const GRAIN: usize = 16;
+
+/// Parts up to this size are kept by their size, when they are given back; larger ones by the power
+/// of two that they reach.
+const SMALL_BYTES: usize = 1024;
+
+/// The lists of parts that were given back.
+const LISTS: usize = SMALL_BYTES / GRAIN + (LARGE_BYTES / SMALL_BYTES).ilog2() as usize + 1;
+
+/// The allocator of the hooks. The beginning of the block shares a page with what is known of it.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Arena {
+    state: UnsafeCell<State>,
     block: UnsafeCell<Block>,
-    /// Where the free part of the block starts.
-    free: AtomicUsize,
-    /// Beyond this nothing was ever handed out, so it is still zero.
-    touched: AtomicUsize,
 }
 
 #[derive(Debug)]
-#[repr(align(4096))]
+struct State {
+    /// Where the part of the block starts that is not handed out.
+    free: usize,
+    /// Beyond this nothing was ever handed out, so it is still zero.
+    touched: usize,
+    /// By list: the place of the part that was given back last, counted from 1; 0 for none. In the
+    /// first bytes of a part stands the next one.
+    lists: [u32; LISTS],
+}
+
+#[derive(Debug)]
+#[repr(align(16))]
 #[expect(dead_code, reason = "the bytes are reached through a pointer to the block")]
 struct Block([u8; BLOCK_BYTES]);
 
-// SAFETY: parts of the block are handed out once each, by way of an atomic counter.
+// SAFETY: only a process of one thread may have an arena; see `Arena::new`.
 unsafe impl Sync for Arena {}
 
 impl Arena {
     /// A block of zeros.
-    #[expect(clippy::new_without_default, reason = "it is only ever a static")]
-    pub const fn new() -> Self {
+    ///
+    /// # Safety
+    /// The process must never have more than one thread: nothing here is locked or atomic, which
+    /// would take longer than everything else.
+    #[must_use]
+    pub const unsafe fn new() -> Self {
         Self {
+            state: UnsafeCell::new(State { free: 0, touched: 0, lists: [0; LISTS] }),
             block: UnsafeCell::new(Block([0; BLOCK_BYTES])),
-            free: AtomicUsize::new(0),
-            touched: AtomicUsize::new(0),
         }
+    }
+
+    #[expect(clippy::mut_from_ref, reason = "there is one thread, and no caller keeps it")]
+    fn state(&self) -> &mut State {
+        // SAFETY: there is one thread, and no other reference lives while one of these does.
+        unsafe { &mut *self.state.get() }
     }
 
     fn start(&self) -> *mut u8 {
@@ -55,36 +83,79 @@ impl Arena {
         (pointer as usize).checked_sub(self.start() as usize).filter(|&place| place < BLOCK_BYTES)
     }
 
+    /// The first bytes of a part that was given back.
+    fn next(&self, place: usize) -> *mut u32 {
+        // SAFETY: the place lies in the block.
+        unsafe { self.start().add(place).cast() }
+    }
+
     /// Takes bytes from the block; the place, and whether they are still zero.
     fn take(&self, layout: Layout) -> Option<(usize, bool)> {
-        if layout.size() >= LARGE_BYTES || layout.align() > align_of::<Block>() {
+        if layout.size() >= LARGE_BYTES || layout.align() > GRAIN {
             return None;
         }
-        let mut free = self.free.load(Ordering::Relaxed);
-        loop {
-            let place = free.next_multiple_of(layout.align());
-            let end = place.checked_add(layout.size()).filter(|&end| end <= BLOCK_BYTES)?;
-            match self.free.compare_exchange_weak(free, end, Ordering::AcqRel, Ordering::Relaxed) {
-                Ok(_) => {
-                    return Some((place, self.touched.fetch_max(end, Ordering::AcqRel) <= place));
-                }
-                Err(now) => free = now,
-            }
+        let bytes = rounded(layout.size());
+        let state = self.state();
+        if let Some(first @ 1..) = state.lists.get(list_with(bytes)).copied() {
+            let place = first as usize - 1;
+            // SAFETY: what stands in a list is aligned and belongs to nobody else.
+            state.lists[list_with(bytes)] = unsafe { self.next(place).read() };
+            return Some((place, false));
+        }
+        let place = state.free;
+        let end = place.checked_add(bytes).filter(|&end| end <= BLOCK_BYTES)?;
+        state.free = end;
+        let is_zero = state.touched <= place;
+        state.touched = state.touched.max(end);
+        Some((place, is_zero))
+    }
+
+    /// Takes a part back.
+    fn give_back(&self, place: usize, bytes: usize) {
+        if self.resize_last(place, bytes, 0) {
+            return;
+        }
+        let bytes = rounded(bytes);
+        if bytes == 0 {
+            return;
+        }
+        if let Some(first) = self.state().lists.get_mut(list_of(bytes)) {
+            // SAFETY: the part belongs to nobody any more, and is aligned and long enough.
+            unsafe { self.next(place).write(*first) };
+            *first = place as u32 + 1;
         }
     }
 
     /// Moves the end of the last part handed out; `false` when it is not the last, or too long.
     fn resize_last(&self, place: usize, old_bytes: usize, new_bytes: usize) -> bool {
-        let (old_end, new_end) = (place + old_bytes, place + new_bytes);
-        if new_end > BLOCK_BYTES {
+        let state = self.state();
+        let new_end = place + rounded(new_bytes);
+        let is_last = state.free == place + rounded(old_bytes);
+        if !is_last || new_end > BLOCK_BYTES {
             return false;
         }
-        let moved =
-            self.free.compare_exchange(old_end, new_end, Ordering::AcqRel, Ordering::Relaxed);
-        if moved.is_ok() {
-            self.touched.fetch_max(new_end, Ordering::AcqRel);
-        }
-        moved.is_ok()
+        state.free = new_end;
+        state.touched = state.touched.max(new_end);
+        true
+    }
+}
+
+/// Bytes that a part takes.
+const fn rounded(bytes: usize) -> usize {
+    bytes.next_multiple_of(GRAIN)
+}
+
+/// The list whose parts all have at least so many bytes.
+const fn list_with(bytes: usize) -> usize {
+    if bytes <= SMALL_BYTES { bytes / GRAIN } else { list_of(bytes.next_power_of_two()) }
+}
+
+/// The list that a part of so many bytes is put into.
+const fn list_of(bytes: usize) -> usize {
+    if bytes <= SMALL_BYTES {
+        bytes / GRAIN
+    } else {
+        SMALL_BYTES / GRAIN + (bytes / SMALL_BYTES).ilog2() as usize
     }
 }
 
@@ -119,8 +190,7 @@ unsafe impl GlobalAlloc for Arena {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         match self.place(pointer) {
-            // Only the last part is taken back.
-            Some(place) => drop(self.resize_last(place, layout.size(), 0)),
+            Some(place) => self.give_back(place, layout.size()),
             // SAFETY: it came from the system's allocator.
             None => unsafe { System.dealloc(pointer, layout) },
         }
@@ -131,7 +201,7 @@ unsafe impl GlobalAlloc for Arena {
             // SAFETY: it came from the system's allocator.
             return unsafe { System.realloc(pointer, layout, new_bytes) };
         };
-        if new_bytes <= layout.size() || self.resize_last(place, layout.size(), new_bytes) {
+        if self.resize_last(place, layout.size(), new_bytes) || new_bytes <= layout.size() {
             return pointer;
         }
         let Ok(new_layout) = Layout::from_size_align(new_bytes, layout.align()) else {
@@ -142,6 +212,7 @@ unsafe impl GlobalAlloc for Arena {
             let new = self.alloc(new_layout);
             if !new.is_null() {
                 new.copy_from_nonoverlapping(pointer, layout.size());
+                self.give_back(place, layout.size());
             }
             new
         }
@@ -158,13 +229,14 @@ mod tests {
 
     #[test]
     fn parts_are_dense_aligned_and_apart() {
-        static ARENA: Arena = Arena::new();
+        // SAFETY: no other thread knows it.
+        static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: the layouts are not empty, and the parts are used within their bounds.
         unsafe {
             let a = arena.alloc(layout(3, 1));
             let b = arena.alloc(layout(8, 8));
-            assert_eq!(b as usize - a as usize, 8);
+            assert_eq!(b as usize - a as usize, GRAIN);
             a.write_bytes(1, 3);
             b.write_bytes(2, 8);
             assert_eq!((a.add(2).read(), b.read()), (1, 2));
@@ -173,7 +245,8 @@ mod tests {
 
     #[test]
     fn the_last_part_grows_where_it_is_and_others_move() {
-        static ARENA: Arena = Arena::new();
+        // SAFETY: no other thread knows it.
+        static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.
         unsafe {
@@ -193,8 +266,68 @@ mod tests {
     }
 
     #[test]
+    fn what_is_given_back_is_handed_out_again() {
+        // SAFETY: no other thread knows it.
+        static ARENA: Arena = unsafe { Arena::new() };
+        let arena = &ARENA;
+        // SAFETY: as above.
+        unsafe {
+            for size in [1, 16, 40, 1024, 1500, 2048, 5000, 60_000] {
+                let part = arena.alloc(layout(size, 8));
+                let last = arena.alloc(layout(16, 8));
+                part.write_bytes(9, size);
+                arena.dealloc(part, layout(size, 8));
+                let larger = arena.alloc(layout(size * 2 + 16, 8));
+                assert!(larger > last, "{size}");
+                // What is kept by the power of two that it reaches serves for no more than that.
+                let fitting = if size <= SMALL_BYTES { size } else { 1 << size.ilog2() };
+                let again = arena.alloc_zeroed(layout(fitting, 8));
+                assert_eq!((again, again.add(fitting - 1).read()), (part, 0), "{size}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn parts_never_overlap(steps in proptest::collection::vec((1usize..3000, 0usize..8, 0u8..3), 1..200)) {
+            // SAFETY: a new arena is all zeros, and no other thread knows this one.
+            let arena = Box::leak(unsafe { Box::<Arena>::new_zeroed().assume_init() });
+            let mut parts: Vec<(*mut u8, usize, u8)> = Vec::new();
+            // SAFETY: each part is used within its bounds and until it is given back.
+            unsafe {
+                for (number, (size, which, what)) in steps.into_iter().enumerate() {
+                    let mark = number as u8;
+                    match what {
+                        0 => {
+                            let part = arena.alloc(layout(size, 8));
+                            part.write_bytes(mark, size);
+                            parts.push((part, size, mark));
+                        }
+                        1 if which < parts.len() => {
+                            let (part, size, _) = parts.swap_remove(which);
+                            arena.dealloc(part, layout(size, 8));
+                        }
+                        2 if which < parts.len() => {
+                            let (part, old, mark) = parts[which];
+                            let part = arena.realloc(part, layout(old, 8), size);
+                            proptest::prop_assert_eq!(part.add(old.min(size) - 1).read(), mark);
+                            part.write_bytes(mark, size);
+                            parts[which] = (part, size, mark);
+                        }
+                        _ => {}
+                    }
+                    for &(part, size, mark) in &parts {
+                        proptest::prop_assert!((0..size).all(|at| part.add(at).read() == mark));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
     fn what_is_large_or_too_much_comes_from_the_system() {
-        static ARENA: Arena = Arena::new();
+        // SAFETY: no other thread knows it.
+        static ARENA: Arena = unsafe { Arena::new() };
         let arena = &ARENA;
         // SAFETY: as above.
         unsafe {

@@ -4,28 +4,35 @@
 //! handler ends the process, whatever it waits for: a slow pipe, a stuck network file system. It
 //! ends before the first claim: what a hook has claimed it prints, for nobody else will.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock;
+
+/// How much longer everything may take: under a tool that watches each instruction a hook is some
+/// hundred times slower (`RUSTFLAGS='--cfg unhurried'`).
+const PATIENCE: u32 = if cfg!(unhurried) { 1000 } else { 1 };
 
 /// After this a hook starts nothing more and prints what it has.
-pub const SOFT: Duration = Duration::from_millis(50);
+pub const SOFT: Duration = Duration::from_millis(50 * PATIENCE as u64);
 
 /// After this it is over.
-const HARD: libc::suseconds_t = 200_000;
+const HARD: Duration = Duration::from_millis(200 * PATIENCE as u64);
 
 /// After this nothing is claimed any more.
-const LAST_CLAIM: Duration = Duration::from_millis(150);
+const LAST_CLAIM: Duration = Duration::from_millis(150 * PATIENCE as u64);
 
 /// The time limits of this process.
 #[derive(Debug)]
 pub struct Deadline {
-    start: Instant,
+    /// By [`clock::since_boot`].
+    start: Duration,
 }
 
 impl Deadline {
     /// Starts both limits. To be called first: reading stdin counts.
     pub fn arm() -> Self {
         // A crash must not be louder than a time-out: Claude Code shows both as a hook error.
-        for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGSEGV] {
+        for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
             on_signal(signal, end_quietly as *const () as libc::sighandler_t);
         }
         // A reader that is gone and a file that may not grow are errors, and no reason to die.
@@ -33,19 +40,19 @@ impl Deadline {
             on_signal(signal, libc::SIG_IGN);
         }
         set_timer(HARD);
-        Self { start: Instant::now() }
+        Self { start: clock::since_boot() }
     }
 
     /// Stops the hard limit, so that it cannot cut off a write to stdout.
     pub fn disarm(&self) {
-        set_timer(0);
+        set_timer(Duration::ZERO);
     }
 
     /// Asks for the time to claim something and to print it. `false` when it is too late, so that
     /// nothing may be claimed; otherwise the hard limit no longer applies, for a process that ended
     /// between the two would take what it claimed with it.
     pub fn may_claim(&self) -> bool {
-        let in_time = self.start.elapsed() < LAST_CLAIM;
+        let in_time = self.elapsed() < LAST_CLAIM;
         if in_time {
             self.disarm();
         }
@@ -54,17 +61,21 @@ impl Deadline {
 
     /// Whether the soft limit has passed.
     pub fn has_passed(&self) -> bool {
-        self.start.elapsed() >= SOFT
+        self.elapsed() >= SOFT
     }
 
     /// What is left of the soft limit.
     pub fn remaining(&self) -> Duration {
-        SOFT.saturating_sub(self.start.elapsed())
+        SOFT.saturating_sub(self.elapsed())
+    }
+
+    fn elapsed(&self) -> Duration {
+        clock::since_boot().saturating_sub(self.start)
     }
 
     /// Microseconds since the start.
     pub fn micros(&self) -> u64 {
-        u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
 
@@ -80,11 +91,14 @@ pub(crate) fn on_signal(signal: libc::c_int, handler: libc::sighandler_t) {
     unsafe { libc::signal(signal, handler) };
 }
 
-fn set_timer(micros: libc::suseconds_t) {
+fn set_timer(after: Duration) {
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let timer = libc::itimerval {
         it_interval: never,
-        it_value: libc::timeval { tv_sec: 0, tv_usec: micros },
+        it_value: libc::timeval {
+            tv_sec: after.as_secs() as libc::time_t,
+            tv_usec: after.subsec_micros() as libc::suseconds_t,
+        },
     };
     // SAFETY: the timer is valid for reads, and a null old value is allowed.
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
@@ -96,7 +110,8 @@ mod tests {
 
     #[test]
     fn nothing_is_claimed_late() {
-        let after = |millis| Deadline { start: Instant::now() - Duration::from_millis(millis) };
+        let after =
+            |millis| Deadline { start: clock::since_boot() - Duration::from_millis(millis) };
         assert!(after(0).may_claim());
         assert!(!after(150).may_claim());
         assert!(!after(10_000).may_claim());

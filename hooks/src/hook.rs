@@ -4,7 +4,6 @@ use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use memory_store::Timestamp;
 use memory_store::layout::{Tree, TreeDir, UserDirs};
@@ -12,6 +11,7 @@ use memory_store::layout::{Tree, TreeDir, UserDirs};
 use memory_store::recall::Recalled;
 
 use crate::append;
+use crate::clock;
 use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::output::Output;
@@ -139,9 +139,7 @@ impl Hook {
 
     /// A number that no other hook running now has, for its claims.
     fn claimant(&self) -> u64 {
-        let nanos =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
-        u64::from(std::process::id()) << 32 | u64::from(nanos)
+        u64::from(std::process::id()) << 32 | u64::from(clock::since_1970().subsec_nanos())
     }
 
     /// Does something that may fail without the session being any the worse for it. A failure
@@ -175,8 +173,7 @@ fn is_debugging() -> bool {
 /// The time: the clock's, or the fixed one that tests give, as RFC 3339 or milliseconds.
 fn now(fixed: Option<OsString>) -> Timestamp {
     fixed.and_then(|text| Timestamp::from_setting(text.to_str()?)).unwrap_or_else(|| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        Timestamp(i64::try_from(clock::since_1970().as_millis()).unwrap_or(i64::MAX))
     })
 }
 

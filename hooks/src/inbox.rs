@@ -28,7 +28,7 @@ pub fn leave_note(tree: &TreeDir, event: &Event, now: Timestamp) -> io::Result<u
 /// The session that left the last note, other than this one.
 pub fn last_session_but(tree: &TreeDir, session: &str) -> Option<String> {
     let (mut file, len) = open(tree)?;
-    let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES));
+    let mut notes = notes_from(&mut file, len.saturating_sub(PART_BYTES), len);
     notes.retain(|note| note.session != session && note.agent.is_none());
     notes.pop().map(|note| note.session)
 }
@@ -38,8 +38,8 @@ pub fn unprocessed(tree: &TreeDir, progress: &Progress) -> Option<(Timestamp, Ti
     let (mut file, len) = open(tree)?;
     // A shorter inbox than was taken up is another one.
     let taken = if progress.inbox_bytes > len { 0 } else { progress.inbox_bytes };
-    let oldest = notes_from(&mut file, taken).first()?.at;
-    let newest = notes_from(&mut file, len.saturating_sub(PART_BYTES).max(taken)).last()?.at;
+    let oldest = notes_from(&mut file, taken, len).first()?.at;
+    let newest = notes_from(&mut file, len.saturating_sub(PART_BYTES).max(taken), len).last()?.at;
     Some((oldest, newest))
 }
 
@@ -49,9 +49,10 @@ fn open(tree: &TreeDir) -> Option<(File, u64)> {
     Some((file, len))
 }
 
-/// The whole notes in one part of the inbox.
-fn notes_from(file: &mut File, place: u64) -> Vec<Note> {
-    let mut part = Vec::new();
+/// The whole notes in one part of the inbox, which has `len` bytes.
+fn notes_from(file: &mut File, place: u64, len: u64) -> Vec<Note> {
+    // One more than there are, so that one read finds the end.
+    let mut part = Vec::with_capacity(len.saturating_sub(place).min(PART_BYTES) as usize + 1);
     if file.seek(SeekFrom::Start(place)).is_ok() {
         // Of a part that cannot be read whole, what was read is used.
         drop(file.take(PART_BYTES).read_to_end(&mut part));

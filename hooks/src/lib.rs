@@ -9,6 +9,7 @@ pub mod again;
 pub mod append;
 pub mod arena;
 pub mod background;
+pub mod clock;
 pub mod deadline;
 pub mod event;
 pub mod give;

@@ -16,6 +16,13 @@ const TROUBLE_CHARS_MAX: usize = 200;
 /// processor waits by default.
 const STUCK_MS: i64 = 3_600_000;
 
+/// Prepares for [`of_injection`]: what it will have to claim is claimed with the memories.
+pub fn expect_injection(hook: &Hook, session: &mut Session, notice: Notice) {
+    if notice == Notice::First && hook.may_write() {
+        session.want_notice();
+    }
+}
+
 /// The notice of an injection, if the settings ask for one.
 pub fn of_injection(
     hook: &Hook,

@@ -5,12 +5,14 @@
 //! without being kept. What was complete before an error or the end of input is used.
 
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::deadline::Deadline;
 use crate::wire::{Member, Overlong, WANTED};
 
-/// Bytes asked for in one read; a pipe holds as many.
+/// Bytes asked for at first: most payloads have no more.
+const FIRST_BYTES: usize = 4 << 10;
+
+/// Bytes asked for in one read of a longer one; a pipe holds as many.
 const CHUNK_BYTES: usize = 64 << 10;
 
 /// Bytes of a member's name that are compared; no wanted name is longer.
@@ -26,11 +28,14 @@ impl Payload {
     /// Reads the payload from `file`, until its object ends, the input ends or time is up.
     pub fn read(file: RawFd, deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
-        let Some(mut chunk) = Chunk::take() else { return Self::default() };
+        let mut buffer = Vec::with_capacity(FIRST_BYTES);
         while !scanner.is_done() && !deadline.has_passed() {
-            match chunk.fill(file) {
+            match fill(file, &mut buffer) {
                 Some(bytes) if !bytes.is_empty() => scanner.feed(bytes),
                 _ => break,
+            }
+            if buffer.len() == buffer.capacity() {
+                buffer.reserve_exact(CHUNK_BYTES);
             }
         }
         scanner.finish()
@@ -59,36 +64,21 @@ impl Payload {
     }
 }
 
-/// The buffer for one read. Not on the stack: the compiler touches each page of a large frame, and
-/// here only those that are written to are ever provided.
-struct Chunk {
-    bytes: &'static mut [u8; CHUNK_BYTES],
-}
-
-impl Chunk {
-    /// The one buffer of the process; `None` when it was taken before.
-    fn take() -> Option<Self> {
-        static mut BYTES: [u8; CHUNK_BYTES] = [0; CHUNK_BYTES];
-        static TAKEN: AtomicBool = AtomicBool::new(false);
-        if TAKEN.swap(true, Ordering::AcqRel) {
-            return None;
+/// Reads once into an emptied buffer, as much as it has room for; `None` on an error. Only the pages
+/// that are written to are ever provided.
+fn fill(file: RawFd, buffer: &mut Vec<u8>) -> Option<&[u8]> {
+    buffer.clear();
+    let room = buffer.spare_capacity_mut();
+    loop {
+        // SAFETY: the room is valid for writes of its length.
+        let got = unsafe { libc::read(file, room.as_mut_ptr().cast(), room.len()) };
+        if let Ok(len) = usize::try_from(got) {
+            // SAFETY: so many bytes were just written.
+            unsafe { buffer.set_len(len) };
+            return Some(buffer);
         }
-        let bytes = &raw mut BYTES;
-        // SAFETY: only the first caller gets here.
-        Some(Self { bytes: unsafe { &mut *bytes } })
-    }
-
-    /// Reads once; `None` on an error, empty at the end.
-    fn fill(&mut self, file: RawFd) -> Option<&[u8]> {
-        loop {
-            // SAFETY: the buffer is valid for writes of its length.
-            let got = unsafe { libc::read(file, self.bytes.as_mut_ptr().cast(), CHUNK_BYTES) };
-            if let Ok(len) = usize::try_from(got) {
-                return self.bytes.get(..len);
-            }
-            if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
-                return None;
-            }
+        if std::io::Error::last_os_error().kind() != std::io::ErrorKind::Interrupted {
+            return None;
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::event::{Prompt, What};
 use crate::give::{self, Asked, Unclaimed};
 use crate::hook::Hook;
 use crate::inbox;
+use crate::notice;
 use crate::output::Output;
 use crate::start;
 
@@ -36,6 +37,7 @@ pub fn answer(hook: &Hook) -> Output {
     if !hook.deadline.has_passed() {
         hits = give::hits(hook, recall.prompt(&asked, hook.now, &|id| session.has(id)));
     }
+    notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
     hits.retain(|hit| !session.has(hit.id));
     let how = Asked {

@@ -40,7 +40,11 @@ const BYTES_MAX: usize = 512 << 10;
 pub struct Session {
     path: PathBuf,
     /// The number of this hook.
+    number: u64,
+    /// Its digits, as they stand in the file.
     claimant: String,
+    /// Whether the next claim of memories is to claim the notice to the person, too.
+    wants_notice: bool,
     file: Option<File>,
     text: String,
     /// The lines of the text that count.
@@ -83,10 +87,10 @@ pub enum Pending {
 
 impl Session {
     /// Reads what a session was given; nothing, when there is no file.
-    pub fn read(path: PathBuf, claimant: u64) -> io::Result<Self> {
-        let claimant = format!("{claimant:016x}");
-        let mut session =
-            Self { path, claimant, file: None, text: String::new(), lines: Vec::new() };
+    pub fn read(path: PathBuf, number: u64) -> io::Result<Self> {
+        let claimant = format!("{number:016x}");
+        let (file, text, lines) = Default::default();
+        let mut session = Self { path, number, claimant, wants_notice: false, file, text, lines };
         match OpenOptions::new().read(true).append(true).open(&session.path) {
             Ok(file) => session.file = Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(session),
@@ -119,14 +123,21 @@ impl Session {
             self.put_claims(&mut records, &[memory.id]);
             put_json(&mut records, "g", memory)?;
         }
+        self.put_notice(&mut records);
         self.append(records)?;
         Ok(given.iter().map(|memory| self.is_first("c", &hex(memory.id))).collect())
+    }
+
+    /// Lets the next claim of memories claim the notice to the person, too, unless somebody has: one
+    /// write less for [`Session::claim_notice`]. Whoever claims a memory first claims both first.
+    pub fn want_notice(&mut self) {
+        self.wants_notice = true;
     }
 
     /// Claims the notice to the person.
     pub fn claim_notice(&mut self) -> io::Result<bool> {
         if self.claims("n").next().is_some() {
-            return Ok(false);
+            return Ok(self.is_first("n", ""));
         }
         self.append(format!("n {}\n", self.claimant))?;
         Ok(self.is_first("n", ""))
@@ -152,6 +163,10 @@ impl Session {
         let mut records = String::new();
         put_json(&mut records, &format!("b {}", self.claimant), block)?;
         self.put_claims(&mut records, &block.ids);
+        // An empty one is not shown, and nothing is said about it.
+        if !block.text.is_empty() {
+            self.put_notice(&mut records);
+        }
         self.append(records)
     }
 
@@ -232,6 +247,13 @@ impl Session {
         }
     }
 
+    /// Adds a claim of the notice, if one is wanted.
+    fn put_notice(&mut self, records: &mut String) {
+        if std::mem::take(&mut self.wants_notice) && self.claims("n").next().is_none() {
+            records.extend(["n ", self.claimant.as_str(), "\n"]);
+        }
+    }
+
     /// Whether this hook's claim of a thing is the first in the file.
     fn is_first(&self, tag: &str, thing: &str) -> bool {
         self.claims(tag)
@@ -267,7 +289,7 @@ impl Session {
         }
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(append::open(&self.path, OpenOptions::new().read(true))?),
+            none => none.insert(append::open_new(&self.path, self.number)?),
         };
         if file.write(records.as_bytes())? < records.len() {
             return Err(ErrorKind::StorageFull.into());
@@ -356,6 +378,30 @@ mod tests {
         let later = session(&folder, "s", 3);
         assert!(later.has(A) && later.has(B) && !later.has(MemoryId([3; 16])));
         assert!(!later.is_started());
+    }
+
+    #[test]
+    fn the_notice_is_claimed_with_the_memories() {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut one, mut two) = (session(&folder, "s", 1), session(&folder, "s", 2));
+        let given = [Given { id: A, text: "a memory".into() }];
+        one.want_notice();
+        two.want_notice();
+        assert_eq!(
+            (one.give(&given).unwrap(), two.give(&given).unwrap()),
+            (vec![true], vec![false])
+        );
+        assert_eq!((one.claim_notice().unwrap(), two.claim_notice().unwrap()), (true, false));
+        let mut later = session(&folder, "s", 3);
+        later.want_notice();
+        later.append_block(&Block { text: "t".into(), ..Block::default() }).unwrap();
+        assert!(!later.claim_notice().unwrap());
+        assert_eq!(later.claims("n").count(), 2);
+
+        let mut silent = session(&folder, "other", 4);
+        silent.want_notice();
+        silent.begin(&Block::default()).unwrap();
+        assert_eq!(silent.claims("n").count(), 0, "nothing is shown yet");
     }
 
     #[test]

@@ -149,6 +149,7 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     // It was started a moment ago and may not have come to its lock yet.
     let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree);
+    notice::expect_injection(hook, session, recall.settings().notice);
     let Some(block) = begin(hook, &recall, session, By::SessionStart) else {
         // It was given already: some versions start a session twice.
         return stored(session);

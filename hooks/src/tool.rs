@@ -13,6 +13,7 @@ use crate::event::{ToolCall, What};
 use crate::give::{self, Asked, Unclaimed};
 use crate::hook::Hook;
 use crate::inbox;
+use crate::notice;
 use crate::output::Output;
 use crate::session::Session;
 
@@ -83,6 +84,7 @@ fn recall(
     let settings = recall.settings();
     let recalled = find(&recall, &session);
     let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
+    notice::expect_injection(hook, &mut session, settings.notice);
     let how = Asked { with, budget_tokens, below: "", unclaimed };
     let injection = give::memories(hook, &mut session, give::hits(hook, recalled), &how);
     injection.into_output(hook, &mut session, Some(query), settings)

@@ -60,18 +60,24 @@ impl MemoryId {
 
     /// The last six characters, which people see and type.
     pub fn short(self) -> String {
-        self.to_string().split_off(ID_CHARS - SHORT_ID_CHARS)
+        self.digits()[ID_CHARS - SHORT_ID_CHARS..].iter().copied().map(char::from).collect()
+    }
+
+    /// The characters of the id, all of them ASCII.
+    fn digits(self) -> [u8; ID_CHARS] {
+        let mut bits = u128::from_be_bytes(self.0);
+        let mut digits = [0; ID_CHARS];
+        for digit in digits.iter_mut().rev() {
+            *digit = ALPHABET[(bits & 31) as usize];
+            bits >>= 5;
+        }
+        digits
     }
 }
 
 impl fmt::Display for MemoryId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = u128::from_be_bytes(self.0);
-        for position in (0..ID_CHARS).rev() {
-            let digit = (bits >> (5 * position)) as usize & 31;
-            write!(f, "{}", char::from(ALPHABET[digit]))?;
-        }
-        Ok(())
+        f.write_str(str::from_utf8(&self.digits()).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -110,7 +116,10 @@ impl FromStr for MemoryId {
 
 impl Serialize for MemoryId {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match str::from_utf8(&self.digits()) {
+            Ok(digits) => serializer.serialize_str(digits),
+            Err(_) => serializer.collect_str(self),
+        }
     }
 }
 

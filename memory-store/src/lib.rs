@@ -33,6 +33,7 @@ pub mod settings;
 #[cfg(feature = "write")]
 pub mod settings_file;
 pub mod signature;
+pub mod spare;
 #[cfg(feature = "write")]
 pub mod store;
 pub mod text;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
 use memory_store::layout::TreeDir;
+use memory_store::spare;
 use memory_store::time::DAY_MS;
 
 use crate::archive::modified_ns;
@@ -14,13 +15,15 @@ const SESSION_DAYS: i64 = 30;
 /// Days that receipts are kept.
 const RECEIPT_DAYS: i64 = 90;
 
-/// Removes what is old in the state of one working tree. What cannot be removed is left for the
-/// next time.
+/// Removes what is old in the state of one working tree, and refills what hooks use up. What cannot
+/// be done is left for the next time.
 pub fn sweep(state: &TreeDir, now: Timestamp) {
     remove_old(&state.sessions(), now, SESSION_DAYS);
     if let Some(receipts) = state.receipts("any").parent() {
         remove_old(receipts, now, RECEIPT_DAYS);
     }
+    // Hooks do without.
+    let _ = spare::refill(&state.sessions());
     for log in [state.log(), state.hook_log()] {
         let _ = crate::log::rotate(&log);
     }
@@ -33,6 +36,7 @@ fn remove_old(folder: &Path, now: Timestamp, days: i64) {
         .into_iter()
         .flatten()
         .flatten()
+        .filter(|entry| !spare::is_spare(&entry.file_name()))
         .filter_map(|entry| {
             let metadata = entry.metadata().ok()?;
             Some((entry.path(), metadata.is_dir(), newest(&entry.path(), &metadata)))

@@ -34,9 +34,20 @@ unsafe extern "C" {
     fn posix_spawn_file_actions_init(actions: *mut c_void) -> c_int;
     fn posix_spawn_file_actions_adddup2(actions: *mut c_void, from: c_int, to: c_int) -> c_int;
     fn wait4(pid: c_int, status: *mut c_int, options: c_int, usage: *mut Usage) -> c_int;
-    fn sched_setscheduler(pid: c_int, policy: c_int, priority: *const c_int) -> c_int;
+    #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+    fn syscall(number: c_long, ...) -> c_long;
     static environ: *const *const c_char;
 }
+
+/// The number of the call on this architecture.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const SCHED_SETSCHEDULER: c_long = 144;
+#[cfg(all(target_os = "linux", target_arch = "aarch64"))]
+const SCHED_SETSCHEDULER: c_long = 119;
+
+/// Above everything that is not in a hurry.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+static PRIORITY: c_int = 1;
 
 fn main() -> std::io::Result<()> {
     let arguments: Vec<CString> = std::env::args()
@@ -57,8 +68,10 @@ fn main() -> std::io::Result<()> {
     let start;
     // SAFETY: all pointers are valid for the calls; `Opaque` is larger than the C structure.
     unsafe {
-        // First come, first served: where the right to it is missing, as fair as everybody.
-        sched_setscheduler(0, 1, &1);
+        // First come, first served: where the right to it is missing, as fair as everybody. Asked of the
+        // operating system directly: the function of this name in musl does nothing.
+        #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+        syscall(SCHED_SETSCHEDULER, 0, 1, &raw const PRIORITY);
         posix_spawn_file_actions_init(actions);
         posix_spawn_file_actions_adddup2(actions, stdin.as_raw_fd(), 0);
         posix_spawn_file_actions_adddup2(actions, stdout.as_raw_fd(), 1);

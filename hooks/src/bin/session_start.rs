@@ -4,7 +4,8 @@
 use hooks::arena::Arena;
 
 #[global_allocator]
-static ARENA: Arena = Arena::new();
+// SAFETY: a hook has one thread.
+static ARENA: Arena = unsafe { Arena::new() };
 
 /// See [`hooks::hook::run`].
 #[unsafe(no_mangle)]

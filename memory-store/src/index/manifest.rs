@@ -17,6 +17,14 @@ pub const BYTES_MAX: usize = 1 << 20;
 /// Segments that a manifest may name.
 const SEGMENTS_MAX: u32 = 1024;
 
+/// The default settings as JSON. Most manifests hold them, and what is known by sight is not parsed.
+const DEFAULTS: &str = concat!(
+    r#"{"start_tokens":1200,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":200,"#,
+    r#""tool_memories":2,"alpha":0.05,"due_minutes":5,"notice":"first","promote":"auto","#,
+    r#""retention_days":365,"archive_bytes_max":2147483648,"memories_per_session":6.0,"#,
+    r#""ignore_paths":[],"kinds":[],"half_life_days":{},"llm":null}"#,
+);
+
 /// What kind of documents a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -177,7 +185,10 @@ impl Manifest {
         };
         let segments = (0..count).map(|_| segment(&mut cursor)).collect::<Option<_>>()?;
         let length = usize::try_from(cursor.u32()?).ok()?;
-        let settings = serde_json::from_slice(cursor.take(length)?).ok()?;
+        let settings = match cursor.take(length)? {
+            defaults if defaults == DEFAULTS.as_bytes() => Settings::default(),
+            settings => serde_json::from_slice(settings).ok()?,
+        };
         Some(Self {
             generation,
             published,
@@ -230,6 +241,10 @@ mod tests {
         let path = Path::new(FILE_NAME);
         let bytes = manifest().encode().unwrap();
         assert_eq!(Manifest::decode(path, &bytes).unwrap(), manifest());
+        let plain = Manifest { settings: Settings::default(), ..manifest() };
+        assert_eq!(Manifest::decode(path, &plain.encode().unwrap()).unwrap(), plain);
+        let defaults = serde_json::to_string(&plain.settings).unwrap();
+        assert_eq!(DEFAULTS, defaults, "a changed default is to be changed there, too");
         for at in 0..bytes.len() {
             let mut flipped = bytes.clone();
             flipped[at] ^= 0x10;

@@ -115,7 +115,7 @@ fn read_file(root: &Path, path: &Path) -> Option<Document> {
     let text = String::from_utf8_lossy(&bytes);
     let mut document = parse(&text)?;
     document.record.file = path.strip_prefix(root).unwrap_or(path).to_owned();
-    document.record.modified_ns = super::modified_ns(&meta)?;
+    document.record.modified_ns = super::stamp::modified_ns(&meta)?;
     document.record.file_bytes = meta.len();
     Some(document)
 }

@@ -16,6 +16,7 @@ pub mod render;
 mod score;
 mod search;
 mod sources;
+mod stamp;
 pub mod worth;
 
 #[cfg(feature = "write")]
@@ -29,7 +30,7 @@ pub use search::Search;
 
 use std::cell::OnceCell;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::embed::{Embed, Table};
 use crate::error::Error;
@@ -43,6 +44,7 @@ use crate::time::Timestamp;
 use query::Query;
 use score::Candidate;
 use sources::Sources;
+use stamp::{Stamp, Stamps};
 
 /// The share of the best score that a further memory must have.
 const CUT: f32 = 0.5;
@@ -191,6 +193,7 @@ pub struct Recall {
     /// Where the embedder's files lie.
     models: Option<PathBuf>,
     embedder: OnceCell<Option<Box<dyn Embed>>>,
+    stamps: Stamps,
     traces: bool,
 }
 
@@ -208,7 +211,8 @@ impl Recall {
 
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
-        Self { sources, models, embedder: OnceCell::new(), traces: false }
+        let (embedder, stamps) = (OnceCell::new(), Stamps::default());
+        Self { sources, models, embedder, stamps, traces: false }
     }
 
     /// Asks with the vectors of this embedder instead of those of the table.
@@ -440,7 +444,8 @@ impl Recall {
             return Err(Fate::Expired);
         }
         let file = self.sources.file(candidate.at, &record.file);
-        if !is_as_indexed(&file, &record) {
+        let indexed = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+        if self.stamps.of(&file) != Some(indexed) {
             recalled.stale = true;
             return Err(Fate::Stale);
         }
@@ -487,25 +492,6 @@ struct Asked<'a> {
     places: usize,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
-}
-
-/// Whether a memory's file is there and unchanged.
-fn is_as_indexed(file: &Path, record: &Record) -> bool {
-    std::fs::metadata(file).is_ok_and(|meta| {
-        meta.len() == record.file_bytes && modified_ns(&meta) == Some(record.modified_ns)
-    })
-}
-
-#[cfg(unix)]
-fn modified_ns(meta: &std::fs::Metadata) -> Option<i64> {
-    use std::os::unix::fs::MetadataExt;
-    meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
-}
-
-#[cfg(not(unix))]
-fn modified_ns(meta: &std::fs::Metadata) -> Option<i64> {
-    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
-    i64::try_from(since.as_nanos()).ok()
 }
 
 fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collection) -> Hit {

@@ -144,7 +144,7 @@ pub fn piece(hit: &Hit, room: usize) -> Option<String> {
         return Some(format!("{head}{content}{tail}"));
     }
     let left = room.checked_sub(fixed + 2).filter(|&left| left >= CUT_CHARS_MIN)?;
-    Some(format!("{head}{}{tail}", cut(&content, left)))
+    Some(format!("{head}{}{tail}", cut(content, left)))
 }
 
 fn lead(event: &str) -> &'static str {
@@ -188,8 +188,8 @@ fn is_wish(hit: &Hit) -> bool {
 
 /// Title and text on one line each; a text that says the title again stands alone.
 fn content(hit: &Hit) -> String {
-    let title = cut(&clean(&hit.title), TITLE_CHARS_MAX);
-    let text = cut(&clean(&hit.text), TEXT_CHARS_MAX);
+    let title = cut(clean(&hit.title), TITLE_CHARS_MAX);
+    let text = cut(clean(&hit.text), TEXT_CHARS_MAX);
     let bare = title.trim_end_matches(['.', '…']);
     if text.is_empty() {
         title
@@ -269,8 +269,12 @@ fn is_invisible(c: char) -> bool {
 }
 
 /// The first characters of a text, up to the end of a word, with a mark where something is missing.
-fn cut(text: &str, chars_max: usize) -> String {
-    let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
+fn cut(text: String, chars_max: usize) -> String {
+    // A character is at least one byte, so most texts need no counting.
+    if text.len() <= chars_max {
+        return text;
+    }
+    let Some((end, _)) = text.char_indices().nth(chars_max) else { return text };
     let head = &text[..end];
     let end = head.rfind(' ').filter(|&space| space * 2 > end).unwrap_or(end);
     format!("{}…", text[..end].trim_end())

@@ -1,5 +1,6 @@
 //! The bench: whole processes, interleaved, beside an empty program that is built in the same way.
 
+pub mod cold;
 pub mod corpus;
 pub mod run;
 pub mod store;

@@ -1,5 +1,6 @@
 //! Running programs in turns, and what one run took.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -50,24 +51,27 @@ impl Launcher {
         Ok(Self { program, scratch: tempfile::tempdir()? })
     }
 
-    /// Runs all rows `rounds` times in turns, so that whatever else the machine does hits all of
-    /// them alike. Returns the samples of each row.
-    pub fn interleave(&self, rows: &mut [Row<'_>], rounds: usize) -> Result<Vec<Vec<Sample>>> {
-        let mut samples = vec![Vec::with_capacity(rounds); rows.len()];
-        for row in rows.iter_mut() {
-            self.check(row)?;
-        }
-        for round in 1..=rounds {
+    /// Runs all rows in turns, for these rounds, so that whatever else the machine does hits all of
+    /// them alike. Before each run `chill` is called with the row's program and its payload's file.
+    /// Returns the samples of each row.
+    pub fn interleave(
+        &self,
+        rows: &mut [Row<'_>],
+        rounds: Range<usize>,
+        chill: &dyn Fn(&[&Path]) -> Result<()>,
+    ) -> Result<Vec<Vec<Sample>>> {
+        let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
+        for round in rounds {
             for (row, samples) in rows.iter_mut().zip(&mut samples) {
                 let payload = (row.prepare)(round)?;
-                samples.push(self.sample(row, &payload)?);
+                samples.push(self.sample(row, &payload, chill)?);
             }
         }
         Ok(samples)
     }
 
     /// Runs a row once, to be sure that what is measured is what it is called.
-    fn check(&self, row: &mut Row<'_>) -> Result<()> {
+    pub fn check(&self, row: &mut Row<'_>) -> Result<()> {
         let payload = (row.prepare)(0)?;
         let stdin = self.stdin(&payload)?;
         let (program, arguments) = row.command.split_first().ok_or("a row has no program")?;
@@ -84,11 +88,18 @@ impl Launcher {
         Ok(())
     }
 
-    fn sample(&self, row: &Row<'_>, payload: &[u8]) -> Result<Sample> {
+    fn sample(
+        &self,
+        row: &Row<'_>,
+        payload: &[u8],
+        chill: &dyn Fn(&[&Path]) -> Result<()>,
+    ) -> Result<Sample> {
         let (program, arguments) = row.command.split_first().ok_or("a row has no program")?;
+        let stdin = self.stdin(payload)?;
+        chill(&[Path::new(program), &stdin])?;
         let output = Command::new(&self.program)
             .arg(program)
-            .arg(self.stdin(payload)?)
+            .arg(stdin)
             .args(arguments)
             .env_clear()
             .env("HOME", &row.home)

@@ -1,15 +1,17 @@
-//! The store of the bench: N memories, 10 N turns, 50 memories of the user, receipts on.
+//! The store of the bench: N memories, 10 N turns unless told otherwise, 50 memories of the user,
+//! receipts on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Instant, SystemTime};
 
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
-use memory_store::store::Store;
+use memory_store::spare;
+use memory_store::store::{Store, Stored};
 use memory_store::{Kind, Memory, ProjectId, Timestamp};
 
 use super::corpus;
@@ -17,8 +19,11 @@ use crate::bench::Result;
 
 const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
-const TURNS_PER_MEMORY: u32 = 10;
 const START_MEMORIES: usize = 40;
+
+/// Names that one file has at most: a hook looks only at length and time of a memory's file, and to
+/// give a file another name takes a tenth of making one.
+const NAMES_MAX: u64 = 50_000;
 
 /// A store in a home of its own.
 #[derive(Debug)]
@@ -27,15 +32,18 @@ pub struct BenchStore {
     pub home: tempfile::TempDir,
     /// The root of the project.
     pub root: PathBuf,
-    /// The project's memories.
-    pub memories: Vec<Memory>,
+    /// Memories of the project.
+    pub size: u64,
     /// The state of the tree.
     pub state: TreeDir,
+    /// Seconds that building the indexes took.
+    pub built_s: f64,
+    now: Timestamp,
 }
 
 impl BenchStore {
-    /// Writes the files and publishes the indexes, as a sync does.
-    pub fn build(size: u64) -> Result<Self> {
+    /// Names the files and publishes the indexes, as a sync does.
+    pub fn build(size: u64, turns_per_memory: u32) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let root = home.path().canonicalize()?.join("work");
         fs::create_dir_all(&root)?;
@@ -46,24 +54,31 @@ impl BenchStore {
         write(&dirs.by_path(&root), &by_path_record(PROJECT, &root))?;
 
         let now = now();
-        let memories: Vec<Memory> =
-            (0..size).map(|number| corpus::memory(number, now, false)).collect();
         let project = Store::open(&dirs, &tree)?;
-        write_memories(project.folder(), &memories)?;
-        let turns = u32::try_from(size)? * TURNS_PER_MEMORY;
-        publish(&dirs.tree(&root).index(), &root, &project, turns, now)?;
+        let memories =
+            name_files(project.folder(), (0..size).map(|n| corpus::memory(n, now, false)))?;
+        let turns = u32::try_from(size)?.checked_mul(turns_per_memory).ok_or("too many turns")?;
+        let begin = Instant::now();
+        publish(&dirs.tree(&root).index(), &root, &memories, turns, now)?;
+        let built_s = begin.elapsed().as_secs_f64();
+        drop(memories);
 
         let user = Store::user(&dirs)?;
-        let preferences: Vec<Memory> =
-            (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true)).collect();
-        write_memories(user.folder(), &preferences)?;
-        publish(&dirs.user_state().index(), &dirs.data, &user, 0, now)?;
+        let preferences = (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true));
+        let preferences = name_files(user.folder(), preferences)?;
+        publish(&dirs.user_state().index(), &dirs.data, &preferences, 0, now)?;
 
-        Ok(Self { home, state: dirs.tree(&root), root, memories })
+        Ok(Self { home, state: dirs.tree(&root), root, size, built_s, now })
     }
 
-    /// Says that background work is done and was done just now.
+    /// One of its memories.
+    pub fn memory(&self, number: u64) -> Memory {
+        corpus::memory(number % self.size.max(1), self.now, false)
+    }
+
+    /// Leaves things as the processor does when it is done, and it was done just now.
     pub fn catch_up(&self) -> Result<()> {
+        spare::refill(&self.state.sessions())?;
         let inbox_bytes = fs::metadata(self.state.inbox()).map_or(0, |inbox| inbox.len());
         let progress = Progress { inbox_bytes, last_run: now(), ..Progress::default() };
         write(&self.state.progress(), &serde_json::to_vec(&progress)?)
@@ -72,6 +87,26 @@ impl BenchStore {
     /// Marks a session as started, as its SessionStart hook does.
     pub fn begin(&self, session: &str) -> Result<()> {
         write(&self.state.session(session, None), b"b 0 {}\n")
+    }
+
+    /// Bytes of the project's index.
+    pub fn index_bytes(&self) -> Result<u64> {
+        let files = fs::read_dir(self.state.index())?;
+        files.map(|file| Ok(file?.metadata()?.len())).sum()
+    }
+
+    /// All files that hooks read but the memories' own, of which they look at the length only.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
+        let mut folders = vec![self.home.path().join(".local")];
+        while let Some(folder) = folders.pop().filter(|folder| !folder.ends_with("memories")) {
+            for entry in fs::read_dir(folder)? {
+                let entry = entry?;
+                let list = if entry.file_type()?.is_dir() { &mut folders } else { &mut files };
+                list.push(entry.path());
+            }
+        }
+        Ok(files)
     }
 }
 
@@ -87,19 +122,37 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     Ok(fs::write(path, bytes)?)
 }
 
-/// Writes files as a store does, but for the look for namesakes, which takes long for many.
-fn write_memories(folder: &Path, memories: &[Memory]) -> Result<()> {
-    for memory in memories {
-        let file = MemoryFile::new(memory.clone())?;
-        write(&folder.join(file_name(&file.memory)), file.bytes())?;
+/// Names a file for each memory. They all have the length and time of one, and what it says: the index is
+/// told the same.
+fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<Vec<Stored>> {
+    let mut named = Vec::new();
+    let mut first = PathBuf::new();
+    let (mut modified_ns, mut len) = (0, 0);
+    for (number, memory) in (0..).zip(memories) {
+        let path = folder.join(file_name(&memory));
+        if number % NAMES_MAX == 0 {
+            write(&path, MemoryFile::new(memory.clone())?.bytes())?;
+            let metadata = fs::metadata(&path)?;
+            let modified = metadata.modified()?.duration_since(SystemTime::UNIX_EPOCH)?;
+            modified_ns = i128::try_from(modified.as_nanos())?;
+            len = metadata.len();
+            first.clone_from(&path);
+        } else {
+            fs::hard_link(&first, &path)?;
+        }
+        named.push(Stored { path, memory, modified_ns, len });
     }
-    Ok(())
+    Ok(named)
 }
 
-fn publish(index: &Path, root: &Path, store: &Store, turns: u32, now: Timestamp) -> Result<()> {
+fn publish(
+    index: &Path,
+    root: &Path,
+    memories: &[Stored],
+    turns: u32,
+    now: Timestamp,
+) -> Result<()> {
     let publisher = Publisher::begin(index)?;
-    let listing = store.list()?;
-    let memories = listing.memories;
     let wishes = memories.iter().filter(|stored| {
         matches!(stored.memory.kind, Kind::Preference | Kind::Convention | Kind::Gotcha)
     });
@@ -108,7 +161,7 @@ fn publish(index: &Path, root: &Path, store: &Store, turns: u32, now: Timestamp)
     };
     publisher.publish(Content {
         root,
-        memories: &memories,
+        memories,
         turns: Turns::Replace(&mut (0..turns).map(|number| corpus::turn(number, now))),
         start: &start,
         settings: &Settings::default(),

@@ -9,6 +9,7 @@ use super::run::{Row, Sample, median, quantile};
 pub struct Line {
     name: String,
     size: Option<u64>,
+    cold: bool,
     median_us: f64,
     p90_us: f64,
     ratio: f64,
@@ -23,16 +24,17 @@ const PEAK_KIB_MAX: f64 = 8.0 * 1024.0;
 
 impl Line {
     /// Sums up the samples of a row; `empty_us` is the median of the empty program.
-    pub fn new(row: &Row<'_>, samples: &[Sample], empty_us: f64) -> Self {
+    pub fn new(row: &Row<'_>, samples: &[Sample], empty_us: f64, cold: bool) -> Self {
         let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
         let median_us = median(of(|sample| sample.wall_us));
         Self {
             name: row.name.clone(),
             size: row.size,
+            cold,
             median_us,
             p90_us: quantile(&mut of(|sample| sample.wall_us), 0.9),
             ratio: median_us / empty_us,
-            target: row.target,
+            target: row.target.filter(|_| !cold),
             cpu_us: median(of(|sample| sample.cpu_us)),
             peak_kib: of(|sample| sample.peak_kib).into_iter().fold(0.0, f64::max),
             minor_faults: median(of(|sample| sample.minor_faults)),
@@ -49,6 +51,7 @@ impl Line {
         json!({
             "name": self.name,
             "memories": self.size,
+            "cold": self.cold,
             "wall_us": self.median_us,
             "wall_us_p90": self.p90_us,
             "ratio": self.ratio,
@@ -68,9 +71,9 @@ impl Line {
             Some(target) => format!("<= {target} MISSED"),
             None => String::new(),
         };
+        let name = if self.cold { format!("{}, cold", self.name) } else { self.name.clone() };
         format!(
-            "{:<36} {size:>8} {:>9.3} {:>9.3} {:>7.2} {:>9.3} {:>8.0} {:>7.0}  {target}",
-            self.name,
+            "{name:<44} {size:>8} {:>9.3} {:>9.3} {:>7.2} {:>9.3} {:>8.0} {:>7.0}  {target}",
             self.median_us / 1000.0,
             self.p90_us / 1000.0,
             self.ratio,
@@ -84,7 +87,7 @@ impl Line {
 /// The head of the table for people.
 pub fn head() -> String {
     format!(
-        "{:<36} {:>8} {:>9} {:>9} {:>7} {:>9} {:>8} {:>7}  target",
+        "{:<44} {:>8} {:>9} {:>9} {:>7} {:>9} {:>8} {:>7}  target",
         "program", "memories", "ms", "ms p90", "x empty", "CPU ms", "peak KiB", "faults"
     )
 }

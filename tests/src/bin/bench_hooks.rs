@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use journeys::bench::Result;
+use journeys::bench::cold;
 use journeys::bench::corpus::{self, Random};
-use journeys::bench::run::{Launcher, Row, argument, median};
+use journeys::bench::run::{Launcher, Row, Sample, argument, median};
 use journeys::bench::store::BenchStore;
 use journeys::bench::table::{self, Line};
 use serde_json::{Value, json};
 
-const USAGE: &str =
-    "usage: bench-hooks --programs DIR [--sizes N,..] [--rounds N] [--json] [--keep]";
+const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N,..] [--turns N] \
+    [--rounds N] [--cold N] [--json] [--keep]";
 
 /// The round whose payloads are kept: none that is measured.
 const KEPT_ROUND: usize = 100_000;
@@ -33,8 +34,13 @@ fn main() -> ExitCode {
 
 struct Options {
     programs: PathBuf,
+    /// Hooks of another build, to be measured beside the others.
+    against: Option<PathBuf>,
     sizes: Vec<u64>,
+    turns_per_memory: u32,
     rounds: usize,
+    /// Rounds in which all files that a row reads were dropped from memory before.
+    cold_rounds: usize,
     json: bool,
     /// Stores and one payload of each row stay, for `strace` and `perf`.
     keep: bool,
@@ -44,8 +50,11 @@ impl Options {
     fn parse(arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self {
             programs: PathBuf::new(),
+            against: None,
             sizes: vec![PROMISED_SIZE],
+            turns_per_memory: 10,
             rounds: 300,
+            cold_rounds: 0,
             json: false,
             keep: false,
         };
@@ -54,6 +63,9 @@ impl Options {
             let mut value = || arguments.next().ok_or(USAGE);
             match argument.as_str() {
                 "--programs" => options.programs = value()?.into(),
+                "--against" => options.against = Some(value()?.into()),
+                "--turns" => options.turns_per_memory = value()?.parse()?,
+                "--cold" => options.cold_rounds = value()?.parse()?,
                 "--sizes" => {
                     options.sizes = value()?
                         .split(',')
@@ -73,32 +85,88 @@ impl Options {
 /// Runs everything and prints the table; says whether all promises are kept.
 fn bench(options: &Options) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
-    let stores =
-        options.sizes.iter().map(|&size| BenchStore::build(size)).collect::<Result<Vec<_>>>()?;
+    let build = |&size: &u64| BenchStore::build(size, options.turns_per_memory);
+    let stores = options.sizes.iter().map(build).collect::<Result<Vec<_>>>()?;
     let mut rows =
         vec![plain("empty static program", vec![argument(&options.programs.join("empty"))])];
     for store in &stores {
-        rows.extend(hooks(&options.programs, store)?);
+        rows.extend(hooks(&options.programs, "", store));
+        if let Some(against) = &options.against {
+            rows.extend(hooks(against, ", other build", store));
+        }
     }
     rows.extend(interpreters());
-    let samples = launcher.interleave(&mut rows, options.rounds)?;
-    let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
-    let empty_us = median(walls.collect());
-    let lines: Vec<Line> =
-        rows.iter().zip(&samples).map(|(row, samples)| Line::new(row, samples, empty_us)).collect();
-    if options.json {
-        let lines: Vec<Value> = lines.iter().map(Line::to_json).collect();
-        println!("{}", json!({ "rounds": options.rounds, "rows": lines }));
-    } else {
-        println!("{}", table::head());
-        lines.iter().for_each(|line| println!("{}", line.to_text()));
+    rows.iter_mut().try_for_each(|row| launcher.check(row))?;
+    let warm = launcher.interleave(&mut rows, 1..options.rounds + 1, &|_| Ok(()))?;
+    let mut lines = lines(&rows, &warm, false);
+    if options.cold_rounds > 0 {
+        let rounds = options.rounds + 1..options.rounds + 1 + options.cold_rounds;
+        let cold = launcher.interleave(&mut rows, rounds, &|files| chill(&stores, files))?;
+        lines.extend(self::lines(&rows, &cold, true));
     }
+    print(options, &stores, &lines)?;
     if options.keep {
         keep(&mut rows)?;
         drop(rows);
         stores.into_iter().for_each(|store| drop(store.home.keep()));
     }
     Ok(lines.iter().all(Line::keeps_its_promise))
+}
+
+/// Sums up the samples of all rows, the first of which is the empty program.
+fn lines(rows: &[Row<'_>], samples: &[Vec<Sample>], cold: bool) -> Vec<Line> {
+    let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
+    let empty_us = median(walls.collect());
+    let lines = rows.iter().zip(samples);
+    lines.map(|(row, samples)| Line::new(row, samples, empty_us, cold)).collect()
+}
+
+/// Drops what is kept in memory of a row's files and of all stores.
+fn chill(stores: &[BenchStore], files: &[&Path]) -> Result<()> {
+    for file in files {
+        cold::forget(file)?;
+    }
+    for store in stores {
+        for file in store.files()? {
+            cold::forget(&file)?;
+            if cold::is_kept(&file) == Some(true) {
+                return Err(format!("{} cannot be dropped from memory", file.display()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn print(options: &Options, stores: &[BenchStore], lines: &[Line]) -> Result<()> {
+    if options.json {
+        let rows: Vec<Value> = lines.iter().map(Line::to_json).collect();
+        let store = |store: &BenchStore| {
+            Ok(json!({
+                "memories": store.size,
+                "turns": store.size * u64::from(options.turns_per_memory),
+                "index_bytes": store.index_bytes()?,
+                "built_s": store.built_s,
+            }))
+        };
+        let stores: Vec<Value> = stores.iter().map(store).collect::<Result<_>>()?;
+        println!("{}", json!({ "rounds": options.rounds, "stores": stores, "rows": rows }));
+        return Ok(());
+    }
+    println!("{}", table::head());
+    lines.iter().for_each(|line| println!("{}", line.to_text()));
+    for store in stores {
+        println!(
+            "{} memories, {} turns: index {:.1} MB, built in {:.1} s",
+            store.size,
+            store.size * u64::from(options.turns_per_memory),
+            store.index_bytes()? as f64 / 1e6,
+            store.built_s,
+        );
+    }
+    if options.cold_rounds > 0 {
+        println!("cold: bytes of programs, indexes and state not in memory; names of files are");
+    }
+    Ok(())
 }
 
 /// Writes down how to run each row by hand.
@@ -127,7 +195,7 @@ fn plain(name: &str, command: Vec<String>) -> Row<'static> {
 
 /// What hooks are often written in, where it is installed.
 fn interpreters() -> Vec<Row<'static>> {
-    let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"])];
+    let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"]), ("bun", ["-e", "0"])];
     programs
         .into_iter()
         .filter_map(|(name, arguments)| {
@@ -148,23 +216,27 @@ fn find_program(name: &str) -> Option<String> {
     Some(argument(&found))
 }
 
-/// The rows of the four hooks with one store.
-fn hooks<'a>(programs: &Path, store: &'a BenchStore) -> Result<Vec<Row<'a>>> {
-    let size = store.memories.len() as u64;
+/// The rows of the four hooks of one build with one store; `build` is added to their names.
+fn hooks<'a>(programs: &Path, build: &'static str, store: &'a BenchStore) -> Vec<Row<'a>> {
+    let size = store.size;
     let program = |hook: &str| vec![argument(&programs.join(format!("throughline-{hook}")))];
-    let row = |name: &str, hook: &str, target: f64, speaks: bool, payload: Payload<'a>| Row {
-        name: name.into(),
-        size: Some(size),
-        command: program(hook),
-        target: (size == PROMISED_SIZE).then_some(target),
-        home: store.home.path().to_owned(),
-        prepare: Box::new(move |round| {
-            store.catch_up()?;
-            payload(store, round)
-        }),
-        speaks: Some(speaks),
-    };
-    Ok(vec![
+    let row =
+        |name: &str, hook: &'static str, target: f64, speaks: bool, payload: Payload<'a>| Row {
+            name: format!("{name}{build}"),
+            size: Some(size),
+            command: program(hook),
+            target: (size == PROMISED_SIZE && build.is_empty()).then_some(target),
+            home: store.home.path().to_owned(),
+            prepare: Box::new(move |round| {
+                store.catch_up()?;
+                payload(
+                    store,
+                    &Round { number: round as u64, session: format!("{hook}{build}-{round}") },
+                )
+            }),
+            speaks: Some(speaks),
+        };
+    vec![
         row(
             "user-prompt-submit, with hits",
             "user-prompt-submit",
@@ -196,11 +268,19 @@ fn hooks<'a>(programs: &Path, store: &'a BenchStore) -> Result<Vec<Row<'a>>> {
         ),
         row("post-tool-use, known error", "post-tool-use", 3.0, true, Box::new(known_error)),
         row("stop, not due", "stop", 2.0, false, Box::new(stop)),
-    ])
+    ]
 }
 
-/// Makes the payload of a round; each round is a session of its own where memories are given.
-type Payload<'a> = Box<dyn Fn(&BenchStore, usize) -> Result<Vec<u8>> + 'a>;
+/// A run of a row.
+struct Round {
+    /// Its number: rows of two builds that are called alike ask the same in the same round.
+    number: u64,
+    /// A session of its own.
+    session: String,
+}
+
+/// Makes the payload of a round.
+type Payload<'a> = Box<dyn Fn(&BenchStore, &Round) -> Result<Vec<u8>> + 'a>;
 
 fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Result<Vec<u8>> {
     let mut payload = json!({
@@ -216,25 +296,24 @@ fn payload(store: &BenchStore, event: &str, session: &str, more: &Value) -> Resu
     Ok(payload.to_string().into_bytes())
 }
 
-fn prompt_that_hits(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
-    let session = format!("hit-{round}");
-    store.begin(&session)?;
+fn prompt_that_hits(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
+    store.begin(&round.session)?;
     // A title, as somebody would put it into a question, among words that tell nothing.
-    let memory = store.memories.iter().cycle().nth(round * 7).ok_or("an empty store")?;
-    let prompt = format!("{} {}?", Random(round as u64).common(4), memory.title);
-    payload(store, "UserPromptSubmit", &session, &json!({ "prompt": prompt }))
+    let title = store.memory(round.number * 7).title;
+    let prompt = format!("{} {title}?", Random(round.number).common(4));
+    payload(store, "UserPromptSubmit", &round.session, &json!({ "prompt": prompt }))
 }
 
-fn silent_prompt(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+fn silent_prompt(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     store.begin("silent")?;
-    let word = Random(round as u64).common(1);
+    let word = Random(round.number).common(1);
     let prompt =
         format!("Before lunch, please tell me in simple words what a {word} means to you.");
     payload(store, "UserPromptSubmit", "silent", &json!({ "prompt": prompt }))
 }
 
-fn session_start(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
-    payload(store, "SessionStart", &format!("start-{round}"), &json!({ "source": "startup" }))
+fn session_start(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
+    payload(store, "SessionStart", &round.session, &json!({ "source": "startup" }))
 }
 
 fn read_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
@@ -253,23 +332,23 @@ fn read_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
     )
 }
 
-fn file_without_memories(store: &BenchStore, _round: usize) -> Result<Vec<u8>> {
+fn file_without_memories(store: &BenchStore, _round: &Round) -> Result<Vec<u8>> {
     read_of(store, "no-hit", "src/nothing/known.rs")
 }
 
-fn file_with_memories(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
-    let files = (store.memories.len() as u64).div_ceil(5);
-    read_of(store, &format!("file-{round}"), &corpus::file(round as u64 % files))
+fn file_with_memories(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
+    let files = store.size.div_ceil(5);
+    read_of(store, &round.session, &corpus::file(round.number % files))
 }
 
-fn known_error(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
+fn known_error(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     // One memory in eight is a fix: those with the number 2, 10, 18 ...
-    let fixes = (store.memories.len() as u64).div_ceil(8);
-    let number = round as u64 % fixes * 8 + 2;
+    let fixes = store.size.div_ceil(8);
+    let number = round.number % fixes * 8 + 2;
     payload(
         store,
         "PostToolUseFailure",
-        &format!("error-{round}"),
+        &round.session,
         &json!({
             "tool_name": "Bash",
             "tool_use_id": "toolu_02",
@@ -279,7 +358,7 @@ fn known_error(store: &BenchStore, round: usize) -> Result<Vec<u8>> {
     )
 }
 
-fn stop(store: &BenchStore, _round: usize) -> Result<Vec<u8>> {
+fn stop(store: &BenchStore, _round: &Round) -> Result<Vec<u8>> {
     payload(
         store,
         "Stop",

@@ -1,0 +1,161 @@
+//! What shows that a file has changed: its length and the time of its last change.
+//!
+//! Before anything is printed of a memory its file is looked at. A session-start block has some
+//! twenty of them, mostly in one folder: the way there from the root is walked once.
+
+use std::cell::RefCell;
+use std::fs::{File, Metadata};
+use std::path::{Path, PathBuf};
+
+/// A file as it was at some moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+}
+
+/// Looks at files. From the second one in a folder on, the folder is kept open.
+#[derive(Debug, Default)]
+pub struct Stamps {
+    last: RefCell<Option<Folder>>,
+}
+
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    /// Opened when a second file in it is looked at; `None` in it: it cannot be opened.
+    handle: Option<Option<File>>,
+}
+
+impl Stamps {
+    /// Looks at a file; `None` when it is not there. Symbolic links are followed.
+    pub fn of(&self, file: &Path) -> Option<Stamp> {
+        let (folder, name) = (file.parent()?, file.file_name()?);
+        let mut last = self.last.borrow_mut();
+        if let Some(last) = last.as_mut().filter(|last| last.path == folder) {
+            let handle = last.handle.get_or_insert_with(|| sys::open(folder));
+            return match handle {
+                Some(handle) => sys::stamp_in(handle, Path::new(name)),
+                None => sys::stamp(file),
+            };
+        }
+        *last = Some(Folder { path: folder.to_owned(), handle: None });
+        sys::stamp(file)
+    }
+}
+
+/// When a file was last changed, in nanoseconds since 1970.
+#[cfg(unix)]
+pub fn modified_ns(meta: &Metadata) -> Option<i64> {
+    use std::os::unix::fs::MetadataExt;
+    meta.mtime().checked_mul(1_000_000_000)?.checked_add(meta.mtime_nsec())
+}
+
+/// When a file was last changed, in nanoseconds since 1970.
+#[cfg(not(unix))]
+pub fn modified_ns(meta: &Metadata) -> Option<i64> {
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_nanos()).ok()
+}
+
+#[cfg(unix)]
+mod sys {
+    use std::ffi::CString;
+    use std::fs::{File, OpenOptions};
+    use std::mem::MaybeUninit;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::OpenOptionsExt;
+    use std::path::Path;
+
+    use super::Stamp;
+
+    /// Opens a folder, only to find files in it.
+    pub fn open(folder: &Path) -> Option<File> {
+        #[cfg(target_os = "linux")]
+        const WAY: libc::c_int = libc::O_PATH;
+        #[cfg(not(target_os = "linux"))]
+        const WAY: libc::c_int = 0;
+        OpenOptions::new().read(true).custom_flags(WAY | libc::O_DIRECTORY).open(folder).ok()
+    }
+
+    pub fn stamp(file: &Path) -> Option<Stamp> {
+        stamp_at(libc::AT_FDCWD, file)
+    }
+
+    pub fn stamp_in(folder: &File, name: &Path) -> Option<Stamp> {
+        stamp_at(folder.as_raw_fd(), name)
+    }
+
+    fn stamp_at(folder: libc::c_int, path: &Path) -> Option<Stamp> {
+        let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let mut stat = MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: the path ends with a null byte, and the structure is valid for writes.
+        let missing = unsafe { libc::fstatat(folder, path.as_ptr(), stat.as_mut_ptr(), 0) } != 0;
+        if missing {
+            return None;
+        }
+        // SAFETY: the call succeeded, so it was written.
+        let stat = unsafe { stat.assume_init() };
+        let seconds_ns = i64::from(stat.st_mtime).checked_mul(1_000_000_000)?;
+        Some(Stamp {
+            bytes: u64::try_from(stat.st_size).ok()?,
+            modified_ns: seconds_ns.checked_add(i64::from(stat.st_mtime_nsec))?,
+        })
+    }
+}
+
+#[cfg(not(unix))]
+mod sys {
+    use std::fs::File;
+    use std::path::Path;
+
+    use super::{Stamp, modified_ns};
+
+    pub fn open(_folder: &Path) -> Option<File> {
+        None
+    }
+
+    pub fn stamp(file: &Path) -> Option<Stamp> {
+        let meta = std::fs::metadata(file).ok()?;
+        Some(Stamp { bytes: meta.len(), modified_ns: modified_ns(&meta)? })
+    }
+
+    pub fn stamp_in(_folder: &File, _name: &Path) -> Option<Stamp> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_any_folder_are_looked_at_as_they_are() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |path: &str| root.path().join(path);
+        std::fs::create_dir(at("folder")).unwrap();
+        for (path, text) in [("folder/a", "12"), ("folder/b", "123"), ("c", "1234")] {
+            std::fs::write(at(path), text).unwrap();
+        }
+        let stamps = Stamps::default();
+        let bytes = |path: &str| stamps.of(&at(path)).map(|stamp| stamp.bytes);
+        for _ in 0..2 {
+            let found =
+                ["folder/a", "folder/b", "folder/none", "folder/a", "c", "folder/b"].map(bytes);
+            assert_eq!(found, [Some(2), Some(3), None, Some(2), Some(4), Some(3)]);
+        }
+        assert_eq!(stamps.of(&at("gone/x")), None);
+        assert_eq!(stamps.of(&at("gone/y")), None);
+        let before = stamps.of(&at("folder/a")).unwrap();
+        File::open(at("folder/a"))
+            .unwrap()
+            .set_modified(std::time::UNIX_EPOCH + std::time::Duration::new(1_700_000_000, 123))
+            .unwrap();
+        let after = stamps.of(&at("folder/a")).unwrap();
+        assert_ne!(after, before);
+        assert_eq!(after.modified_ns, 1_700_000_000_000_000_123);
+    }
+}

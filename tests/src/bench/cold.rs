@@ -1,0 +1,73 @@
+//! Files that were not read for a long time: what the operating system kept of them is dropped.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// Drops what is kept in memory of a file's bytes; what it cannot drop stays. Names and attributes of
+/// files stay in memory, too: to drop those takes the right to slow down the whole machine.
+pub fn forget(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    // What is not on the disk yet cannot be dropped.
+    file.sync_data()?;
+    advise(&file)
+}
+
+#[cfg(target_os = "linux")]
+fn advise(file: &File) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    // SAFETY: the handle is open, and the call only gives advice about it.
+    let error = unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn advise(_file: &File) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Whether the first page of a file is kept in memory; `None` when there is no telling.
+#[cfg(target_os = "linux")]
+pub fn is_kept(path: &Path) -> Option<bool> {
+    use std::os::fd::AsRawFd;
+    use std::ptr::null_mut;
+
+    const PAGE: usize = 4096;
+    let file = File::open(path).ok()?;
+    let mut kept = 0u8;
+    // SAFETY: one page of an open file is mapped, asked about and unmapped; it is never touched.
+    let answered = unsafe {
+        let page =
+            libc::mmap(null_mut(), PAGE, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0);
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        let answered = libc::mincore(page, PAGE, &raw mut kept) == 0;
+        libc::munmap(page, PAGE);
+        answered
+    };
+    answered.then_some(kept & 1 == 1)
+}
+
+/// Whether the first page of a file is kept in memory; `None` when there is no telling.
+#[cfg(not(target_os = "linux"))]
+pub fn is_kept(_path: &Path) -> Option<bool> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_kept_and_can_be_dropped() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), [1; 9000]).unwrap();
+        assert_eq!(is_kept(file.path()), Some(true));
+        forget(file.path()).unwrap();
+        // Some file systems live in memory.
+        assert!(is_kept(file.path()).is_some());
+        assert_eq!(std::fs::read(file.path()).unwrap(), [1; 9000]);
+    }
+}
