@@ -73,6 +73,13 @@ impl Local {
         }
     }
 
+    /// Refuses a search with a filter that makes no sense.
+    fn check(&self, search: &Search) -> Result<(), Failure> {
+        search
+            .problem(self.environment.clock.now())
+            .map_or(Ok(()), |problem| Err(Failure::Request(problem)))
+    }
+
     fn search(&self, recall: &Recall, search: &Search) -> Recalled {
         recall.search(search, self.environment.clock.now())
     }
@@ -146,6 +153,7 @@ impl Backend for Local {
             limit: wanted,
             ..Search::default()
         };
+        self.check(&everywhere)?;
         let mut recalled = Recalled::default();
         if !request.paths.is_empty() {
             let paths = request.paths.iter().map(|path| relative(path, &tree)).collect();
@@ -158,7 +166,7 @@ impl Backend for Local {
                 recalled.hits.push(hit);
             }
         }
-        let note = note(recalled.degraded, recalled.stale || more.stale);
+        let note = note(recalled.degraded, recalled.stale || more.stale, &more.notes);
         let (hits, more_hits) = page(recalled.hits, request.page);
         let rendered = render::injection("search", &hits, ANSWER_TOKENS_MAX);
         let shown = rendered.pieces.len();
@@ -248,8 +256,9 @@ impl Backend for Local {
             turns: true,
             ..Search::default()
         };
+        self.check(&search)?;
         let recalled = self.search(&recall, &search);
-        let note = note(recalled.degraded, recalled.stale);
+        let note = note(recalled.degraded, recalled.stale, &recalled.notes);
         let (found, more_hits) = page(recalled.hits, request.page);
         let found: Vec<TurnHit> =
             found.iter().map(|hit| turn_hit(hit, &request.query, &recall)).collect();
@@ -360,15 +369,18 @@ fn page(hits: Vec<Hit>, page: Page) -> (Vec<Hit>, bool) {
     (hits.into_iter().skip(page.skip).take(page.limit).collect(), more)
 }
 
-fn note(degraded: Option<String>, stale: bool) -> Option<String> {
-    match (degraded, stale) {
+fn note(degraded: Option<String>, stale: bool, understood: &[String]) -> Option<String> {
+    let health = match (degraded, stale) {
         (Some(what), _) => Some(format!("The answer may be incomplete: {what}")),
         (None, true) => Some(
             "Some memories changed since they were indexed and are left out until the next sync."
                 .to_owned(),
         ),
         (None, false) => None,
-    }
+    };
+    let notes: Vec<String> =
+        health.into_iter().chain(understood.iter().map(|note| render::clean(note))).collect();
+    (!notes.is_empty()).then(|| notes.join(" "))
 }
 
 /// What comes after the first hits of a list.

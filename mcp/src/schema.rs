@@ -52,7 +52,8 @@ enum KindWire {
 /// Arguments of `recall`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct RecallWire {
-    /// What to find: a question, key words, a file name, or the text of an error message.
+    /// What to find: a question, key words, a file name, or the text of an error message. AND, OR, NOT
+    /// and filters narrow it: kind:fix tag:ci since:2026-10-01 before:"last week".
     query: String,
     /// Only memories of these kinds.
     #[serde(default)]
@@ -111,7 +112,8 @@ pub struct ForgetWire {
 /// Arguments of `search_sessions`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub struct SessionsWire {
-    /// What was said or done: key words, a question, a command or the text of an error message.
+    /// What was said or done: key words, a question, a command or the text of an error message. AND, OR,
+    /// NOT and filters narrow it: session:3f2a since:2026-10-01 before:"last week".
     query: String,
     /// How many turns to return (1 to 50, default 8).
     #[serde(default)]

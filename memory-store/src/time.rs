@@ -77,6 +77,12 @@ fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
     if !DAYS.contains(&days) {
         return Err(fmt::Error);
     }
+    let (year, month, day) = civil(days);
+    write!(out, "{year:04}-{month:02}-{day:02}")
+}
+
+/// The date of a day counted from 1970-01-01: year, month from 1, day from 1.
+pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
     // Years are counted from March, so that the leap day is their last.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -86,8 +92,18 @@ fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month + 2) / 5 + 1;
-    let (year, month) = (era * 400 + year_of_era, if month < 10 { month + 3 } else { month - 9 });
-    write!(out, "{:04}-{month:02}-{day:02}", year + i64::from(month <= 2))
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    (era * 400 + year_of_era + i64::from(month <= 2), month, day)
+}
+
+/// The day of a date, counted from 1970-01-01. Days past the end of a month run on into the next.
+pub(crate) fn day_of(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    era * 146_097 + day_of_era - 719_468
 }
 
 /// Parses `2026-10-02T09:30:00Z` and `2026-10-02T09:30:00.25Z`, with up to three digits of a
@@ -121,12 +137,7 @@ fn parse_plain(text: &str) -> Option<Timestamp> {
     {
         return None;
     }
-    let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = era * 146_097 + day_of_era - 719_468;
+    let days = day_of(year, month, day);
     Some(Timestamp(days * DAY_MS + ((hour * 60 + minute) * 60 + second) * 1000 + ms))
 }
 

@@ -45,6 +45,7 @@ mod trust;
 mod uninstall;
 mod view;
 mod why;
+mod why_memory;
 
 /// Memory for Claude Code that runs through every session of a project.
 #[derive(Debug, Parser)]

@@ -4,23 +4,30 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::recall::{Collection, Hit, Recall, Recalled, Search as Wanted};
+use memory_store::recall::{Collection, Hit, Recall, Recalled, Search as Wanted, Span, time_named};
 use memory_store::{Kind, Timestamp};
 use serde::Serialize;
 
 use super::view::{self, plain};
-use crate::failure::Result;
+use crate::exit;
+use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
 /// Characters of a hit's text that are shown to a person.
 const SNIPPET_CHARS_MAX: usize = 200;
+/// Characters of a turn before or after one.
+const NEIGHBOUR_CHARS_MAX: usize = 100;
 
 /// Finds memories, or with --turns what was said in sessions.
+///
+/// Words rank; \"words in quotes\" must stand there like that; -word excludes; AND, OR, NOT and
+/// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
+/// since:2026-10-01 before:yesterday on:\"last week\" before:\"the migration\".
 #[derive(Debug, Args)]
 pub struct Search {
-    /// Words
-    #[arg(required = true)]
+    /// Words; in single quotes when there is a -word or a "phrase" among them
+    #[arg(required_unless_present_any = ["kind", "tag", "path", "session", "since", "until"])]
     text: Vec<String>,
     /// What was said in sessions, word for word (redacted), instead of memories
     #[arg(long, conflicts_with = "kind")]
@@ -28,18 +35,21 @@ pub struct Search {
     /// Only this kind; may be repeated
     #[arg(long, short = 'k', value_parser = super::kind)]
     kind: Vec<Kind>,
+    /// Only what has this search word; may be repeated
+    #[arg(long, short = 't')]
+    tag: Vec<String>,
     /// Only what is about this file; may be repeated
     #[arg(long, short = 'p')]
     path: Vec<String>,
     /// Only of this Claude Code session, as its id starts
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Nothing older than this date
-    #[arg(long, value_name = "DATE", value_parser = super::time)]
-    since: Option<Timestamp>,
-    /// Nothing newer than this date
-    #[arg(long, value_name = "DATE", value_parser = super::time)]
-    until: Option<Timestamp>,
+    /// Nothing older: a date, or for example "last week"
+    #[arg(long, value_name = "DATE")]
+    since: Option<String>,
+    /// Nothing newer: a date, or for example "last week"
+    #[arg(long, value_name = "DATE")]
+    until: Option<String>,
     /// Also what was replaced by something newer
     #[arg(long)]
     all: bool,
@@ -54,6 +64,7 @@ pub struct Search {
 #[derive(Serialize)]
 struct Found {
     hits: Vec<HitView>,
+    notes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
     stale: bool,
@@ -69,18 +80,30 @@ struct HitView {
     text: String,
     date: Timestamp,
     paths: Vec<String>,
+    tags: Vec<String>,
     file: PathBuf,
     confidence: f32,
     score: f32,
     why: String,
     superseded: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    superseded_by: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<String>,
 }
 
-impl From<Hit> for HitView {
-    fn from(hit: Hit) -> Self {
+impl HitView {
+    fn new(hit: Hit, neighbours: Neighbours) -> Self {
         Self {
+            turn: (hit.collection == Collection::Turns).then_some(hit.turn),
+            before: neighbours.before.map(|near| near.text),
+            after: neighbours.after.map(|near| near.text),
             id: hit.id.to_string(),
             short: hit.id.short(),
             kind: hit.kind,
@@ -93,59 +116,122 @@ impl From<Hit> for HitView {
             text: hit.text,
             date: hit.date,
             paths: hit.paths,
+            tags: hit.tags,
             file: hit.file,
             confidence: hit.confidence,
             score: hit.score,
             why: hit.why,
             superseded: hit.superseded,
+            superseded_by: hit.superseded_by.map(|id| id.to_string()),
             session: hit.session,
         }
+    }
+}
+
+/// The turns around one.
+#[derive(Default)]
+struct Neighbours {
+    before: Option<Hit>,
+    after: Option<Hit>,
+}
+
+impl Neighbours {
+    fn of(hit: &Hit, recall: &Recall) -> Self {
+        let mut neighbours = Self::default();
+        for near in hit.neighbours.iter().filter_map(|id| recall.turn(*id)) {
+            let place =
+                if near.turn < hit.turn { &mut neighbours.before } else { &mut neighbours.after };
+            *place = Some(near);
+        }
+        neighbours
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
+    let wanted = args.wanted(world.now)?;
     let recall = Recall::open(&world.dirs, &tree);
-    let recalled = recall.search(&args.wanted(), world.now);
+    let recalled = recall.search(&wanted, world.now);
     if args.json {
-        return view::json(&found(recalled), out);
+        return view::json(&found(recalled, &recall), out);
     }
-    show(&recalled, out)
+    show(&recalled, &recall, out)
 }
 
 impl Search {
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn wanted(&self, now: Timestamp) -> Result<Wanted> {
+        let wanted = Wanted {
             text: self.text.join(" "),
+            exact: true,
             kinds: self.kind.clone(),
+            tags: self.tag.clone(),
             paths: self.path.clone(),
             limit: self.limit,
-            since: self.since,
-            until: self.until,
+            since: self
+                .since
+                .as_deref()
+                .map(|text| time(text, now))
+                .transpose()?
+                .and_then(|span| span.from),
+            // The last moment of the day, week or month that was named.
+            until: self
+                .until
+                .as_deref()
+                .map(|text| time(text, now))
+                .transpose()?
+                .and_then(|span| span.to)
+                .map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
             turns: self.turns,
             superseded: self.all,
+        };
+        match wanted.problem(now) {
+            Some(problem) => Err(Failure::new(problem).code(exit::USAGE)),
+            None => Ok(wanted),
         }
     }
 }
 
-fn found(recalled: Recalled) -> Found {
+/// A time, as it is typed.
+fn time(text: &str, now: Timestamp) -> Result<Span> {
+    if let Some(span) = time_named(text, now) {
+        return Ok(span);
+    }
+    match super::time(text) {
+        Ok(at) => Ok(Span { from: Some(at), to: Some(Timestamp(at.0 + 1)) }),
+        Err(problem) => {
+            Err(Failure::new(format!("{problem}, or for example \"last week\"")).code(exit::USAGE))
+        }
+    }
+}
+
+fn found(recalled: Recalled, recall: &Recall) -> Found {
+    let view = |hit: Hit| {
+        let neighbours = Neighbours::of(&hit, recall);
+        HitView::new(hit, neighbours)
+    };
     Found {
-        hits: recalled.hits.into_iter().map(HitView::from).collect(),
+        hits: recalled.hits.into_iter().map(view).collect(),
+        notes: recalled.notes,
         degraded: recalled.degraded,
         stale: recalled.stale,
     }
 }
 
-fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, recall: &Recall, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
+    }
+    for note in &recalled.notes {
+        writeln!(out, "{}", paint(QUIET, plain(note)))?;
     }
     if recalled.hits.is_empty() {
         writeln!(out, "Nothing found.")?;
     }
-    recalled.hits.iter().try_for_each(|hit| show_hit(hit, out))?;
+    for hit in &recalled.hits {
+        show_hit(hit, &Neighbours::of(hit, recall), out)?;
+    }
     if recalled.stale {
         writeln!(
             out,
@@ -156,7 +242,7 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
+fn show_hit(hit: &Hit, neighbours: &Neighbours, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, hit.date.date());
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
@@ -171,11 +257,32 @@ fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(&session)), hit.turn + 1)?;
         }
     }
-    let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
+    if hit.superseded {
+        let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();
+        writeln!(out, "        {}", paint(CARE, format_args!("replaced{by}")))?;
+    }
+    near(out, "before", neighbours.before.as_ref())?;
+    let text = cut(&hit.text, SNIPPET_CHARS_MAX);
     if !text.is_empty() {
-        let cut: String = text.chars().take(SNIPPET_CHARS_MAX).collect();
-        let more = if cut.len() < text.len() { "..." } else { "" };
-        writeln!(out, "        {cut}{more}")?;
+        writeln!(out, "        {text}")?;
+    }
+    near(out, "after", neighbours.after.as_ref())
+}
+
+/// How the turn before or after one begins.
+fn near(out: &mut dyn Write, label: &str, near: Option<&Hit>) -> Result {
+    if let Some(near) = near {
+        let text = cut(&near.text, NEIGHBOUR_CHARS_MAX);
+        writeln!(out, "        {}", paint(QUIET, format_args!("({label}) {text}")))?;
     }
     Ok(())
+}
+
+/// The beginning of a text, in one line.
+fn cut(text: &str, chars_max: usize) -> String {
+    let text = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text,
+    }
 }

@@ -103,7 +103,8 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn reason(reason: Reason) -> &'static str {
+/// Why nothing was given, in words.
+pub fn reason(reason: Reason) -> &'static str {
     match reason {
         Reason::Empty => "there are no memories",
         Reason::NoWords => "it has no words to look for",
@@ -114,7 +115,8 @@ fn reason(reason: Reason) -> &'static str {
     }
 }
 
-fn fate(fate: Fate) -> &'static str {
+/// What became of a candidate, in words.
+pub fn fate(fate: Fate) -> &'static str {
     match fate {
         Fate::Hit => "injected",
         Fate::Gate => "does not answer it well enough",

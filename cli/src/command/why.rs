@@ -13,10 +13,11 @@ use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
-/// Shows the last injections and their reasons; with a text, what it would bring and why.
+/// Shows the last injections and their reasons; with a text, what it would bring and why; with the id
+/// of a memory, when it was given and what became of it with the last prompts.
 #[derive(Debug, Args)]
 pub struct Why {
-    /// A prompt to try
+    /// A prompt to try, or the id of a memory
     query: Vec<String>,
     /// How many injections
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
@@ -32,6 +33,11 @@ pub struct Why {
 /// Runs the command.
 pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if let [id] = args.query.as_slice()
+        && let Ok((_, stored)) = stores.find(id)
+    {
+        return super::why_memory::run(&stored, args.limit, args.json, world, &stores, out);
+    }
     if !args.query.is_empty() {
         return super::trace::run(&args.query.join(" "), args.json, world, &stores, out);
     }

@@ -39,6 +39,14 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert!(found.to_lowercase().contains("floats"), "{found}");
     let turns = machine.ok(&["search", "--turns", "rounding"]);
     assert!(turns.contains("11111111"), "{turns}");
+    let listed = machine.json(&["list", "--json"]);
+    let short = listed[0]["short"].as_str().unwrap();
+    let why = machine.ok(&["why", short]);
+    assert!(
+        why.contains("It was not given yet.") && why.contains("With the last prompts"),
+        "{why}"
+    );
+    assert!(machine.json(&["why", short, "--json"])["prompts"][0]["fate"].is_string());
     let status = machine.json(&["status", "--json"]);
     assert_eq!(status["archived_sessions"], 1, "{status:#}");
     assert!(machine.ok(&["sync"]).starts_with("Nothing new in 1 sessions."));
@@ -225,4 +233,49 @@ fn the_own_history_is_replayed_without_changing_anything() {
     let said = machine.ok(&["eval", "self"]);
     assert!(said.starts_with("1 of 1 sessions"), "{said}");
     assert_eq!(machine.ok(&["list", "--json"]), listed);
+}
+
+#[test]
+fn retrieval_is_measured_within_groups() {
+    let machine = Machine::new();
+    machine.write(
+        "tmp/set/memories.jsonl",
+        r#"{"id": "a1", "text": "The parser keeps comments.", "group": "a", "time": "2026-03-01"}
+           {"id": "a2", "text": "Releases go out on Tuesday.", "group": "a", "time": "2026-03-02"}
+           {"id": "b1", "text": "The lexer drops comments.", "group": "b"}"#,
+    );
+    machine.write(
+        "tmp/set/queries.jsonl",
+        r#"{"id": "q1", "text": "does the parser keep comments?", "group": "a", "relevant": ["a1"]}
+           {"id": "q2", "text": "when is the release?", "group": "a", "relevant": ["a2"], "time": "2026-03-01"}
+           {"id": "q3", "text": "which comments are dropped?", "group": "b", "relevant": ["b1"]}"#,
+    );
+    let set = machine.path("tmp/set");
+    let run = machine.path("tmp/run.jsonl");
+    let ids = |options: &[&str]| -> Vec<String> {
+        let mut args =
+            vec!["eval", "retrieval", set.to_str().unwrap(), "--run", run.to_str().unwrap()];
+        args.extend(options);
+        machine.ok(&args);
+        let lines = fs::read_to_string(&run).unwrap();
+        let shown = |line: &str| {
+            let line: Value = serde_json::from_str(line).unwrap();
+            format!("{} {}", line["query"].as_str().unwrap(), line["ids"])
+        };
+        lines.lines().map(shown).collect()
+    };
+    let own = ["q1 [\"a1\"]", "q2 [\"a2\"]", "q3 [\"b1\"]"];
+    for mode in ["lexical", "hooks", "search"] {
+        assert_eq!(ids(&["--mode", mode]), own, "{mode}");
+    }
+    assert_eq!(ids(&["--as-of"])[1], "q2 []");
+    assert_eq!(ids(&["--foreign"]), ["q3 [\"a1\"]", "q1 [\"b1\"]", "q2 []"]);
+
+    machine.write(
+        "tmp/set/pairs.jsonl",
+        r#"{"id": "p", "a": "Sort with -r", "b": "Sort with -n", "dup": false}"#,
+    );
+    machine.ok(&["eval", "pairs", set.to_str().unwrap(), "--run", run.to_str().unwrap()]);
+    let line: Value = serde_json::from_str(&fs::read_to_string(&run).unwrap()).unwrap();
+    assert!(line["score"].as_f64().unwrap() < 0.85, "{line}");
 }

@@ -47,7 +47,7 @@ fn wrong_usage_has_its_own_code() {
         &[],
         &["add", "x", "--kind", "poem"],
         &["off", "--for", "soon"],
-        &["search", "x", "--since", "yesterday"],
+        &["search", "x", "--since", "soon"],
         &["add", "   "],
     ] {
         assert_eq!(machine.run(args).code, 2, "{args:?}");

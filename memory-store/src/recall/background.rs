@@ -21,6 +21,12 @@ pub fn idf(hash: u64) -> f32 {
     look_up(TABLE, hash).map_or(IDF_MAX, |rarity| f32::from(rarity) * (IDF_MAX / 255.0))
 }
 
+/// Whether a term never occurs in technical text, as far as the table knows.
+#[cfg(feature = "write")]
+pub fn is_unknown(term: &str) -> bool {
+    look_up(TABLE, crate::text::term_hash(term)).is_none()
+}
+
 fn look_up(table: &[u8], hash: u64) -> Option<u8> {
     let mut header = Cursor(table.strip_prefix(&MAGIC)?);
     let count = usize::try_from(header.u32()?).ok().filter(|count| count.is_power_of_two())?;

@@ -1,18 +1,24 @@
 //! Near-duplicates: what says the same as a better hit is left out.
+//!
+//! Two texts are compared by their words, and by those that tell one thing from another: numbers,
+//! flags, paths and code names. Notes that differ in such a word say different things, however much
+//! else they share.
 
 use super::Hit;
-use crate::text::{hash_bytes, is_unspaced};
+use crate::text::{hash_bytes, is_stop_word, is_unspaced};
 
-/// The share of the shorter one's words that both have.
-const SAME: f32 = 0.8;
-/// Texts with fewer words than this are compared as a whole only.
-const WORDS_MIN: usize = 5;
-/// Characters of the shortest word that counts: most shorter ones stand in every text.
-const WORD_CHARS_MIN: usize = 3;
+/// How alike two texts are that say the same.
+pub const SAME: f32 = 0.85;
+/// Words of a text that may say the same as a longer one which holds all of them.
+const HELD_WORDS_MIN: usize = 8;
+/// How alike a text is to one that holds all of its words.
+const HELD: f32 = 0.9;
+/// What is left of a likeness when telling words differ.
+const DIFFER: f32 = 0.5;
 
 /// The words of the hits kept so far, found when there is something to compare them with.
 #[derive(Debug, Default)]
-pub struct Kept(Vec<Vec<u64>>);
+pub struct Kept(Vec<Words>);
 
 impl Kept {
     /// Whether a hit says what one of those kept says. To be asked once for each hit that is to be
@@ -22,10 +28,10 @@ impl Kept {
             return false;
         }
         while let Some(next) = kept.get(self.0.len()) {
-            self.0.push(words(next));
+            self.0.push(Words::of([&next.title, &next.text]));
         }
-        let words = words(hit);
-        let says = self.0.iter().any(|known| says_the_same(&words, known));
+        let words = Words::of([&hit.title, &hit.text]);
+        let says = self.0.iter().any(|known| words.likeness(known) >= SAME);
         if !says {
             self.0.push(words);
         }
@@ -33,70 +39,129 @@ impl Kept {
     }
 }
 
-/// The words of a hit, in rising order, each once. Not the terms of an index: whether two texts say
-/// the same shows without stems, which cost more than finding the hits.
-fn words(hit: &Hit) -> Vec<u64> {
-    let mut words = Vec::with_capacity((hit.title.len() + hit.text.len()) / 4);
-    for text in [&hit.title, &hit.text] {
-        add_words(text, &mut words);
-    }
-    words.sort_unstable();
-    words.dedup();
-    words
+/// How alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
+#[cfg(feature = "write")]
+pub fn likeness(a: &str, b: &str) -> f32 {
+    Words::of([a]).likeness(&Words::of([b]))
 }
 
-fn add_words(text: &str, words: &mut Vec<u64>) {
-    let mut word = String::new();
-    for c in text.chars().chain([' ']) {
-        if c.is_alphanumeric() && !is_unspaced(c) {
-            word.extend(c.to_lowercase());
-            continue;
+/// The words of a text as numbers, in rising order, each once. Not the terms of an index: whether
+/// two texts say the same shows without stems, which cost more than finding the hits.
+#[derive(Debug, Default)]
+struct Words {
+    /// All but stop words and single letters.
+    all: Vec<u64>,
+    /// Those that tell one thing from another, whole.
+    telling: Vec<u64>,
+}
+
+impl Words {
+    fn of<'a>(texts: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> Self {
+        let mut words = Self::default();
+        for text in texts {
+            words.add(text.as_ref());
         }
-        if word.chars().nth(WORD_CHARS_MIN - 1).is_some() {
-            words.push(hash_bytes(word.as_bytes()));
+        for words in [&mut words.all, &mut words.telling] {
+            words.sort_unstable();
+            words.dedup();
         }
-        word.clear();
-        if is_unspaced(c) {
-            words.push(u64::from(u32::from(c)));
+        words
+    }
+
+    fn add(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            let word = word.trim_matches(|c: char| "`\"',;:().!?".contains(c));
+            if tells(word) {
+                self.telling.push(hash_bytes(word.to_lowercase().as_bytes()));
+            }
+        }
+        let mut word = String::new();
+        for c in text.chars().chain([' ']) {
+            if c.is_alphanumeric() && !is_unspaced(c) {
+                word.extend(c.to_lowercase());
+                continue;
+            }
+            let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
+            if !word.is_empty() && !single && !is_stop_word(&word) {
+                self.all.push(hash_bytes(word.as_bytes()));
+            }
+            word.clear();
+            if is_unspaced(c) {
+                self.all.push(u64::from(u32::from(c)));
+            }
+        }
+    }
+
+    /// The share of all words that both have (Jaccard's index); a text in another that says more is
+    /// nearly the same.
+    fn likeness(&self, other: &Self) -> f32 {
+        let (short, long) =
+            if self.all.len() <= other.all.len() { (self, other) } else { (other, self) };
+        let shared = shared(&short.all, &long.all);
+        let united = short.all.len() + long.all.len() - shared;
+        let share = if united == 0 { 1.0 } else { shared as f32 / united as f32 };
+        let held = shared == short.all.len()
+            && self::shared(&short.telling, &long.telling) == short.telling.len();
+        if held && short.all.len() >= HELD_WORDS_MIN {
+            share.max(HELD)
+        } else if short.telling == long.telling {
+            share
+        } else {
+            share * DIFFER
         }
     }
 }
 
-fn says_the_same(a: &[u64], b: &[u64]) -> bool {
-    let shorter = a.len().min(b.len());
-    if shorter < WORDS_MIN {
-        return a == b;
-    }
-    let shared = a.iter().filter(|word| b.binary_search(word).is_ok()).count();
-    shared as f32 >= SAME * shorter as f32
+/// Whether a word tells one thing from another: a flag, a path, a code name, a number.
+fn tells(word: &str) -> bool {
+    word.starts_with('-') && word.len() > 1
+        || word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'))
+}
+
+fn shared(short: &[u64], long: &[u64]) -> usize {
+    short.iter().filter(|word| long.binary_search(word).is_ok()).count()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn alike(a: &str, b: &str) -> bool {
+        Words::of([a]).likeness(&Words::of([b])) >= SAME
+    }
+
     #[test]
-    fn only_what_says_the_same_is_a_duplicate() {
-        let a: Vec<u64> = (0..20).collect();
-        let mostly: Vec<u64> = (2..22).collect();
-        let half: Vec<u64> = (10..30).collect();
-        assert!(says_the_same(&mostly, &a));
-        assert!(!says_the_same(&half, &a));
-        assert!(!says_the_same(&[1, 2], &[1, 2, 3]));
+    fn what_differs_in_one_telling_word_is_no_duplicate() {
+        let note = "Run the importer with a busy timeout of 500 ms before the nightly job starts";
+        assert!(alike(
+            note,
+            "Before the nightly job starts, run the importer with a busy timeout of 500 ms!"
+        ));
+        assert!(!alike(note, &note.replace("500", "900")));
+        assert!(!alike("List the files below src/a", "List the files below src/b"));
+        assert!(!alike("Sort lines with -r", "Sort lines with -n"));
+        assert!(!alike("Restart the web server", "Restart the mail server"));
+    }
+
+    #[test]
+    fn a_text_in_a_longer_one_is_a_duplicate_when_it_says_something() {
+        let note = "The exporter writes amounts in cents and never as floats, since sums drifted";
+        let more = format!("{note}. Found on Monday by the accountant of the shop.");
+        assert!(alike(note, &more) && alike(&more, note));
+        assert!(!alike("amounts in cents", &more));
+        let other = format!("{note} in src/export.rs");
+        assert!(!alike(&other, &more), "the file is not in the other");
     }
 
     #[test]
     fn words_are_compared_in_any_script_and_case() {
-        let found = |text: &str| {
-            let mut words = Vec::new();
-            add_words(text, &mut words);
-            words
-        };
+        let words = |text: &str| Words::of([text]).all;
         assert_eq!(
-            found("The Größe, of `a_word`!"),
-            found("the gröSSe... word".replace("SS", "ß").as_str())
+            words("The Größe, of `a_word`!"),
+            words("GRÖSSE word".replace("SS", "ß").as_str())
         );
-        assert_eq!(found("記憶を"), ['記', '憶', 'を'].map(|c| u64::from(u32::from(c))));
-        assert!(found("a of 12").is_empty());
+        assert_eq!(words("記憶を").len(), 3);
+        assert!(words("a of the").is_empty());
+        assert_eq!(Words::of(["", ""]).likeness(&Words::of([""])), 1.0);
     }
 }

@@ -7,16 +7,28 @@
 
 mod background;
 mod collapse;
+#[cfg(feature = "write")]
+mod expression;
 mod fallback;
 mod gate;
+#[cfg(feature = "write")]
+mod matching;
 mod named;
 mod nearest;
 mod query;
+#[cfg(feature = "write")]
+mod rank;
 pub mod render;
 mod score;
+#[cfg(feature = "write")]
 mod search;
 mod sources;
 mod stamp;
+#[cfg(feature = "write")]
+mod turns;
+#[cfg(feature = "write")]
+mod typo;
+mod when;
 pub mod worth;
 
 #[cfg(feature = "write")]
@@ -24,9 +36,15 @@ pub(crate) use background::idf as rarity;
 #[cfg(feature = "write")]
 pub use background::table as background_table;
 #[cfg(feature = "write")]
+pub use collapse::{SAME, likeness};
+#[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
 pub use nearest::Probe;
+#[cfg(feature = "write")]
 pub use search::Search;
+pub use when::Span;
+#[cfg(feature = "write")]
+pub use when::whole as time_named;
 
 use std::cell::OnceCell;
 use std::io::ErrorKind;
@@ -73,6 +91,8 @@ pub struct Hit {
     pub date: Timestamp,
     /// The files it is about.
     pub paths: Vec<String>,
+    /// Its search words.
+    pub tags: Vec<String>,
     /// Its file, absolute; empty for a turn.
     pub file: PathBuf,
     /// How sure we are, 0 to 1.
@@ -89,6 +109,8 @@ pub struct Hit {
     pub draft: bool,
     /// Whether another memory replaces it; only an explicit search shows such ones.
     pub superseded: bool,
+    /// What replaces it, where that is known.
+    pub superseded_by: Option<MemoryId>,
     /// Error signatures, of a fix.
     pub signatures: Vec<String>,
     /// The session it comes from.
@@ -136,6 +158,8 @@ pub struct Recalled {
     pub degraded: Option<String>,
     /// Whether a file had changed or gone since it was indexed, so that a new index is due.
     pub stale: bool,
+    /// How the query was understood, for people: what was corrected, or taken less strictly.
+    pub notes: Vec<String>,
     /// Why there are no hits.
     pub silent: Option<Reason>,
     /// What became of each candidate, if it was asked for.
@@ -233,6 +257,12 @@ impl Recall {
         self
     }
 
+    /// Leaves out what happened after this time.
+    pub fn as_of(mut self, until: Timestamp) -> Self {
+        self.sources.until = Some(until);
+        self
+    }
+
     /// The settings in effect when the index was published.
     pub fn settings(&self) -> &Settings {
         &self.sources.settings
@@ -255,18 +285,17 @@ impl Recall {
             return self.silent(Reason::Acknowledgement);
         }
         query.probe = self.probe(&query.text);
-        let mut candidates = self.scored(&query, now);
-        named::add(&self.sources, &query, &mut candidates);
-        let asked = Asked { places: self.sources.settings.prompt_memories as usize, now, skip };
-        self.answer(candidates, &query, &asked)
+        let candidates = self.for_prompt(&query, text, now);
+        let places = self.sources.settings.prompt_memories as usize;
+        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
     }
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.
     pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
         let query = Query::file(path);
         let candidates = named::file(&self.sources, &query, path, now);
-        let asked = Asked { places: self.sources.settings.tool_memories as usize, now, skip };
-        self.answer(candidates, &query, &asked)
+        let places = self.sources.settings.tool_memories as usize;
+        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
     }
 
     /// Finds what helps against the error of a command.
@@ -281,8 +310,8 @@ impl Recall {
         query.probe = self.probe(&query.text);
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
-        let asked = Asked { places: self.sources.settings.tool_memories as usize, now, skip };
-        self.answer(candidates, &query, &asked)
+        let places = self.sources.settings.tool_memories as usize;
+        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
     }
 
     /// Returns the memories of the session-start block, most valuable first: about as many as a
@@ -308,14 +337,16 @@ impl Recall {
     }
 
     /// Finds memories and turns for a person or a model that asked: no gate.
+    #[cfg(feature = "write")]
     pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
         let recalled = search::search(self, search, now);
         self.finish(recalled)
     }
 
     /// Returns a turn by its name, such as a neighbour of a turn that was found.
+    #[cfg(feature = "write")]
     pub fn turn(&self, id: MemoryId) -> Option<Hit> {
-        search::turn(&self.sources, id)
+        turns::turn(&self.sources, id)
     }
 
     /// The memory with this id, if it still may be shown.
@@ -345,6 +376,14 @@ impl Recall {
                 None
             }
         }
+    }
+
+    /// What may help with a prompt: by its words, by the paths and by the time that it names.
+    fn for_prompt(&self, query: &Query, text: &str, now: Timestamp) -> Vec<Candidate> {
+        let mut candidates = self.scored(query, now);
+        named::add(&self.sources, query, &mut candidates);
+        when::favour(&mut candidates, text, now);
+        candidates
     }
 
     fn scored(&self, query: &Query, now: Timestamp) -> Vec<Candidate> {
@@ -411,9 +450,9 @@ impl Recall {
             Fate::Superseded
         } else if candidate.entry.has(FLAG_SAID) {
             Fate::Said
-        } else if !candidate.passes() {
+        } else if asked.gated && !candidate.passes() {
             Fate::Gate
-        } else if best.is_some_and(|best| candidate.fused < best * CUT) {
+        } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
             Fate::Cut
         } else if hits >= asked.places {
             Fate::Full
@@ -490,6 +529,8 @@ impl Recall {
 /// What is asked besides the query.
 struct Asked<'a> {
     places: usize,
+    /// Whether only what helps is given, and not all that was found.
+    gated: bool,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
 }
@@ -503,6 +544,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         title: record.title,
         text: record.text,
         paths: record.paths,
+        tags: record.tags,
         file,
         confidence: entry.confidence(),
         score: candidate.fused,
@@ -511,6 +553,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         said_by: record.said_by,
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
+        superseded_by: record.superseded_by,
         signatures: record.signatures,
         session: record.session,
         turn: record.turn,

@@ -142,6 +142,7 @@ fn about(sources: &Sources, path: &str) -> Vec<(At, Fit)> {
 }
 
 /// Whether a memory's path fits a file that a person named.
+#[cfg(feature = "write")]
 pub fn is_about(known: &str, path: &str) -> bool {
     fit(known, path).is_some()
 }

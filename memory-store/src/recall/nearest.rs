@@ -20,7 +20,7 @@ impl Source {
     /// journal replaced is among them, as it is among the lexical candidates.
     pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Vec<Near> {
         let mut near = Vec::new();
-        let keep = count.saturating_add(self.hidden());
+        let keep = count.saturating_add(sources.hidden());
         if let Some(segment) = self.comparable(sources, probe) {
             let search = sources.settings.index.search;
             near = segment.nearest(&probe.vector, keep, search).unwrap_or_else(|error| {

@@ -111,6 +111,7 @@ impl Query {
     }
 
     /// Takes words that a person searches for apart.
+    #[cfg(feature = "write")]
     pub fn search(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };

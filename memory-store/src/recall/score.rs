@@ -259,6 +259,7 @@ impl Found {
     }
 
     /// The same for an explicit search, where a common word may be all that was asked.
+    #[cfg(feature = "write")]
     pub fn look_up_all(sources: &Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, true)
     }
@@ -336,7 +337,7 @@ impl Found {
             );
         }
         // What the journal replaced still has its scores.
-        let keep = max.saturating_add(sources.list.iter().map(Source::hidden).sum());
+        let keep = max.saturating_add(sources.hidden());
         let order = |a: &(f32, At), b: &(f32, At)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if best.len() > keep {
             best.select_nth_unstable_by(keep, order);

@@ -1,28 +1,44 @@
-//! Explicit search: for a person or a model that asked. No gate, more filters, and turns.
+//! Explicit search: for a person or a model that asked. No gate, operators and filters, words with
+//! a slip of the keyboard, and turns.
 
+use super::expression::{self, Expression, Filter, Node};
+use super::matching::{self, Matcher, Part};
 use super::query::Query;
 use super::score::{self, Candidate, Found};
 use super::sources::{At, Sources};
-use super::{Collection, Hit, Recall, Recalled, collapse, named};
+use super::typo::Typos;
+use super::when::Span;
+use super::{Hit, Recall, Recalled, collapse, named, turns, when};
+use crate::error::Error;
 use crate::id::MemoryId;
-use crate::index::format::impact_weight;
-use crate::index::record::{Entry, FLAG_SUPERSEDED, Record};
-use crate::index::segment::Segment;
+use crate::index::record::{FLAG_SUPERSEDED, Record};
 use crate::kind::Kind;
+use crate::text;
 use crate::time::Timestamp;
 
 /// Hits when the caller names no limit.
 const LIMIT: usize = 10;
 /// Hits that may be asked for.
 const LIMIT_MAX: usize = 1000;
+/// Memories that share no word with a search and are found by what they mean.
+const NEAREST_MAX: usize = 32;
+/// Words of a search in which slips are looked for: what is longer is an error message or prose.
+const WORDS_MAX: usize = 16;
+/// Steps from a memory to what replaces it, and what replaces that.
+const SUCCESSORS_MAX: usize = 16;
 
 /// What is searched for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
-    /// Words; empty lists the newest.
+    /// Words, perhaps with operators and filters (see the module `expression`); without words the
+    /// newest come first.
     pub text: String,
+    /// Whether `-word` in the text excludes and quotes demand: not where it may be an error message.
+    pub exact: bool,
     /// Only these kinds; empty means all.
     pub kinds: Vec<Kind>,
+    /// Only what has one of these tags; empty means all.
+    pub tags: Vec<String>,
     /// Only what is about one of these files; empty means all.
     pub paths: Vec<String>,
     /// How many hits; 0 means ten.
@@ -40,74 +56,266 @@ pub struct Search {
 }
 
 impl Search {
-    fn limit(&self) -> usize {
+    /// What is wrong with the filters in the text, for the person who wrote it.
+    pub fn problem(&self, now: Timestamp) -> Option<String> {
+        expression::parse(&self.text, now, self.exact).err()
+    }
+
+    /// How many hits are wanted.
+    pub(super) fn limit(&self) -> usize {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    fn wants(&self, hit: &Hit) -> bool {
-        let of_kind = self.turns || self.kinds.is_empty() || self.kinds.contains(&hit.kind);
-        let about = self.paths.is_empty()
-            || self
-                .paths
-                .iter()
-                .any(|path| hit.paths.iter().any(|known| named::is_about(known, path)));
-        let session = self.session.as_deref().is_none_or(|wanted| {
-            hit.session.as_deref().is_some_and(|session| session.starts_with(wanted))
-        });
-        let since = self.since.is_none_or(|since| hit.date >= since);
-        let until = self.until.is_none_or(|until| hit.date <= until);
-        of_kind && about && session && since && until && (self.superseded || !hit.superseded)
+    /// The filters beside the text.
+    fn filters(&self) -> Vec<Node> {
+        let one_of = |filters: Vec<Filter>| {
+            let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
+            (!nodes.is_empty()).then_some(Node::Any(nodes))
+        };
+        // Turns have no kind.
+        let kinds = self.kinds.iter().filter(|_| !self.turns);
+        let span = Span { from: self.since, to: self.until.map(|until| Timestamp(until.0 + 1)) };
+        let session =
+            self.session.iter().map(|session| Node::Filter(Filter::Session(session.clone())));
+        [
+            one_of(kinds.map(|&kind| Filter::Kind(kind)).collect()),
+            one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
+            one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
+            (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(session)
+        .collect()
     }
 }
 
 /// Finds what a search asks for.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    if search.turns { turns(recall, search) } else { memories(recall, search, now) }
+    if search.turns { turns::search(recall, search, now) } else { memories(recall, search, now) }
+}
+
+/// A search made ready: slips corrected, events replaced by their times.
+pub(super) struct Wanted {
+    /// The words that rank.
+    pub words: String,
+    /// What must hold.
+    pub must: Vec<Node>,
+    /// Whether documents that share no word may be meant, too.
+    pub operators: bool,
+    /// What the person should know.
+    pub notes: Vec<String>,
+}
+
+impl Wanted {
+    /// Makes a search ready for what is looked through. `read_all` shows the texts.
+    pub fn new(
+        recall: &Recall,
+        search: &Search,
+        now: Timestamp,
+        parts: &[Part<'_>],
+        read_all: &dyn Fn(&mut Typos),
+    ) -> Self {
+        let mut wanted = Self {
+            words: String::new(),
+            must: search.filters(),
+            operators: false,
+            notes: Vec::new(),
+        };
+        match expression::parse(&search.text, now, search.exact) {
+            Ok(Expression { words, must, operators }) => {
+                wanted.words = words;
+                wanted.operators = operators;
+                wanted.must.extend(must);
+            }
+            Err(problem) => {
+                wanted.notes.push(problem);
+                return wanted;
+            }
+        }
+        let mut must = std::mem::take(&mut wanted.must);
+        must.iter_mut().for_each(|node| wanted.place_events(recall, node, now));
+        wanted.must = must;
+        wanted.correct(recall, parts, read_all);
+        wanted
+    }
+
+    /// Replaces "before the migration" by "before" the time of the memory that answers best.
+    fn place_events(&mut self, recall: &Recall, node: &mut Node, now: Timestamp) {
+        match node {
+            Node::Filter(Filter::Event { words, before }) => {
+                let event = Search { text: words.clone(), limit: 1, ..Search::default() };
+                let Some(event) = memories(recall, &event, now).hits.pop() else {
+                    self.notes
+                        .push(format!("Nothing is known of \"{words}\", so it limits nothing."));
+                    return;
+                };
+                let word = if *before { "Before" } else { "Since" };
+                let date = event.date.date();
+                self.notes.push(format!("{word} \"{}\" of {date}.", event.title));
+                *node = Node::Filter(Filter::When(match before {
+                    true => Span { from: None, to: Some(event.date) },
+                    false => Span { from: Some(event.date), to: None },
+                }));
+            }
+            Node::Not(node) => self.place_events(recall, node, now),
+            Node::All(nodes) | Node::Any(nodes) => {
+                nodes.iter_mut().for_each(|node| self.place_events(recall, node, now));
+            }
+            Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        }
+    }
+
+    /// Puts words that occur in the place of words that nobody wrote.
+    fn correct(&mut self, recall: &Recall, parts: &[Part<'_>], read_all: &dyn Fn(&mut Typos)) {
+        let words = text::words(&self.words);
+        if words.len() > WORDS_MAX {
+            return;
+        }
+        let note = |error: &Error| recall.sources.note(error);
+        // A word of technical English that is not in this store is no slip.
+        let unknown = |word: &&String| {
+            text::tokens(word).iter().all(|token| super::background::is_unknown(&token.term))
+                && !matching::is_said(word, parts, &note)
+        };
+        let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));
+        if typos.is_empty() {
+            return;
+        }
+        read_all(&mut typos);
+        for (word, meant) in typos.meant() {
+            self.notes.push(format!("Nothing says \"{word}\"; this is for \"{meant}\"."));
+            self.words = format!("{} {meant}", self.words);
+            self.must.iter_mut().for_each(|node| replace(node, &word, &meant));
+        }
+    }
+
+    /// What is left of it when nothing holds all; `None` when nothing can be given up.
+    pub fn without_wishes(&self) -> Option<Self> {
+        let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
+        (must != self.must && !self.words.is_empty()).then(|| Self {
+            words: self.words.clone(),
+            must,
+            operators: false,
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+fn replace(node: &mut Node, word: &str, meant: &str) {
+    match node {
+        Node::Word(text) if text.to_lowercase() == word => meant.clone_into(text),
+        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        Node::Not(node) => replace(node, word, meant),
+        Node::All(nodes) | Node::Any(nodes) => {
+            nodes.iter_mut().for_each(|node| replace(node, word, meant));
+        }
+    }
 }
 
 fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    let query = Query::search(&search.text);
     let sources = &recall.sources;
-    let mut candidates = if query.terms.is_empty() {
-        newest(sources)
-    } else {
-        let mut candidates = ranked(sources, &query, now);
-        named::add(sources, &query, &mut candidates);
-        candidates
-    };
-    score::sort(&mut candidates);
+    let parts: Vec<Part<'_>> = sources
+        .list
+        .iter()
+        .map(|source| Part { segment: source.segment(), loose: &source.loose })
+        .collect();
+    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let mut recalled = found(recall, search, &wanted, &parts, now);
+    if recalled.hits.is_empty()
+        && let Some(less) = wanted.without_wishes()
+    {
+        recalled = found(recall, search, &less, &parts, now);
+        if !recalled.hits.is_empty() {
+            recalled.notes.push(NOT_ALL.to_owned());
+        }
+    }
+    recalled
+}
+
+/// What is said when a search was taken less strictly than it was written.
+pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
+
+fn found(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    parts: &[Part<'_>],
+    now: Timestamp,
+) -> Recalled {
+    let sources = &recall.sources;
+    let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
+    let mut query = Query::search(&wanted.words);
+    query.probe = recall.probe(&query.text);
+    let candidates = candidates(sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
+    recalled.notes.clone_from(&wanted.notes);
     let mut kept = collapse::Kept::default();
     for candidate in candidates {
         if recalled.hits.len() >= search.limit() {
             break;
         }
-        if candidate.entry.has(FLAG_SUPERSEDED) && !search.superseded {
+        let At { source, doc } = candidate.at;
+        if !matcher.may(usize::from(source), doc) {
             continue;
         }
         let Ok(mut hit) = recall.read(&candidate, now, &mut recalled) else { continue };
-        if !search.wants(&hit) {
+        if !matcher.is(usize::from(source), doc, &hit) {
             continue;
         }
-        if !query.terms.is_empty() {
-            if kept.says(&recalled.hits, &hit) {
-                continue;
+        hit.why = candidate.why(&query);
+        if candidate.entry.has(FLAG_SUPERSEDED) {
+            hit.superseded_by = successor(sources, &hit);
+            if !search.superseded {
+                // What replaces it answers in its stead.
+                let Some(current) = current(recall, &hit, now, &mut recalled) else { continue };
+                if !matcher.allows(&current) {
+                    continue;
+                }
+                hit = Hit { score: hit.score, ..current };
             }
-            hit.why = candidate.why(&query);
+        }
+        let known = recalled.hits.iter().any(|known| known.id == hit.id);
+        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit)) {
+            continue;
         }
         recalled.hits.push(hit);
     }
     recalled
 }
 
-/// Every document that shares a word, for filters may leave only the last of them.
-fn ranked(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
-    let found = Found::look_up_all(sources, &query.terms);
-    let mut candidates = found.best(sources, query, usize::MAX);
-    let best = candidates.first().map_or(1.0, |candidate| candidate.lexical);
-    for candidate in &mut candidates {
-        candidate.fused = candidate.lexical / best + candidate.prior(&sources.settings, now);
+/// What may be meant, best first: every document that shares a word, for filters may leave only the
+/// last of them; without words, and behind those with operators, the newest.
+fn candidates(
+    sources: &Sources,
+    query: &Query,
+    wanted: &Wanted,
+    matcher: &Matcher<'_>,
+    now: Timestamp,
+) -> Vec<Candidate> {
+    if query.terms.is_empty() {
+        return newest(sources);
     }
+    let mut candidates = ranked(sources, query, now);
+    named::add(sources, query, &mut candidates);
+    when::favour(&mut candidates, &wanted.words, now);
+    score::sort(&mut candidates);
+    if wanted.operators {
+        let known: std::collections::BTreeSet<At> =
+            candidates.iter().map(|candidate| candidate.at).collect();
+        candidates.extend(newest(sources).into_iter().filter(|candidate| {
+            let At { source, doc } = candidate.at;
+            !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
+        }));
+    }
+    candidates
+}
+
+fn ranked(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let mut candidates = found.best(sources, query, usize::MAX);
+    score::add_nearest(sources, query, &found, &mut candidates, NEAREST_MAX);
+    score::fuse(sources, query, &found, &mut candidates, now);
     candidates
 }
 
@@ -116,145 +324,55 @@ fn newest(sources: &Sources) -> Vec<Candidate> {
     for (number, source) in sources.list.iter().enumerate() {
         for doc in 0..source.docs() {
             let at = At { source: number as u8, doc };
-            let Some(entry) = sources.entry(at) else { continue };
-            // Seconds since 1970 are too many for the precision of a score; rank by hand below.
-            candidates.push(Candidate::new(at, entry));
+            candidates.extend(sources.entry(at).map(|entry| Candidate::new(at, entry)));
         }
     }
     candidates.sort_by(|a, b| b.entry.when.cmp(&a.entry.when).then(a.entry.id.cmp(&b.entry.id)));
-    let count = candidates.len() as f32;
-    for (rank, candidate) in candidates.iter_mut().enumerate() {
-        candidate.fused = count - rank as f32;
-    }
     candidates
 }
 
-/// A turn that shares words with the query.
-struct TurnHit {
-    score: f32,
-    segment: usize,
-    doc: u32,
-}
-
-fn turns(recall: &Recall, search: &Search) -> Recalled {
-    let mut recalled = recall.new_answer();
-    let query = Query::search(&search.text);
-    let Some(index) = recall.sources.list.iter().find_map(|source| source.index.as_ref()) else {
-        return recalled;
-    };
-    let (segments, damage) = index.turns();
-    if let Some(damage) = damage {
-        recalled.degraded.get_or_insert_with(|| damage.to_string());
-    }
-    let mut found = match score_turns(&segments, &query) {
-        Ok(found) => found,
-        Err(error) => {
-            recalled.degraded.get_or_insert_with(|| error.to_string());
-            Vec::new()
-        }
-    };
-    found.sort_by(|a, b| {
-        b.score.total_cmp(&a.score).then(b.segment.cmp(&a.segment)).then(a.doc.cmp(&b.doc))
-    });
-    for turn in found {
-        if recalled.hits.len() >= search.limit() {
-            break;
-        }
-        let segment = &segments[turn.segment];
-        let read = segment.entry(turn.doc).and_then(|entry| Ok((entry, segment.record(&entry)?)));
-        let (entry, record) = match read {
-            Ok(read) => read,
-            Err(error) => {
-                recalled.degraded.get_or_insert_with(|| error.to_string());
-                continue;
-            }
-        };
-        let mut hit = turn_hit(&entry, record, turn.score);
-        if search.wants(&hit) {
-            hit.neighbours = neighbours(&segments, entry.id);
-            recalled.hits.push(hit);
-        }
-    }
-    recalled
-}
-
-/// BM25 over all segments of turns as if they were one; without words, the newest first.
-fn score_turns(segments: &[Segment], query: &Query) -> crate::error::Result<Vec<TurnHit>> {
-    let mut scores: Vec<Vec<f32>> =
-        segments.iter().map(|segment| vec![0.0; segment.docs() as usize]).collect();
-    let docs = segments.iter().map(Segment::docs).sum();
-    if query.terms.is_empty() {
-        for (segment, scores) in segments.iter().zip(&mut scores) {
-            for (doc, score) in (0..).zip(scores.iter_mut()) {
-                *score = segment.entry(doc)?.when.0 as f32;
-            }
-        }
-    }
-    for term in &query.terms {
-        let slots: Vec<_> =
-            segments.iter().map(|segment| segment.term(term.hash)).collect::<Result<_, _>>()?;
-        let idf = score::idf(docs, slots.iter().flatten().map(|slot| slot.count).sum());
-        for ((segment, slot), scores) in segments.iter().zip(slots).zip(&mut scores) {
-            let Some(slot) = slot else { continue };
-            segment.postings(&slot, |doc, impact| {
-                scores[doc as usize] += idf * impact_weight(impact);
-            })?;
-        }
-    }
-    let mut found = Vec::new();
-    for (number, scores) in scores.into_iter().enumerate() {
-        for (doc, score) in (0..).zip(scores) {
-            if score > 0.0 && !segments[number].is_dead(doc) {
-                found.push(TurnHit { score, segment: number, doc });
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn turn_hit(entry: &Entry, record: Record, score: f32) -> Hit {
-    Hit {
-        id: entry.id,
-        kind: Kind::Session,
-        title: String::new(),
-        text: record.text,
-        date: record.created,
-        paths: Vec::new(),
-        file: std::path::PathBuf::new(),
-        confidence: 0.0,
-        score,
-        why: String::new(),
-        collection: Collection::Turns,
-        said_by: None,
-        draft: false,
-        superseded: false,
-        signatures: Vec::new(),
-        session: record.session,
-        turn: record.turn,
-        neighbours: Vec::new(),
-    }
-}
-
-/// The turn of this name, in the index of the project.
-pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
-    let index = sources.list.iter().find_map(|source| source.index.as_ref())?;
-    index.turns().0.iter().find_map(|segment| {
-        let (_, entry) = segment.find(id).ok()??;
-        Some(turn_hit(&entry, segment.record(&entry).ok()?, 0.0))
+/// The memory that replaces a superseded one, as its record or a newer one says.
+fn successor(sources: &Sources, hit: &Hit) -> Option<MemoryId> {
+    hit.superseded_by.or_else(|| {
+        let loose = sources.list.iter().flat_map(|source| &source.loose);
+        let newer = loose.rev().find(|document| document.record.supersedes.contains(&hit.id));
+        newer.map(|document| document.entry.id)
     })
 }
 
-/// The turns before and after one: their ids differ in the last number only.
-fn neighbours(segments: &[Segment], id: MemoryId) -> Vec<MemoryId> {
-    let [head @ .., a, b, c, d] = id.0;
-    let number = u32::from_be_bytes([a, b, c, d]);
-    let near = [number.checked_sub(1), number.checked_add(1)];
-    let ids = near.into_iter().flatten().map(|number| {
-        let mut near = [0; 16];
-        near[..12].copy_from_slice(&head);
-        near[12..].copy_from_slice(&number.to_be_bytes());
-        MemoryId(near)
-    });
-    ids.filter(|&near| segments.iter().any(|segment| matches!(segment.find(near), Ok(Some(_)))))
-        .collect()
+/// The memory that holds in the place of a superseded one.
+fn current(recall: &Recall, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Option<Hit> {
+    let mut next = hit.superseded_by?;
+    for _ in 0..SUCCESSORS_MAX {
+        let at = recall.sources.find(next)?;
+        let candidate = Candidate::new(at, recall.sources.entry(at)?);
+        let mut current = recall.read(&candidate, now, recalled).ok()?;
+        if !candidate.entry.has(FLAG_SUPERSEDED) {
+            current.why = format!("replaces \"{}\"", hit.title);
+            return Some(current);
+        }
+        next = successor(&recall.sources, &current)?;
+    }
+    None
+}
+
+/// Shows the texts of all memories.
+fn read_all(sources: &Sources, typos: &mut Typos) {
+    for (number, source) in sources.list.iter().enumerate() {
+        for doc in 0..source.docs() {
+            let at = At { source: number as u8, doc };
+            let Some(entry) = sources.entry(at) else { continue };
+            match sources.record(at, &entry) {
+                Ok(record) => show(&record, typos),
+                Err(error) => sources.note(&error),
+            }
+        }
+    }
+}
+
+/// Shows what a record says.
+pub(super) fn show(record: &Record, typos: &mut Typos) {
+    typos.read(&record.title);
+    typos.read(&record.text);
+    record.tags.iter().chain(&record.paths).for_each(|text| typos.read(text));
 }

@@ -54,6 +54,8 @@ pub struct Sources {
     pub list: Vec<Source>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
+    /// What happened later is not there.
+    pub until: Option<Timestamp>,
     /// What could not be read when it was opened.
     pub degraded: Option<String>,
     /// What could not be read since.
@@ -145,6 +147,14 @@ impl Sources {
         self.list.iter().map(Source::docs).sum()
     }
 
+    /// How many of the best documents may turn out not to be there when they are looked at.
+    pub fn hidden(&self) -> usize {
+        match self.until {
+            Some(_) => self.docs() as usize,
+            None => self.list.iter().map(Source::hidden).sum(),
+        }
+    }
+
     /// Notes that something could not be read and goes on without it.
     pub fn note(&self, error: &Error) {
         self.damage.borrow_mut().get_or_insert_with(|| error.to_string());
@@ -155,10 +165,10 @@ impl Sources {
         &self.list[usize::from(at.source)]
     }
 
-    /// The entry at a place, unless the journal replaced it or it cannot be read.
+    /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
     pub fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
-            Ok(entry) => entry,
+            Ok(entry) => entry.filter(|entry| self.until.is_none_or(|until| entry.when <= until)),
             Err(error) => {
                 self.note(&error);
                 None
@@ -278,7 +288,7 @@ impl Source {
     }
 
     /// How many documents of the segment the journal may have replaced.
-    pub fn hidden(&self) -> usize {
+    fn hidden(&self) -> usize {
         self.hidden.len()
     }
 

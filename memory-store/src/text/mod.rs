@@ -13,6 +13,8 @@ mod keywords;
 mod split;
 mod stop;
 
+#[cfg(feature = "write")]
+pub(crate) use fold::fold as folded;
 pub(crate) use fold::is_unspaced;
 #[cfg(feature = "write")]
 pub use keywords::keywords;

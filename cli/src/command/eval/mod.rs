@@ -16,7 +16,11 @@ use crate::world::World;
 mod ask;
 mod gold;
 pub mod own;
+mod pairs;
+mod retrieval;
 mod sealed;
+mod set;
+mod shelf;
 mod stage;
 
 use gold::{Gold, Query};
@@ -35,6 +39,8 @@ enum What {
     Project(Project),
     #[command(name = "self")]
     Own(own::Own),
+    Retrieval(retrieval::Retrieval),
+    Pairs(pairs::Pairs),
 }
 
 /// Processes a project's sessions one after another, asks the gold file's queries, and writes what
@@ -75,6 +81,8 @@ pub fn run(args: &Eval, world: &World, out: &mut dyn Write) -> Result {
     match &args.what {
         What::Project(args) => project(args, world),
         What::Own(args) => own::run(args, world, out),
+        What::Retrieval(args) => retrieval::run(args, world),
+        What::Pairs(args) => pairs::run(args),
     }
 }
 

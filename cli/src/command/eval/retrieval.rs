@@ -1,0 +1,181 @@
+//! `throughline eval retrieval`: ranked lists for the queries of a set with labels.
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use memory_store::Timestamp;
+use memory_store::recall::{Recall, Recalled, Search};
+use processor::progress;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::set::{self, Group, Question};
+use super::shelf::{Shelf, Shelved, place};
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+
+/// Ids of a ranked list.
+const PLACES: usize = 10;
+/// Queries that one thread asks in a row.
+const QUERIES_AT_ONCE: usize = 32;
+
+/// Asks the queries of a set, each within its group, and writes ranked lists of ten ids, one JSON
+/// object a line.
+#[derive(Debug, Args)]
+pub struct Retrieval {
+    /// The folder of the set: memories.jsonl and queries.jsonl
+    set: PathBuf,
+    /// Where the lines go
+    #[arg(long, value_name = "FILE")]
+    run: PathBuf,
+    /// How it is searched
+    #[arg(long, value_enum, default_value_t = Mode::Hooks)]
+    mode: Mode,
+    /// Keep what the transformer makes of the memories here, for the next run
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Only what would be injected: the gate, the places and the cut of a prompt
+    #[arg(long, conflicts_with_all = ["foreign"])]
+    gate: bool,
+    /// Leave out memories that are later than the query
+    #[arg(long)]
+    as_of: bool,
+    /// Ask each group the answerable queries of the next one: whatever passes the gate is wrong
+    #[arg(long)]
+    foreign: bool,
+}
+
+/// How a set is searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Mode {
+    /// As hooks do, by words alone
+    Lexical,
+    /// As hooks do
+    Hooks,
+    /// As `throughline search` does
+    Search,
+}
+
+/// A line of the run.
+#[derive(Serialize)]
+struct Line<'a> {
+    query: &'a str,
+    ids: Vec<&'a str>,
+    /// The scores of these.
+    scores: Vec<f32>,
+    /// What the gate saw of the memory that it liked best, and what it asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<f32>,
+}
+
+/// A query and when it is asked.
+type Asked<'a> = (&'a Question, Timestamp);
+
+/// Runs the command.
+pub fn run(args: &Retrieval, world: &World) -> Result {
+    let start = Instant::now();
+    let groups = set::read(&args.set)?;
+    let models = world.dirs.models.clone().filter(|_| args.mode != Mode::Lexical);
+    let mut shelf = Shelf::new(models, args.cache.as_deref())?;
+    let progress = progress::for_stderr();
+    let memories: usize = groups.iter().map(|group| group.items.len()).sum();
+    let mut file = BufWriter::new(File::create(&args.run).at(&args.run)?);
+    let mut queries = 0;
+    for (number, group) in groups.iter().enumerate() {
+        let latest = group.items.iter().filter_map(|item| item.time).max();
+        let now = latest.unwrap_or(world.now);
+        let shelved = shelf.put(number, &group.items, now, progress.as_ref())?;
+        let questions = if args.foreign { foreign(&groups, number) } else { own(group) };
+        let asked: Vec<Asked<'_>> =
+            questions.iter().map(|question| (*question, question.time.unwrap_or(now))).collect();
+        progress.stage("asking", asked.len());
+        let chunks: Vec<Vec<Line<'_>>> = asked
+            .par_chunks(QUERIES_AT_ONCE)
+            .map(|asked| {
+                let lines = args.lines(&shelved, group, asked);
+                asked.iter().for_each(|_| progress.step());
+                lines
+            })
+            .collect();
+        for line in chunks.iter().flatten() {
+            let json = serde_json::to_string(line)
+                .map_err(|error| Failure::new(format!("{}: {error}", args.run.display())))?;
+            writeln!(file, "{json}").at(&args.run)?;
+        }
+        queries += asked.len();
+    }
+    file.flush().at(&args.run)?;
+    progress.done();
+    super::say(format_args!(
+        "{} groups, {memories} memories, {queries} queries in {:.1} s: {}",
+        groups.len(),
+        start.elapsed().as_secs_f64(),
+        args.run.display()
+    ));
+    Ok(())
+}
+
+fn own(group: &Group) -> Vec<&Question> {
+    group.questions.iter().collect()
+}
+
+/// The answerable queries of the next group, the first one's after the last.
+fn foreign(groups: &[Group], number: usize) -> Vec<&Question> {
+    let next = &groups[(number + 1) % groups.len()];
+    next.questions.iter().filter(|question| !question.relevant.is_empty()).collect()
+}
+
+impl Retrieval {
+    /// The lines of some queries. What recall opens it opens once for all of them, unless each is
+    /// asked of another time.
+    fn lines<'a>(
+        &self,
+        shelved: &Shelved<'_>,
+        group: &'a Group,
+        asked: &[Asked<'a>],
+    ) -> Vec<Line<'a>> {
+        let mut recall = shelved.recall().with_traces();
+        asked
+            .iter()
+            .map(|&(question, now)| {
+                if self.as_of {
+                    recall = shelved.recall().with_traces().as_of(now);
+                }
+                line(group, question, &self.ask(&recall, &question.text, now))
+            })
+            .collect()
+    }
+
+    fn ask(&self, recall: &Recall, text: &str, now: Timestamp) -> Recalled {
+        match self.mode {
+            Mode::Lexical | Mode::Hooks if self.gate => recall.prompt(text, now, &|_| false),
+            Mode::Lexical | Mode::Hooks => recall.ranked(text, now, PLACES),
+            Mode::Search => {
+                let search = Search { text: text.to_owned(), limit: PLACES, ..Search::default() };
+                recall.search(&search, now)
+            }
+        }
+    }
+}
+
+fn line<'a>(group: &'a Group, question: &'a Question, recalled: &Recalled) -> Line<'a> {
+    let hits = || recalled.hits.iter().take(PLACES);
+    let ids = hits().filter_map(|hit| Some(group.items.get(place(hit.id))?.id.as_str()));
+    let best = recalled.trace.iter().max_by(|a, b| {
+        (a.gate - a.threshold).total_cmp(&(b.gate - b.threshold)).then_with(|| b.id.cmp(&a.id))
+    });
+    // What is named directly has no threshold.
+    let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
+    Line {
+        query: &question.id,
+        ids: ids.collect(),
+        scores: hits().map(|hit| hit.score).collect(),
+        gate: best.map(|best| best.gate),
+        threshold: best.map(|best| best.threshold),
+    }
+}

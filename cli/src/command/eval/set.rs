@@ -1,0 +1,109 @@
+//! A retrieval set: memories and queries with labels, one JSON object a line.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use memory_store::Timestamp;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+
+/// A memory of a set.
+#[derive(Debug, Deserialize)]
+pub struct Item {
+    /// Its name in the set.
+    pub id: String,
+    /// What it says, as plain text.
+    pub text: String,
+    /// When that happened.
+    pub time: Option<Timestamp>,
+    group: String,
+}
+
+/// A query of a set.
+#[derive(Debug, Deserialize)]
+pub struct Question {
+    /// Its name in the set.
+    pub id: String,
+    /// What is asked.
+    pub text: String,
+    /// When it is asked.
+    pub time: Option<Timestamp>,
+    /// The memories that answer it; none when nothing does.
+    #[serde(default)]
+    pub relevant: Vec<String>,
+    group: String,
+}
+
+/// Memories that know nothing of those of other groups, and the queries about them.
+#[derive(Debug, Default)]
+pub struct Group {
+    /// The memories, in the order of their names.
+    pub items: Vec<Item>,
+    /// The queries, in the order of the file.
+    pub questions: Vec<Question>,
+}
+
+/// Reads the set in a folder: `memories.jsonl` and `queries.jsonl`. Returns its groups in the order
+/// of their names.
+pub fn read(folder: &Path) -> Result<Vec<Group>> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for item in rows::<Item>(&folder.join("memories.jsonl"))? {
+        groups.entry(item.group.clone()).or_default().items.push(item);
+    }
+    for question in rows::<Question>(&folder.join("queries.jsonl"))? {
+        groups.entry(question.group.clone()).or_default().questions.push(question);
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    groups.iter_mut().for_each(|group| group.items.sort_by(|a, b| a.id.cmp(&b.id)));
+    Ok(groups)
+}
+
+/// Reads a file of JSON objects, one a line.
+pub fn rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
+    let text = fs::read_to_string(path).at(path)?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(number, line)| {
+            serde_json::from_str(line).map_err(|error| {
+                Failure::new(format!("{}:{}: {error}", path.display(), number + 1))
+                    .code(exit::INVALID)
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_read_by_group_and_a_broken_line_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+        put(
+            "memories.jsonl",
+            r#"{"id": "b", "text": "two", "group": "g", "time": "2026-05-08T13:56:00", "session": 1}
+               {"id": "a", "text": "one", "group": "g"}
+               {"id": "c", "text": "three", "group": "f"}"#,
+        );
+        put("queries.jsonl", r#"{"id": "q", "text": "one?", "group": "g", "relevant": ["a"]}"#);
+        let groups = read(folder.path()).unwrap();
+        let ids =
+            |group: &Group| group.items.iter().map(|item| item.id.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            (ids(&groups[0]), ids(&groups[1])),
+            (vec!["c".into()], vec!["a".into(), "b".into()])
+        );
+        assert_eq!(groups[1].items[1].time.unwrap().date(), "2026-05-08");
+        assert_eq!((groups[0].questions.len(), groups[1].questions[0].relevant.len()), (0, 1));
+
+        put("queries.jsonl", "\n{\"id\": 1}\n");
+        let failure = read(folder.path()).unwrap_err();
+        assert_eq!(failure.code, exit::INVALID);
+        assert!(failure.message.contains("queries.jsonl:2:"), "{}", failure.message);
+    }
+}

@@ -1,0 +1,180 @@
+//! A shelf: a temporary home in which each group of a retrieval set has a project of its own. Its
+//! memories come into the index as all memories do: written as memory files, listed, embedded where
+//! there is a model, published.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use memory_store::file::{MemoryFile, file_name};
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::index::build::{Vectors, document};
+use memory_store::layout::{ProjectDir, Tree, UserDirs};
+use memory_store::memory::Memory;
+use memory_store::recall::Recall;
+use memory_store::settings::Settings;
+use memory_store::store::Store;
+use memory_store::{Kind, MemoryId, Timestamp};
+use processor::embed::{Embedding, Texts};
+use processor::known::Known;
+use processor::progress::Progress;
+use processor::publish::{self, NewTurns, Publication};
+use rayon::prelude::*;
+
+use super::set::Item;
+use crate::failure::{At as _, Failure, Result};
+
+/// Characters of a title: the file format allows no more.
+const TITLE_CHARS_MAX: usize = 300;
+
+/// How long a group may be embedded: nobody waits for a measurement to be quick.
+const EMBEDDING: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The temporary home.
+pub struct Shelf {
+    home: tempfile::TempDir,
+    dirs: UserDirs,
+    embedding: Option<Embedding>,
+}
+
+/// A group's project.
+pub struct Shelved<'a> {
+    dirs: &'a UserDirs,
+    tree: Tree,
+}
+
+impl Shelf {
+    /// Makes the home. With `models`, the folder of the embedder's files, memories have vectors; what
+    /// the transformer made is kept in `cache`, if there is one.
+    pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
+        let temp = std::env::temp_dir();
+        let home =
+            tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
+        let path = home.path().canonicalize().at(home.path())?;
+        let mut dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
+            .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
+        dirs.models = models;
+        let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
+        let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
+        Ok(Self { home, dirs, embedding })
+    }
+
+    /// Puts a group's memories into a project of their own. `number` tells groups apart; `now` is
+    /// when its index is published.
+    pub fn put(
+        &mut self,
+        number: usize,
+        items: &[Item],
+        now: Timestamp,
+        progress: &dyn Progress,
+    ) -> Result<Shelved<'_>> {
+        let root = self.home.path().join(format!("group-{number}"));
+        fs::create_dir(&root).at(&root)?;
+        let root = root.canonicalize().at(&root)?;
+        let mut project = [0; 16];
+        project[..8].copy_from_slice(&(number as u64).to_be_bytes());
+        let observed = Observed { root, ..Observed::default() };
+        let tree = identity::init(&self.dirs, &observed, Mode::Private, project, Timestamp(0))?;
+        let store = Store::open(&self.dirs, &tree)?;
+        store.create()?;
+        items
+            .par_iter()
+            .enumerate()
+            .try_for_each(|(place, item)| write(store.folder(), &memory(place, item)))?;
+        if let Some(embedding) = &mut self.embedding {
+            let listed = store.list()?.memories;
+            let text = |stored| document(stored, &tree.root).embedding_text();
+            let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
+            embedding.learn(&texts, Instant::now() + EMBEDDING, progress).map_err(failed)?;
+        }
+        let publication = Publication {
+            dirs: &self.dirs,
+            settings: &Settings::default(),
+            turns: NewTurns::Some(&[]),
+            vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
+            now,
+        };
+        let listing = publish::tree(&publication, &tree, &Known::default()).map_err(failed)?;
+        match listing.broken.first() {
+            Some(error) => Err(Failure::new(error.to_string())),
+            None => Ok(Shelved { dirs: &self.dirs, tree }),
+        }
+    }
+}
+
+impl Shelved<'_> {
+    /// Opens recall of the group. It is not shared between threads.
+    pub fn recall(&self) -> Recall {
+        Recall::open(self.dirs, &self.tree)
+    }
+}
+
+fn failed(error: anyhow::Error) -> Failure {
+    Failure::new(format!("{error:#}"))
+}
+
+/// The place of a memory in the group, counted from 0 in the order of names.
+pub fn place(id: MemoryId) -> usize {
+    usize::try_from(u128::from_be_bytes(id.0)).unwrap_or(usize::MAX)
+}
+
+/// A text as a person would add it: the first line is the title, the rest the text below. The id is
+/// its place, so that equal scores are ordered by the names of the set.
+fn memory(place: usize, item: &Item) -> Memory {
+    let id = MemoryId((place as u128).to_be_bytes());
+    let (title, body) = title_and_body(&item.text);
+    let created = item.time.unwrap_or_default();
+    Memory { occurred: item.time, ..Memory::new(id, Kind::Fact, title, body, created) }
+}
+
+fn title_and_body(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let line = text.lines().next().unwrap_or_default();
+    let end = match line.char_indices().nth(TITLE_CHARS_MAX) {
+        // A first line that is too long for a title is cut between two words.
+        Some((end, _)) => line[..end].rfind(char::is_whitespace).unwrap_or(end),
+        None => line.len(),
+    };
+    (&text[..end], text[end..].trim_start_matches(['\r', '\n']))
+}
+
+fn write(folder: &Path, memory: &Memory) -> Result {
+    let file = MemoryFile::new(memory.clone())?;
+    let path = folder.join(file_name(memory));
+    fs::write(&path, file.bytes()).at(&path)
+}
+
+#[cfg(test)]
+mod tests {
+    use processor::progress::Silent;
+
+    use super::*;
+
+    #[test]
+    fn nothing_of_a_text_is_lost_or_said_twice() {
+        assert_eq!(title_and_body("\none line "), ("one line", ""));
+        assert_eq!(title_and_body("first\n\n  second\nthird"), ("first", "  second\nthird"));
+        let long = "word ".repeat(100);
+        let (title, body) = title_and_body(&long);
+        assert_eq!(title.chars().count(), 299);
+        assert_eq!(format!("{title}{body}"), long.trim());
+        assert_eq!(title_and_body(&"x".repeat(301)).1, "x");
+    }
+
+    #[test]
+    fn a_group_is_found_by_the_names_of_its_set() {
+        let text = r#"[{"id": "a", "text": "The parser keeps comments.", "group": "g"},
+            {"id": "b", "text": "Releases go out on Tuesday.", "group": "g", "time": "2026-03-01"}]"#;
+        let items: Vec<Item> = serde_json::from_str(text).unwrap();
+        let mut shelf = Shelf::new(None, None).unwrap();
+        let now = Timestamp::parse("2026-04-01").unwrap();
+        let recall = shelf.put(0, &items, now, &Silent).unwrap().recall();
+        let found = recall.ranked("when is the release?", now, 10);
+        let places: Vec<usize> = found.hits.iter().map(|hit| place(hit.id)).collect();
+        assert_eq!(places, [1]);
+        assert_eq!(found.hits[0].date.date(), "2026-03-01");
+        let before = Timestamp::parse("2026-02-01").unwrap();
+        let recall = shelf.put(1, &items, now, &Silent).unwrap().recall().as_of(before);
+        assert_eq!(recall.ranked("when is the release?", now, 10).hits, []);
+    }
+}

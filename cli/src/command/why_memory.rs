@@ -1,0 +1,180 @@
+//! Why a memory was given, or was not: its receipts, and what became of it with the last prompts, as
+//! recall answers them now.
+
+use std::io::Write;
+
+use memory_store::recall::{Recall, Traced};
+use memory_store::store::Stored;
+use memory_store::{MemoryId, Timestamp};
+use processor::archive::Archive;
+use processor::transcript::record::RecordWhat;
+use processor::transcript::session::PromptBy;
+use serde::Serialize;
+
+use super::receipts::{self, Receipt};
+use super::stores::Stores;
+use super::trace;
+use super::view::{self, plain};
+use crate::failure::{Failure, Result};
+use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::world::World;
+
+/// Sessions whose prompts are looked at, the last ones.
+const SESSIONS_MAX: usize = 8;
+/// Receipts that are looked through.
+const RECEIPTS_MAX: usize = 2_000;
+/// Characters of a prompt that are shown.
+const PROMPT_CHARS_MAX: usize = 70;
+
+#[derive(Serialize)]
+struct View {
+    id: MemoryId,
+    title: String,
+    given: Vec<Given>,
+    prompts: Vec<Asked>,
+}
+
+/// A time that it was given.
+#[derive(Serialize)]
+struct Given {
+    at: Timestamp,
+    event: String,
+    session: String,
+    why: String,
+    score: f32,
+}
+
+/// A prompt and what became of the memory.
+#[derive(Serialize)]
+struct Asked {
+    at: Timestamp,
+    prompt: String,
+    fate: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    threshold: Option<f32>,
+}
+
+/// Tells about a memory: the last `count` times it was given, the last `count` prompts.
+pub fn run(
+    stored: &Stored,
+    count: usize,
+    json: bool,
+    world: &World,
+    stores: &Stores,
+    out: &mut dyn Write,
+) -> Result {
+    let id = stored.memory.id;
+    let recall = Recall::open(&world.dirs, &stores.tree).with_traces();
+    let prompts = prompts(world, stores, count)?;
+    let view = View {
+        id,
+        title: stored.memory.title.clone(),
+        given: given(world, stores, id, count),
+        prompts: prompts
+            .into_iter()
+            .map(|(at, prompt)| {
+                let recalled = recall.prompt(&prompt, world.now, &|_| false);
+                let traced = recalled.trace.iter().find(|traced| traced.id == id);
+                let silent = recalled.silent.map(trace::reason);
+                asked(at, prompt, traced, silent)
+            })
+            .collect(),
+    };
+    if json { view::json(&view, out) } else { show(&view, out) }
+}
+
+fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<&str>) -> Asked {
+    let fate = match (traced, silent) {
+        (Some(traced), _) => trace::fate(traced.fate).to_owned(),
+        (None, Some(silent)) => format!("not looked at: {silent}"),
+        (None, None) => "not among the candidates".to_owned(),
+    };
+    Asked {
+        at,
+        prompt,
+        fate,
+        score: traced.map(|traced| traced.fused),
+        gate: traced.map(|traced| traced.gate),
+        threshold: traced.map(|traced| traced.threshold),
+    }
+}
+
+fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<Given> {
+    let has = |receipt: &Receipt| receipt.memories.iter().any(|given| given.id == id);
+    let found = receipts::last(&world.dirs.tree(&stores.tree.root), RECEIPTS_MAX, has);
+    found
+        .into_iter()
+        .take(count)
+        .filter_map(|receipt| {
+            let given = receipt.memories.iter().find(|given| given.id == id)?;
+            Some(Given {
+                at: receipt.at,
+                why: given.why.clone(),
+                score: given.score,
+                event: receipt.event,
+                session: receipt.session,
+            })
+        })
+        .collect()
+}
+
+/// The last prompts that a person typed, newest first, as the archive keeps them.
+fn prompts(world: &World, stores: &Stores, count: usize) -> Result<Vec<(Timestamp, String)>> {
+    let failed = |error: anyhow::Error| Failure::new(format!("{error:#}"));
+    let archive = Archive::open(&world.dirs.project(stores.tree.project));
+    let mut entries = archive.entries().map_err(failed)?;
+    entries.sort_by_key(|entry| std::cmp::Reverse(entry.modified_ns));
+    let mut prompts = Vec::new();
+    for entry in entries.iter().take(SESSIONS_MAX) {
+        // A session that cannot be read is told by `doctor`.
+        let Ok(Some(file)) = archive.load(&entry.name) else { continue };
+        prompts.extend(file.records.into_iter().filter_map(|record| match record.what {
+            RecordWhat::Prompt { text, by: PromptBy::User, .. } if !text.trim().is_empty() => {
+                Some((record.at, text))
+            }
+            _ => None,
+        }));
+    }
+    prompts.sort_by(|a, b| b.cmp(a));
+    prompts.truncate(count);
+    Ok(prompts)
+}
+
+fn show(view: &View, out: &mut dyn Write) -> Result {
+    writeln!(out, "{}  {}", paint(NAME, view.id.short()), paint(STRONG, plain(&view.title)))?;
+    if view.given.is_empty() {
+        writeln!(out, "It was not given yet.")?;
+    }
+    for given in &view.given {
+        let session: String = given.session.chars().take(8).collect();
+        writeln!(
+            out,
+            "  given {}  {}, session {}: {} {}",
+            given.at,
+            plain(&given.event),
+            plain(&session),
+            plain(&given.why),
+            paint(QUIET, format_args!("(score {:.2})", given.score))
+        )?;
+    }
+    if !view.prompts.is_empty() {
+        writeln!(out, "\nWith the last prompts, as recall answers now:")?;
+    }
+    for asked in &view.prompts {
+        let prompt = plain(&asked.prompt).split_whitespace().collect::<Vec<_>>().join(" ");
+        let prompt: String = prompt.chars().take(PROMPT_CHARS_MAX).collect();
+        writeln!(out, "  {}  {prompt}", paint(QUIET, asked.at.date()))?;
+        let scores = match (asked.score, asked.gate, asked.threshold) {
+            (Some(score), Some(gate), Some(threshold)) => {
+                format!(" (score {score:.2}, gate {gate:.2} of {threshold:.2})")
+            }
+            _ => String::new(),
+        };
+        writeln!(out, "              {}{}", asked.fate, paint(QUIET, scores))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,194 @@
+//! Turns of sessions, found by words: what was said, word for word.
+
+use super::matching::{Matcher, Part};
+use super::query::Query;
+use super::score;
+use super::search::{NOT_ALL, Search, Wanted, show};
+use super::sources::Sources;
+use super::typo::Typos;
+use super::{Collection, Hit, Recall, Recalled};
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::index::format::impact_weight;
+use crate::index::record::{Entry, Record};
+use crate::index::segment::Segment;
+use crate::kind::Kind;
+use crate::time::Timestamp;
+
+/// Turns that are read, newest first, in search of what a mistyped word means.
+const READ_MAX: u32 = 100_000;
+
+/// A turn that shares words with the query.
+struct Scored {
+    score: f32,
+    segment: usize,
+    doc: u32,
+}
+
+/// Finds turns.
+pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let mut recalled = recall.new_answer();
+    let Some(index) = recall.sources.list.iter().find_map(|source| source.index.as_ref()) else {
+        return recalled;
+    };
+    let (segments, damage) = index.turns();
+    if let Some(damage) = damage {
+        recall.sources.note(&damage);
+    }
+    let parts: Vec<Part<'_>> =
+        segments.iter().map(|segment| Part { segment: Some(segment), loose: &[] }).collect();
+    let wanted =
+        Wanted::new(recall, search, now, &parts, &|typos| read_all(recall, &segments, typos));
+    recalled.hits = found(recall, search, &wanted, &segments, &parts);
+    recalled.notes.clone_from(&wanted.notes);
+    if recalled.hits.is_empty()
+        && let Some(less) = wanted.without_wishes()
+    {
+        recalled.hits = found(recall, search, &less, &segments, &parts);
+        if !recalled.hits.is_empty() {
+            recalled.notes.push(NOT_ALL.to_owned());
+        }
+    }
+    recalled
+}
+
+fn found(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    segments: &[Segment],
+    parts: &[Part<'_>],
+) -> Vec<Hit> {
+    let sources = &recall.sources;
+    let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
+    let query = Query::search(&wanted.words);
+    let mut scored = scored(segments, &query, wanted.operators).unwrap_or_else(|error| {
+        sources.note(&error);
+        Vec::new()
+    });
+    scored.retain(|turn| matcher.may(turn.segment, turn.doc));
+    let order = |a: &Scored, b: &Scored| {
+        b.score.total_cmp(&a.score).then(b.segment.cmp(&a.segment)).then(a.doc.cmp(&b.doc))
+    };
+    scored.sort_by(order);
+    let mut hits = Vec::new();
+    for turn in scored {
+        if hits.len() >= search.limit() {
+            break;
+        }
+        let segment = &segments[turn.segment];
+        let read = segment.entry(turn.doc).and_then(|entry| Ok((entry, segment.record(&entry)?)));
+        let (entry, record) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                sources.note(&error);
+                continue;
+            }
+        };
+        let mut hit = hit(&entry, record, turn.score);
+        if matcher.is(turn.segment, turn.doc, &hit) {
+            hit.neighbours = neighbours(segments, entry.id);
+            hits.push(hit);
+        }
+    }
+    hits
+}
+
+/// BM25 over all segments of turns as if they were one. Without words, and with `all` behind those
+/// that share some, the newest first.
+fn scored(segments: &[Segment], query: &Query, all: bool) -> Result<Vec<Scored>> {
+    let mut scores: Vec<Vec<f32>> =
+        segments.iter().map(|segment| vec![0.0; segment.docs() as usize]).collect();
+    let docs = segments.iter().map(Segment::docs).sum();
+    for term in &query.terms {
+        let slots: Vec<_> =
+            segments.iter().map(|segment| segment.term(term.hash)).collect::<Result<_, _>>()?;
+        let idf = score::idf(docs, slots.iter().flatten().map(|slot| slot.count).sum());
+        for ((segment, slot), scores) in segments.iter().zip(slots).zip(&mut scores) {
+            let Some(slot) = slot else { continue };
+            segment.postings(&slot, |doc, impact| {
+                scores[doc as usize] += idf * impact_weight(impact);
+            })?;
+        }
+    }
+    if query.terms.is_empty() || all {
+        for (segment, scores) in segments.iter().zip(&mut scores) {
+            for (doc, score) in (0..).zip(scores.iter_mut()).filter(|(_, score)| **score == 0.0) {
+                // Below every score of words: the further back, the lower.
+                *score = -1.0 / (segment.entry(doc)?.when.0.max(1) as f32);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (number, scores) in scores.into_iter().enumerate() {
+        for (doc, score) in (0..).zip(scores) {
+            if score != 0.0 && !segments[number].is_dead(doc) {
+                found.push(Scored { score, segment: number, doc });
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
+    Hit {
+        id: entry.id,
+        kind: Kind::Session,
+        title: String::new(),
+        text: record.text,
+        date: record.created,
+        paths: Vec::new(),
+        tags: Vec::new(),
+        file: std::path::PathBuf::new(),
+        confidence: 0.0,
+        score: score.max(0.0),
+        why: String::new(),
+        collection: Collection::Turns,
+        said_by: None,
+        draft: false,
+        superseded: false,
+        superseded_by: None,
+        signatures: Vec::new(),
+        session: record.session,
+        turn: record.turn,
+        neighbours: Vec::new(),
+    }
+}
+
+/// The turn of this name, in the index of the project.
+pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
+    let index = sources.list.iter().find_map(|source| source.index.as_ref())?;
+    index.turns().0.iter().find_map(|segment| {
+        let (_, entry) = segment.find(id).ok()??;
+        Some(hit(&entry, segment.record(&entry).ok()?, 0.0))
+    })
+}
+
+/// The turns before and after one: their ids differ in the last number only.
+fn neighbours(segments: &[Segment], id: MemoryId) -> Vec<MemoryId> {
+    let [head @ .., a, b, c, d] = id.0;
+    let number = u32::from_be_bytes([a, b, c, d]);
+    let near = [number.checked_sub(1), number.checked_add(1)];
+    let ids = near.into_iter().flatten().map(|number| {
+        let mut near = [0; 16];
+        near[..12].copy_from_slice(&head);
+        near[12..].copy_from_slice(&number.to_be_bytes());
+        MemoryId(near)
+    });
+    ids.filter(|&near| segments.iter().any(|segment| matches!(segment.find(near), Ok(Some(_)))))
+        .collect()
+}
+
+/// Shows the texts of the newest turns.
+fn read_all(recall: &Recall, segments: &[Segment], typos: &mut Typos) {
+    let mut left = READ_MAX;
+    for segment in segments.iter().rev() {
+        for doc in 0..segment.docs().min(left) {
+            match segment.entry(doc).and_then(|entry| segment.record(&entry)) {
+                Ok(record) => show(&record, typos),
+                Err(error) => recall.sources.note(&error),
+            }
+        }
+        left = left.saturating_sub(segment.docs());
+    }
+}

@@ -1,0 +1,147 @@
+//! Explicit search as a person uses it: operators, filters, slips of the keyboard, and what became
+//! of memories that something newer replaces.
+
+mod common;
+
+use common::{Fixture, NOW, id, memory};
+use memory_store::index::build::Turns;
+use memory_store::index::document::Turn;
+use memory_store::recall::{Recalled, Search};
+use memory_store::time::DAY_MS;
+use memory_store::{Kind, Timestamp};
+
+fn found(fixture: &Fixture, text: &str) -> Recalled {
+    let search = Search { text: text.into(), exact: true, limit: 20, ..Search::default() };
+    assert_eq!(search.problem(NOW), None, "{text}");
+    fixture.recall().search(&search, NOW)
+}
+
+/// The numbers of the memories found, sorted.
+fn numbers(fixture: &Fixture, text: &str) -> Vec<u8> {
+    let mut numbers: Vec<u8> = found(fixture, text).hits.iter().map(|hit| hit.id.0[15]).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn operators_demand_and_words_alone_rank() {
+    let fixture = Fixture::filled();
+    for (text, expected) in [
+        ("newline discount", vec![1, 10]),
+        ("newline AND discount", vec![1, 10]), // taken less strictly, see below
+        ("importer AND newline", vec![1]),
+        ("importer OR discount", vec![1, 10]),
+        ("(importer OR discount) AND NOT audit", vec![1]),
+        ("table -audit newline", vec![1]),
+        ("\"last row\"", vec![1]),
+        ("\"ROW of  the file\"", vec![1]),
+        ("cargo AND money_fmt", vec![4]),
+        ("cargo NOT money_fmt", vec![8]),
+        ("cargo -\"money_fmt needs\"", vec![8]),
+        ("kind:task", vec![10]),
+        ("kind:task kind:fix", vec![4, 10]),
+        ("cargo kind:command", vec![8]),
+        ("path:import.rs", vec![1]),
+        ("NOT kind:fact AND port", vec![]),
+    ] {
+        assert_eq!(numbers(&fixture, text), expected, "{text}");
+    }
+    let less = found(&fixture, "newline AND discount");
+    assert!(less.notes.iter().any(|note| note.starts_with("Nothing has all")), "{:?}", less.notes);
+    assert_eq!(found(&fixture, "importer AND newline").notes, Vec::<String>::new());
+    assert_eq!(numbers(&fixture, "\"row last\" kind:task"), Vec::<u8>::new());
+}
+
+#[test]
+fn a_wrong_filter_is_told() {
+    let search = Search { text: "kind:poem".into(), ..Search::default() };
+    assert!(search.problem(NOW).unwrap().contains("`poem` is no kind"));
+    let fixture = Fixture::filled();
+    let recalled = fixture.recall().search(&search, NOW);
+    assert!(recalled.notes[0].contains("`poem`"), "{:?}", recalled.notes);
+}
+
+#[test]
+fn a_slip_is_corrected_and_told() {
+    let fixture = Fixture::filled();
+    let recalled = found(&fixture, "discuont");
+    assert_eq!(recalled.hits[0].title, "Remove the legacy discount table");
+    assert_eq!(recalled.notes, ["Nothing says \"discuont\"; this is for \"discount\"."]);
+    assert_eq!(numbers(&fixture, "importre AND newlin"), [1]);
+    // What is a word of its own is no slip, and two slips are too many.
+    assert_eq!(found(&fixture, "deployment").notes, Vec::<String>::new());
+    assert_eq!(numbers(&fixture, "dsicuotn"), Vec::<u8>::new());
+}
+
+#[test]
+fn what_was_replaced_leads_to_what_replaces_it() {
+    let fixture = Fixture::filled();
+    let hits = found(&fixture, "\"port 7440\"").hits;
+    assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), [id(3)]);
+    assert_eq!(hits[0].why, "replaces \"The ledger service listens on port 7440\"");
+    assert!(!hits[0].superseded);
+
+    let all = Search { text: "port 7440".into(), superseded: true, ..Search::default() };
+    let hits = fixture.recall().search(&all, NOW).hits;
+    let old = hits.iter().find(|hit| hit.id == id(2)).unwrap();
+    assert_eq!((old.superseded, old.superseded_by), (true, Some(id(3))));
+}
+
+#[test]
+fn times_limit_a_search_and_favour_in_a_prompt() {
+    let fixture = Fixture::filled();
+    let day = |number: u8, days_ago: i64| {
+        let title = format!("The exporter was rewritten for the {number}th time");
+        let mut memory = memory(number, Kind::Decision, &title, "Streams replaced buffers.");
+        memory.occurred = Some(Timestamp(NOW.0 - days_ago * DAY_MS));
+        fixture.write(memory);
+    };
+    [(60, 4), (61, 8), (62, 40)].into_iter().for_each(|(number, days)| day(number, days));
+    fixture.publish();
+    // NOW is a Monday, 2026-09-21.
+    for (text, expected) in [
+        ("exporter since:\"5 days ago\"", vec![60]),
+        ("exporter on:\"last week\"", vec![60]),
+        ("exporter before:2026-09-15", vec![61, 62]),
+        ("exporter on:august", vec![62]),
+        ("exporter before:\"exporter rewritten 61th\"", vec![62]),
+        ("exporter -on:august", vec![60, 61]),
+    ] {
+        assert_eq!(numbers(&fixture, text), expected, "{text}");
+    }
+    let first = |text: &str| {
+        let recalled = fixture.recall().ranked(text, NOW, 10);
+        recalled.hits[0].id.0[15]
+    };
+    assert_eq!(first("why was the exporter rewritten?"), 60);
+    assert_eq!(first("why was the exporter rewritten in August?"), 62);
+    assert_eq!(first("what about the exporter rewritten 8 days ago?"), 61);
+}
+
+#[test]
+fn turns_are_searched_with_the_same_words() {
+    let fixture = Fixture::filled();
+    let turn = |session: &str, number: u32, text: &str| Turn {
+        session: session.into(),
+        number,
+        at: Timestamp(NOW.0 - i64::from(number) * DAY_MS),
+        text: text.into(),
+        ..Turn::default()
+    };
+    let turns = [
+        turn("alpha", 0, "Please look at the flaky upload test."),
+        turn("alpha", 1, "It fails when the upload takes more than a second."),
+        turn("beta", 0, "Rename the upload folder."),
+    ];
+    fixture.publish_turns(Turns::Add(&mut turns.into_iter()));
+    let texts = |text: &str| -> Vec<String> {
+        let search = Search { text: text.into(), exact: true, turns: true, ..Search::default() };
+        let recalled = fixture.recall().search(&search, NOW);
+        recalled.hits.into_iter().map(|hit| hit.text.chars().take(6).collect()).collect()
+    };
+    assert_eq!(texts("upload -folder").len(), 2);
+    assert_eq!(texts("\"takes more than\""), ["It fai"]);
+    assert_eq!(texts("uplaod session:beta"), ["Rename"]);
+    assert_eq!(texts("upload since:today session:al"), ["Please"]);
+    assert_eq!(texts("").len(), 3);
+}
