@@ -32,7 +32,7 @@ const WEIGHED: usize = 8;
 
 /// How many vectors are read to find the `count` nearest. `scripts/bench index` measures what is
 /// found with this many.
-pub(super) fn rescored(count: usize) -> usize {
+fn rescored(count: usize) -> usize {
     count.saturating_mul(2).saturating_add(120)
 }
 
