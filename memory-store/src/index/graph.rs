@@ -266,7 +266,7 @@ mod tests {
         let documents = documents((0..docs).map(|doc| (doc % 7 != 3).then(|| vector(doc))));
         let vectors = write::vectored(&documents, SPACE);
         let graph = freeze(&vectors, links(&vectors, degree));
-        let bytes = write::segment(Collection::Memories, &documents, &[], Some(SPACE), graph);
+        let bytes = write::segment(Collection::Turns, &documents, &[], Some(SPACE), graph);
         (bytes, docs)
     }
 
@@ -294,7 +294,7 @@ mod tests {
             let documents = documents(vectors.map(|doc| (doc % 7 != 3).then(|| vector(doc))));
             let graph = super::super::freeze::Frozen::default();
             let docs = documents.len() as u32;
-            let bytes = write::segment(Collection::Memories, &documents, &[], Some(SPACE), graph);
+            let bytes = write::segment(Collection::Turns, &documents, &[], Some(SPACE), graph);
             open((bytes, docs), &[]).unwrap()
         };
         let graph = segment.graph_of(&without(0..300)).unwrap().unwrap();
