@@ -99,10 +99,10 @@ mod sys {
         }
         // SAFETY: the call succeeded, so it was written.
         let stat = unsafe { stat.assume_init() };
-        let seconds_ns = i64::from(stat.st_mtime).checked_mul(1_000_000_000)?;
+        let seconds_ns = stat.st_mtime.checked_mul(1_000_000_000)?;
         Some(Stamp {
             bytes: u64::try_from(stat.st_size).ok()?,
-            modified_ns: seconds_ns.checked_add(i64::from(stat.st_mtime_nsec))?,
+            modified_ns: seconds_ns.checked_add(stat.st_mtime_nsec)?,
         })
     }
 }
