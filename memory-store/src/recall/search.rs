@@ -9,6 +9,7 @@ use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;
 use super::{Hit, Recall, Recalled, collapse, named, turns, when};
+use crate::embed::Transformer;
 use crate::error::Error;
 use crate::id::MemoryId;
 use crate::index::record::{FLAG_SUPERSEDED, Record};
@@ -87,6 +88,20 @@ impl Search {
         .flatten()
         .chain(session)
         .collect()
+    }
+}
+
+impl Recall {
+    /// Lets what is asked from now on have vectors of the transformer, where it is installed and
+    /// there is something to compare them with: who asks explicitly waits for milliseconds.
+    fn open_transformer(&self) {
+        self.embedder.get_or_init(|| {
+            let models = self.models.as_deref().filter(|_| self.sources.have_vectors());
+            match models.and_then(|models| Transformer::open(models).ok()) {
+                Some(transformer) => Some(Box::new(transformer)),
+                None => self.open_table(),
+            }
+        });
     }
 }
 
@@ -246,7 +261,10 @@ fn found(
     let sources = &recall.sources;
     let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
     let mut query = Query::search(&wanted.words);
-    query.probe = recall.probe(&query.text);
+    if !query.terms.is_empty() {
+        recall.open_transformer();
+        query.probe = recall.probe(&query.text);
+    }
     let candidates = candidates(sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);

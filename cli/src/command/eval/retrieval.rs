@@ -20,7 +20,7 @@ use crate::world::World;
 /// Ids of a ranked list.
 const PLACES: usize = 10;
 /// Queries that one thread asks in a row.
-const QUERIES_AT_ONCE: usize = 32;
+const QUERIES_AT_ONCE: usize = 64;
 
 /// Asks the queries of a set, each within its group, and writes ranked lists of ten ids, one JSON
 /// object a line.
