@@ -51,10 +51,6 @@ impl Vectors for Hashed {
             if self.known.contains(text) { Encoder::Transformer } else { Encoder::Static };
         (!text.is_empty()).then(|| (encoder, vector(text)))
     }
-
-    fn of_prompt(&self, text: &str) -> Option<Vector> {
-        (!text.is_empty()).then(|| vector(text))
-    }
 }
 
 fn turn(number: u32, text: String) -> Turn {

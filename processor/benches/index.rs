@@ -109,10 +109,6 @@ impl Vectors for Rows<'_> {
     fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
         Some((Encoder::Transformer, *self.0.get(text.parse::<usize>().ok()?)?))
     }
-
-    fn of_prompt(&self, text: &str) -> Option<Vector> {
-        self.of(text).map(|(_, vector)| vector)
-    }
 }
 
 fn measure(rows: &[Vector], queries: &[Vector], count: usize) -> Result<()> {

@@ -113,10 +113,6 @@ impl crate::index::build::Vectors for Table {
     fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
         Some((super::Encoder::Static, self.embed(text).ok()??))
     }
-
-    fn of_prompt(&self, text: &str) -> Option<Vector> {
-        self.embed(text).ok()?
-    }
 }
 
 /// Breaks when nothing is left.

@@ -27,7 +27,6 @@ use crate::embed::{Encoder, Space, Vector};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::memory::Status;
-use crate::recall::Probe;
 use crate::settings::Settings;
 use crate::store::{Stored, private_options};
 use crate::time::Timestamp;
@@ -59,9 +58,6 @@ pub trait Vectors {
     /// The best vector of a text that can be had at once: the transformer's when it is known
     /// already, otherwise the table's; `None` when it has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
-
-    /// The vector that a hook gives a prompt.
-    fn of_prompt(&self, text: &str) -> Option<Vector>;
 }
 
 /// Links vectors into graphs.
@@ -419,12 +415,7 @@ impl<'a> Publisher<'a> {
 
     fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
         let segment = Segment::open(&self.dir, memories)?;
-        let vectors = self.vectors.filter(|_| matches!(segment.vector_head(), Ok(Some(_))));
-        let probe = |text: &str| {
-            let vectors = vectors?;
-            Some(Probe { space: vectors.space(), vector: vectors.of_prompt(text)? })
-        };
-        Ok(crate::recall::calibrate(segment, settings, vectors.is_some(), &probe))
+        Ok(crate::recall::calibrate(segment, settings))
     }
 
     fn turn_segments(&self, old: Option<&Manifest>) -> Vec<SegmentRef> {

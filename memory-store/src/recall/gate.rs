@@ -7,7 +7,6 @@
 //! each store has its own, set when it is published, from a list of prompts about other things.
 
 use super::background;
-use super::nearest::Probe;
 use super::query::Query;
 use super::score::{Candidate, Found};
 use super::sources::Sources;
@@ -29,14 +28,15 @@ struct Weights {
     second: f32,
 }
 
-/// Where only words can be compared.
+/// For what words alone say; the store's own threshold is for these.
 const BY_WORDS: Weights =
     Weights { meaning: 0.0, covered: 2.5, known: 0.0, mass: 0.5, rarest: 2.0, second: 2.5 };
-/// Where meaning can be compared too.
+/// For what words and meaning say together; these must reach the floor, however sure we are of the
+/// memory.
 const BY_MEANING: Weights =
     Weights { meaning: 6.0, covered: 3.5, known: 2.0, mass: 0.0, rarest: 0.0, second: 1.5 };
-/// What these features must come to at least, however little a store's own prompts reach: people
-/// ask of other things than code, too. For an alpha of [`FLOOR_ALPHA`].
+/// The score by meaning that [`FLOOR_ALPHA`] of questions about other things exceed, whatever the
+/// store: fitted on questions asked of other people's stores.
 const FLOOR: f32 = 6.6;
 /// See [`FLOOR`].
 const FLOOR_ALPHA: f32 = 0.05;
@@ -45,41 +45,37 @@ const CONFIDENCE: f32 = 2.0;
 /// What a digest of a session must have more than a judged memory.
 const DIGEST: f32 = 1.0;
 
-/// The number of this way of scoring: to be raised by two with every change of a weight, a feature
-/// or the background table, so that no threshold of another way is believed. The next number is
-/// that of scoring by meaning.
-const SCALE: u32 = 2;
+/// The number of this way of scoring by words: to be raised with every change of a weight, a
+/// feature or the background table, so that no threshold of another way is believed.
+const SCALE: u32 = 4;
 
-/// The number of the way of scoring.
-const fn scale(by_meaning: bool) -> u32 {
-    if by_meaning { SCALE + 1 } else { SCALE }
-}
+/// The gate of a store that was never calibrated: rather silent.
+const UNCALIBRATED: Gate =
+    Gate { threshold: 7.5, mean: 5.0, deviation: 1.3, alpha: 0.05, scale: SCALE };
 
-/// The gate of a store that was never calibrated for this way of scoring: rather silent.
-const fn uncalibrated(by_meaning: bool) -> Gate {
-    let (threshold, mean) = if by_meaning { (9.5, 6.5) } else { (7.5, 5.0) };
-    Gate { threshold, mean, deviation: 1.3, alpha: 0.05, scale: scale(by_meaning) }
-}
-
-/// Gives a candidate what the gate sees of it, and what it asks for.
+/// Gives a candidate what the gate sees of it, and what it asks for: by words, or by meaning where
+/// that tells more. Words are calibrated for each store and know its jargon; meaning finds what was
+/// said in other words.
 pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Candidate) {
-    let by_meaning = query.probe.is_some();
-    let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == scale(by_meaning));
-    let gate = gate.unwrap_or(uncalibrated(by_meaning));
-    let weights = if by_meaning { &BY_MEANING } else { &BY_WORDS };
-    let words = query
-        .paragraphs
-        .iter()
-        .map(|paragraph| words(weights, query, found, paragraph, &candidate.shared))
-        .fold(0.0, f32::max);
+    let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
+    let gate = gate.unwrap_or(UNCALIBRATED);
+    let best = |weights: &Weights| {
+        let paragraphs = query.paragraphs.iter();
+        paragraphs
+            .map(|paragraph| words(weights, query, found, paragraph, &candidate.shared))
+            .fold(0.0, f32::max)
+    };
     let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
-    let meaning = weights.meaning * candidate.near.map_or(0.0, |near| near.cosine);
-    let standing = CONFIDENCE * candidate.entry.confidence() - digest;
-    candidate.gate = words + meaning + weights.known * found.known + standing;
-    candidate.threshold = threshold(&gate, query.paragraphs.len());
-    if by_meaning {
-        // The floor is one for what is found, not for how sure we are of it.
-        candidate.threshold = candidate.threshold.max(floor(gate.alpha) + standing);
+    let by_words = best(&BY_WORDS) + CONFIDENCE * candidate.entry.confidence() - digest;
+    let asked = threshold(&gate, query.paragraphs.len());
+    (candidate.gate, candidate.threshold) = (by_words, asked);
+    if let Some(near) = candidate.near {
+        let known = BY_MEANING.known * found.known;
+        let by_meaning = best(&BY_MEANING) + BY_MEANING.meaning * near.cosine + known - digest;
+        let floor = floor(gate.alpha / query.paragraphs.len().max(1) as f32);
+        if by_meaning - floor > by_words - asked {
+            (candidate.gate, candidate.threshold) = (by_meaning, floor);
+        }
     }
 }
 
@@ -164,14 +160,12 @@ pub fn fingerprint() -> [u8; 32] {
 pub fn calibrate(
     segment: crate::index::segment::Segment,
     settings: &crate::settings::Settings,
-    by_meaning: bool,
-    probe: &dyn Fn(&str) -> Option<Probe>,
 ) -> Gate {
     let sources = Sources::of_segment(segment);
     let mut scores: Vec<f32> = PROMPTS
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|prompt| best(&sources, &Query { probe: probe(prompt), ..Query::prompt(prompt) }))
+        .map(|prompt| best(&sources, &Query::prompt(prompt)))
         .collect();
     scores.sort_by(f32::total_cmp);
     let alpha = settings.alpha.clamp(0.0, 0.5);
@@ -179,13 +173,7 @@ pub fn calibrate(
     let at = ((count * (1.0 - alpha)).ceil() as usize).clamp(1, scores.len()) - 1;
     let mean = scores.iter().sum::<f32>() / count;
     let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
-    Gate {
-        threshold: scores[at],
-        mean,
-        deviation: variance.sqrt(),
-        alpha,
-        scale: scale(by_meaning),
-    }
+    Gate { threshold: scores[at], mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }
 
 /// The score of the best memory for a prompt; 0 when nothing shares a word with it.

@@ -130,8 +130,4 @@ impl Vectors for Embedding {
         let seen = |cache: &Cache| Some((Encoder::Transformer, cache.get(text)?));
         seen(&self.memories).or_else(|| seen(self.turns.as_ref()?)).or_else(|| self.table.of(text))
     }
-
-    fn of_prompt(&self, text: &str) -> Option<Vector> {
-        self.table.of_prompt(text)
-    }
 }
