@@ -37,16 +37,21 @@ pub struct Sealed {
     bin_dir: PathBuf,
 }
 
+/// Makes a temporary home with the embedder's files in `models`: the home, its path without links,
+/// and the folders in it.
+pub fn temporary_home(models: Option<PathBuf>) -> Result<(tempfile::TempDir, PathBuf, UserDirs)> {
+    let temp = std::env::temp_dir();
+    let home = tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
+    let path = home.path().canonicalize().at(home.path())?;
+    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
+        .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
+    Ok((home, path, UserDirs { models, ..dirs }))
+}
+
 impl Sealed {
     /// Makes the home and the project in it.
     pub fn new(world: &World, stage: &Stage, choices: &Choices) -> Result<Self> {
-        let temp = std::env::temp_dir();
-        let home =
-            tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
-        let path = home.path().canonicalize().at(home.path())?;
-        let mut dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
-            .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
-        dirs.models.clone_from(&world.dirs.models);
+        let (home, path, dirs) = temporary_home(world.dirs.models.clone())?;
         let root = path.join("project");
         fs::create_dir(&root).at(&root)?;
         write_settings(world, &dirs, choices)?;

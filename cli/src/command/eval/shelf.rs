@@ -21,6 +21,7 @@ use processor::progress::Progress;
 use processor::publish::{self, NewTurns, Publication};
 use rayon::prelude::*;
 
+use super::sealed::temporary_home;
 use super::set::Item;
 use crate::failure::{At as _, Failure, Result};
 
@@ -47,13 +48,7 @@ impl Shelf {
     /// Makes the home. With `models`, the folder of the embedder's files, memories have vectors; what
     /// the transformer made is kept in `cache`, if there is one.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
-        let temp = std::env::temp_dir();
-        let home =
-            tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
-        let path = home.path().canonicalize().at(home.path())?;
-        let mut dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
-            .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
-        dirs.models = models;
+        let (home, path, dirs) = temporary_home(models)?;
         let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
         let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
         Ok(Self { home, dirs, embedding })
