@@ -3,8 +3,9 @@
 //! Its score is absolute: it means the same for every query. A few features with fixed signs, over
 //! the terms that query and memory share: how much they say together, what share of the query they
 //! are, and how rare the two rarest are in technical text at large; how near the two are in meaning;
-//! and how sure we are of the memory. The threshold is another matter: the best of many texts matches anything a little, so
-//! each store has its own, set when it is published, from a list of prompts about other things.
+//! and how sure we are of the memory. The threshold is another matter: the best of many texts
+//! matches anything a little, so each store has its own, set when it is published, from a list of
+//! prompts about other things.
 
 use super::background;
 use super::query::Query;
@@ -12,14 +13,10 @@ use super::score::{Candidate, Found};
 use super::sources::Sources;
 use crate::index::manifest::Gate;
 
-/// How much each feature counts.
+/// How much each feature of the shared words counts.
 struct Weights {
-    /// Nearness in meaning: the cosine.
-    meaning: f32,
     /// The share of the query that the memory covers.
     covered: f32,
-    /// The share of the query that the store knows at all.
-    known: f32,
     /// The information that is shared.
     mass: f32,
     /// The rarity of the rarest shared term.
@@ -29,12 +26,14 @@ struct Weights {
 }
 
 /// For what words alone say; the store's own threshold is for these.
-const BY_WORDS: Weights =
-    Weights { meaning: 0.0, covered: 2.5, known: 0.0, mass: 0.5, rarest: 2.0, second: 2.5 };
+const BY_WORDS: Weights = Weights { covered: 2.5, mass: 0.5, rarest: 2.0, second: 2.5 };
 /// For what words and meaning say together; these must reach the floor, however sure we are of the
 /// memory.
-const BY_MEANING: Weights =
-    Weights { meaning: 6.0, covered: 3.5, known: 2.0, mass: 0.0, rarest: 0.0, second: 1.5 };
+const BY_MEANING: Weights = Weights { covered: 3.5, mass: 0.0, rarest: 0.0, second: 1.5 };
+/// How much the cosine counts there.
+const MEANING: f32 = 6.0;
+/// How much the share of the query counts there that the store knows at all.
+const KNOWN: f32 = 2.0;
 /// The score by meaning that [`FLOOR_ALPHA`] of questions about other things exceed, whatever the
 /// store: fitted on questions asked of other people's stores.
 const FLOOR: f32 = 6.6;
@@ -59,19 +58,19 @@ const UNCALIBRATED: Gate =
 pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Candidate) {
     let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
     let gate = gate.unwrap_or(UNCALIBRATED);
+    let paragraphs = query.paragraphs.iter();
+    let matches: Vec<Match> = paragraphs
+        .filter_map(|paragraph| Match::of(query, found, paragraph, &candidate.shared))
+        .collect();
     let best = |weights: &Weights| {
-        let paragraphs = query.paragraphs.iter();
-        paragraphs
-            .map(|paragraph| words(weights, query, found, paragraph, &candidate.shared))
-            .fold(0.0, f32::max)
+        matches.iter().map(|matched| matched.score(weights)).fold(0.0, f32::max)
     };
     let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
     let by_words = best(&BY_WORDS) + CONFIDENCE * candidate.entry.confidence() - digest;
     let asked = threshold(&gate, query.paragraphs.len());
     (candidate.gate, candidate.threshold) = (by_words, asked);
     if let Some(near) = candidate.near {
-        let known = BY_MEANING.known * found.known;
-        let by_meaning = best(&BY_MEANING) + BY_MEANING.meaning * near.cosine + known - digest;
+        let by_meaning = best(&BY_MEANING) + MEANING * near.cosine + KNOWN * found.known - digest;
         let floor = floor(gate.alpha / query.paragraphs.len().max(1) as f32);
         if by_meaning - floor > by_words - asked {
             (candidate.gate, candidate.threshold) = (by_meaning, floor);
@@ -84,43 +83,57 @@ fn floor(alpha: f32) -> f32 {
     FLOOR - (alpha.max(1e-4) / FLOOR_ALPHA).ln()
 }
 
-/// The part of the score that one paragraph's terms give.
-fn words(
-    weights: &Weights,
-    query: &Query,
-    found: &Found,
-    paragraph: &[u16],
-    shared: &[u16],
-) -> f32 {
-    let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
-    let (mut rarest, mut second) = (0.0f32, 0.0f32);
-    for &number in paragraph {
-        // Which memories have what many have was not looked up.
-        if found.common[usize::from(number)] {
-            continue;
+/// What one paragraph's terms and a memory share.
+struct Match {
+    /// The information that is shared.
+    mass: f32,
+    /// The share of the paragraph that is covered.
+    covered: f32,
+    /// The rarity of the rarest shared term and of the second, 0 to 1.
+    rarest: f32,
+    second: f32,
+}
+
+impl Match {
+    /// Compares a paragraph with the terms that a memory shares; `None` when it has no terms to go
+    /// by.
+    fn of(query: &Query, found: &Found, paragraph: &[u16], shared: &[u16]) -> Option<Self> {
+        let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
+        let (mut rarest, mut second) = (0.0f32, 0.0f32);
+        for &number in paragraph {
+            // Which memories have what many have was not looked up.
+            if found.common[usize::from(number)] {
+                continue;
+            }
+            let background = query.terms[usize::from(number)].background;
+            all += background;
+            if !shared.contains(&number) {
+                continue;
+            }
+            covered += background;
+            mass += background.min(found.idf[usize::from(number)]);
+            if background > rarest {
+                second = rarest;
+                rarest = background;
+            } else {
+                second = second.max(background);
+            }
         }
-        let background = query.terms[usize::from(number)].background;
-        all += background;
-        if !shared.contains(&number) {
-            continue;
-        }
-        covered += background;
-        mass += background.min(found.idf[usize::from(number)]);
-        if background > rarest {
-            second = rarest;
-            rarest = background;
-        } else {
-            second = second.max(background);
-        }
+        let most = background::IDF_MAX;
+        (all > 0.0).then(|| Self {
+            mass,
+            covered: covered / all,
+            rarest: rarest / most,
+            second: second / most,
+        })
     }
-    if all == 0.0 {
-        return 0.0;
+
+    fn score(&self, weights: &Weights) -> f32 {
+        weights.mass * self.mass.ln_1p()
+            + weights.covered * self.covered
+            + weights.rarest * self.rarest
+            + weights.second * self.second
     }
-    let most = background::IDF_MAX;
-    weights.mass * mass.ln_1p()
-        + weights.covered * covered / all
-        + weights.rarest * rarest / most
-        + weights.second * second / most
 }
 
 /// The threshold for the best of several paragraphs: each has its chance of a false fire, so each

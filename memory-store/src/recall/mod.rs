@@ -39,7 +39,6 @@ pub use background::table as background_table;
 pub use collapse::{SAME, likeness};
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
-pub use nearest::Probe;
 #[cfg(feature = "write")]
 pub use search::Search;
 pub use when::Span;
@@ -59,6 +58,7 @@ use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::settings::Settings;
 use crate::time::Timestamp;
+use nearest::Probe;
 use query::Query;
 use score::Candidate;
 use sources::Sources;
@@ -239,18 +239,6 @@ impl Recall {
         Self { sources, models, embedder, stamps, traces: false }
     }
 
-    /// Asks with the vectors of this embedder instead of those of the table.
-    pub fn with_embedder(mut self, embedder: Box<dyn Embed>) -> Self {
-        self.embedder = OnceCell::from(Some(embedder));
-        self
-    }
-
-    /// Goes by words alone.
-    pub fn lexical(mut self) -> Self {
-        self.embedder = OnceCell::from(None);
-        self
-    }
-
     /// Keeps a trace of every query.
     pub fn with_traces(mut self) -> Self {
         self.traces = true;
@@ -280,11 +268,11 @@ impl Recall {
 
     /// Finds what helps with a prompt. `skip` says which memories were shown already.
     pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
-        let mut query = Query::prompt(text);
+        let query = Query::prompt(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
-        query.probe = self.probe(&query.text);
+        let query = self.with_vector(query);
         let candidates = self.for_prompt(&query, text, now);
         let places = self.sources.settings.prompt_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
@@ -306,8 +294,7 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let mut query = Query::error(command, error);
-        query.probe = self.probe(&query.text);
+        let query = self.with_vector(Query::error(command, error));
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
         let places = self.sources.settings.tool_memories as usize;
@@ -355,7 +342,11 @@ impl Recall {
         self.read(&candidate, now, &mut Recalled::default()).ok()
     }
 
-    /// The vector of what is asked; `None` goes on by words alone.
+    /// Gives a query its vector; without one it goes by words alone.
+    fn with_vector(&self, query: Query) -> Query {
+        Query { probe: self.probe(&query.text), ..query }
+    }
+
     fn probe(&self, text: &str) -> Option<Probe> {
         let embedder = self.embedder.get_or_init(|| self.open_table()).as_deref()?;
         let vector = embedder.embed(text).unwrap_or_else(|error| {
