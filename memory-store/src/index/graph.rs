@@ -241,6 +241,7 @@ mod tests {
 
     use super::super::freeze::freeze;
     use super::super::kernel;
+    use super::super::testing;
     use super::super::vectors::tests::{exact, open, vector};
     use super::super::write;
     use super::*;
@@ -309,14 +310,10 @@ mod tests {
         fn a_changed_byte_is_noticed_or_harmless(at: prop::sample::Index, change in 1u8..) {
             static SOUND: std::sync::LazyLock<(Vec<u8>, u32)> =
                 std::sync::LazyLock::new(|| bytes(150, 4));
-            let (mut bytes, docs) = SOUND.clone();
-            let ask = |segment: &Segment| segment.nearest(&vector(9), 5, IndexSearch::Graph);
-            let sound = ask(&open((bytes.clone(), docs), &[]).unwrap()).unwrap();
-            let at = at.index(bytes.len());
-            bytes[at] ^= change;
-            if let Ok(answer) = open((bytes, docs), &[]).and_then(|segment| ask(&segment)) {
-                prop_assert_eq!(answer, sound);
-            }
+            let (bytes, docs) = SOUND.clone();
+            testing::notice_a_changed_byte(bytes, at, change, |bytes| {
+                open((bytes, docs), &[])?.nearest(&vector(9), 5, IndexSearch::Graph)
+            })?;
         }
 
         /// Sums that fit say nothing about who made them.

@@ -20,6 +20,8 @@ pub mod manifest;
 mod pairs;
 pub mod record;
 pub mod segment;
+#[cfg(all(test, feature = "write"))]
+pub(crate) mod testing;
 pub mod vectors;
 #[cfg(feature = "write")]
 pub mod waiting;
@@ -101,13 +103,6 @@ impl Index {
             .collect();
         (turns, damage)
     }
-}
-
-/// The bytes of a segment of memories, for tests of what reads it.
-#[cfg(all(test, feature = "write"))]
-pub(crate) fn segment_bytes(documents: &[document::Document]) -> Vec<u8> {
-    let space = documents.iter().find_map(|document| Some(document.vector?.space));
-    write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
 /// Reads the manifest of the index in `dir`; `None` when there is none.

@@ -86,13 +86,12 @@ pub(super) fn sections<'a>(pairs: impl Iterator<Item = &'a [u32]>) -> (Vec<u8>, 
 
 #[cfg(all(test, feature = "write"))]
 mod tests {
-    use std::path::Path;
-
     use proptest::prelude::*;
 
     use super::super::document::Document;
-    use super::super::manifest::{Collection, SegmentRef};
+    use super::super::manifest::Collection;
     use super::super::record::Record;
+    use super::super::testing;
     use super::*;
     use crate::id::MemoryId;
     use crate::kind::Kind;
@@ -109,18 +108,11 @@ mod tests {
             Document { pairs, ..document }
         };
         let documents: Vec<Document> = (0..).zip(pairs).map(document).collect();
-        super::super::segment_bytes(&documents)
+        testing::segment_bytes(&documents)
     }
 
     fn open(bytes: Vec<u8>, docs: usize) -> Result<Segment> {
-        let reference = SegmentRef {
-            collection: Collection::Memories,
-            generation: 1,
-            bytes: bytes.len() as u64,
-            docs: docs as u32,
-            dead: Vec::new(),
-        };
-        Segment::from_bytes(Path::new("test.seg"), bytes, &reference)
+        testing::open(Collection::Memories, bytes, docs as u32, &[])
     }
 
     fn found(segment: &Segment, pair: u32) -> Result<Vec<u32>> {
@@ -156,13 +148,9 @@ mod tests {
             at: prop::sample::Index,
             change in 1u8..,
         ) {
-            let mut bytes = bytes(&pairs);
-            let sound = found(&open(bytes.clone(), pairs.len()).unwrap(), asked).unwrap();
-            let at = at.index(bytes.len());
-            bytes[at] ^= change;
-            if let Ok(docs) = open(bytes, pairs.len()).and_then(|segment| found(&segment, asked)) {
-                prop_assert_eq!(docs, sound);
-            }
+            testing::notice_a_changed_byte(bytes(&pairs), at, change, |bytes| {
+                found(&open(bytes, pairs.len())?, asked)
+            })?;
         }
     }
 }

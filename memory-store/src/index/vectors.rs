@@ -339,13 +339,12 @@ impl Least {
 
 #[cfg(all(test, feature = "write"))]
 pub(super) mod tests {
-    use std::path::Path;
-
     use proptest::prelude::*;
 
     use super::super::document::Document;
-    use super::super::manifest::{Collection, SegmentRef};
+    use super::super::manifest::Collection;
     use super::super::record::Record;
+    use super::super::testing;
     use super::*;
     use crate::id::MemoryId;
     use crate::kind::Kind;
@@ -395,14 +394,7 @@ pub(super) mod tests {
     }
 
     pub fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
-        let reference = SegmentRef {
-            collection: Collection::Turns,
-            generation: 1,
-            bytes: bytes.len() as u64,
-            docs,
-            dead: dead.to_vec(),
-        };
-        Segment::from_bytes(Path::new("test.seg"), bytes, &reference)
+        testing::open(Collection::Turns, bytes, docs, dead)
     }
 
     pub fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
@@ -469,18 +461,13 @@ pub(super) mod tests {
             static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 2]> = std::sync::LazyLock::new(|| {
                 [20, 600].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
             });
-            let (mut bytes, docs) = SOUND[usize::from(few)].clone();
+            let (bytes, docs) = SOUND[usize::from(few)].clone();
             let query = vector(7);
-            let ask = |segment: &Segment| {
+            testing::notice_a_changed_byte(bytes, at, change, |bytes| {
+                let segment = open((bytes, docs), &[])?;
                 let near = segment.nearest(&query, 5, IndexSearch::Auto)?;
-                Ok::<_, crate::error::Error>((near, segment.cosines(&query, &[0])?, segment.vector(0)?))
-            };
-            let sound = ask(&open((bytes.clone(), docs), &[]).unwrap()).unwrap();
-            let at = at.index(bytes.len());
-            bytes[at] ^= change;
-            if let Ok(answer) = open((bytes, docs), &[]).and_then(|segment| ask(&segment)) {
-                prop_assert_eq!(answer, sound);
-            }
+                Ok((near, segment.cosines(&query, &[0])?, segment.vector(0)?))
+            })?;
         }
 
         /// Sums that fit say nothing about who made them.

@@ -72,14 +72,13 @@ fn loose_near(probe: &Probe, doc: u32, embedded: &Embedded) -> Option<Near> {
 
 #[cfg(all(test, feature = "write"))]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::embed::{DIMENSIONS, Encoder};
     use crate::id::MemoryId;
     use crate::index::document::Document;
-    use crate::index::manifest::{Collection, SegmentRef};
+    use crate::index::manifest::Collection;
     use crate::index::record::Record;
+    use crate::index::testing;
     use crate::kind::Kind;
     use crate::time::Timestamp;
 
@@ -105,15 +104,9 @@ mod tests {
     fn sources() -> Sources {
         let written: Vec<Document> =
             (0..4).map(|number| document(number, 0.1 * f32::from(number), SPACE)).collect();
-        let bytes = crate::index::segment_bytes(&written);
-        let reference = SegmentRef {
-            collection: Collection::Memories,
-            generation: 1,
-            bytes: bytes.len() as u64,
-            docs: written.len() as u32,
-            dead: Vec::new(),
-        };
-        let segment = Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap();
+        let bytes = testing::segment_bytes(&written);
+        let docs = written.len() as u32;
+        let segment = testing::open(Collection::Memories, bytes, docs, &[]).unwrap();
         let mut sources = Sources::of_segment(segment);
         let loose = &mut sources.list[0].loose;
         loose.push(document(8, 0.15, SPACE));

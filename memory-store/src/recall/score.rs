@@ -156,7 +156,7 @@ pub fn sort(candidates: &mut [Candidate]) {
 pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = found.best(sources, query, CANDIDATES_MAX);
-    add_nearest(sources, query, &found, &mut candidates, NEAREST_MAX);
+    add_nearest(sources, query, &found, &mut candidates);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
     fuse(sources, query, &found, &mut candidates, now);
     for candidate in &mut candidates {
@@ -174,12 +174,11 @@ pub fn add_nearest(
     query: &Query,
     found: &Found,
     candidates: &mut Vec<Candidate>,
-    count: usize,
 ) {
     let Some(probe) = &query.probe else { return };
     let known = candidates.len();
     for (number, source) in (0..).zip(&sources.list) {
-        for near in source.nearest(sources, probe, count) {
+        for near in source.nearest(sources, probe, NEAREST_MAX) {
             let at = At { source: number, doc: near.doc };
             if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.at == at) {
                 candidate.near = Some(near);
@@ -522,16 +521,15 @@ pub fn idf(docs: u32, count: u32) -> f32 {
 
 #[cfg(all(test, feature = "write"))]
 mod tests {
-    use std::path::Path;
-
     use proptest::prelude::*;
 
     use super::*;
     use crate::id::MemoryId;
     use crate::index::document::Document;
     use crate::index::format::{B, K1};
-    use crate::index::manifest::{Collection, SegmentRef};
+    use crate::index::manifest::Collection;
     use crate::index::record::Record;
+    use crate::index::testing;
 
     const WORDS: [&str; 12] = [
         "anchor", "basket", "copper", "dragon", "ember", "falcon", "garnet", "harbor", "island",
@@ -546,15 +544,9 @@ mod tests {
     }
 
     fn sources(documents: &[Document]) -> Sources {
-        let bytes = crate::index::segment_bytes(documents);
-        let reference = SegmentRef {
-            collection: Collection::Memories,
-            generation: 1,
-            bytes: bytes.len() as u64,
-            docs: documents.len() as u32,
-            dead: Vec::new(),
-        };
-        Sources::of_segment(Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap())
+        let bytes = testing::segment_bytes(documents);
+        let docs = documents.len() as u32;
+        Sources::of_segment(testing::open(Collection::Memories, bytes, docs, &[]).unwrap())
     }
 
     /// BM25 as the books have it, but for the weight of a term, which is its idf here times a power

@@ -21,8 +21,6 @@ use crate::time::Timestamp;
 const LIMIT: usize = 10;
 /// Hits that may be asked for.
 const LIMIT_MAX: usize = 1000;
-/// Memories that share no word with a search and are found by what they mean.
-const NEAREST_MAX: usize = 32;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
 /// Steps from a memory to what replaces it, and what replaces that.
@@ -263,7 +261,7 @@ fn found(
     let mut query = Query::search(&wanted.words);
     if !query.terms.is_empty() {
         recall.open_transformer();
-        query.probe = recall.probe(&query.text);
+        query = recall.with_vector(query);
     }
     let candidates = candidates(sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
@@ -332,7 +330,7 @@ fn candidates(
 fn ranked(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = found.best(sources, query, usize::MAX);
-    score::add_nearest(sources, query, &found, &mut candidates, NEAREST_MAX);
+    score::add_nearest(sources, query, &found, &mut candidates);
     score::fuse(sources, query, &found, &mut candidates, now);
     candidates
 }
