@@ -58,7 +58,7 @@ pub fn table(docs: u32, counts: &[(u64, u32)]) -> Vec<u8> {
     out.extend_from_slice(&docs.to_le_bytes());
     out.resize(HEADER + slots * SLOT, 0);
     for &(hash, count) in counts {
-        let idf = super::score::idf(docs, count).min(IDF_MAX);
+        let idf = super::lexical::idf(docs, count).min(IDF_MAX);
         let mut at = hash as usize & (slots - 1);
         while out[HEADER + at * SLOT..][..3] != [0; 3] {
             at = (at + 1) & (slots - 1);

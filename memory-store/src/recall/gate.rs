@@ -8,8 +8,9 @@
 //! prompts about other things.
 
 use super::background;
+use super::lexical::Found;
 use super::query::Query;
-use super::score::{Candidate, Found};
+use super::score::Candidate;
 use super::sources::Sources;
 use crate::index::manifest::Gate;
 

@@ -11,6 +11,7 @@ mod collapse;
 mod expression;
 mod fallback;
 mod gate;
+mod lexical;
 #[cfg(feature = "write")]
 mod matching;
 mod named;

@@ -1,8 +1,9 @@
 //! Memories that a query names directly: by the file it is about, or by the error's signature.
 //! A direct name is its own gate.
 
+use super::lexical::Found;
 use super::query::Query;
-use super::score::{Candidate, Found, Named};
+use super::score::{Candidate, Named};
 use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, path_key};
 use crate::index::record::FLAG_SIGNATURES;

@@ -2,9 +2,10 @@
 //! a slip of the keyboard, and turns.
 
 use super::expression::{self, Expression, Filter, Node};
+use super::lexical::Found;
 use super::matching::{self, Matcher, Part};
 use super::query::Query;
-use super::score::{self, Candidate, Found};
+use super::score::{self, Candidate};
 use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;

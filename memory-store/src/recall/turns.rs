@@ -1,8 +1,8 @@
 //! Turns of sessions, found by words: what was said, word for word.
 
+use super::lexical;
 use super::matching::{Matcher, Part};
 use super::query::Query;
-use super::score;
 use super::search::{NOT_ALL, Search, Wanted, show};
 use super::sources::Sources;
 use super::typo::Typos;
@@ -103,7 +103,7 @@ fn scored(segments: &[Segment], query: &Query, all: bool) -> Result<Vec<Scored>>
     for term in &query.terms {
         let slots: Vec<_> =
             segments.iter().map(|segment| segment.term(term.hash)).collect::<Result<_, _>>()?;
-        let idf = score::idf(docs, slots.iter().flatten().map(|slot| slot.count).sum());
+        let idf = lexical::idf(docs, slots.iter().flatten().map(|slot| slot.count).sum());
         for ((segment, slot), scores) in segments.iter().zip(slots).zip(&mut scores) {
             let Some(slot) = slot else { continue };
             segment.postings(&slot, |doc, impact| {
