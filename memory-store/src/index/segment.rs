@@ -72,6 +72,64 @@ pub struct Slot {
     checksum: u32,
 }
 
+/// The documents that have a term, as they lie in the file.
+#[derive(Debug)]
+pub struct TermBlock<'a> {
+    bytes: Cow<'a, [u8]>,
+    count: u32,
+    docs: u32,
+}
+
+impl TermBlock<'_> {
+    /// How many documents there are.
+    pub fn docs(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Walks through the documents.
+    pub fn postings(&self) -> Postings<'_> {
+        let mut postings =
+            Postings { rest: Cursor(&self.bytes), left: self.count, doc: 0, docs: self.docs };
+        postings.step();
+        postings
+    }
+}
+
+/// A walk through the documents that have a term, in rising order.
+#[derive(Debug)]
+pub struct Postings<'a> {
+    /// What follows the number of the next document.
+    rest: Cursor<'a>,
+    /// Documents to come.
+    left: u32,
+    /// The next one; [`u32::MAX`] where the list makes no sense.
+    doc: u32,
+    docs: u32,
+}
+
+impl Postings<'_> {
+    /// Calls `each` with the documents to come that lie below `end`, and with the term's weight in
+    /// them; `None` when the list makes no sense from here on.
+    pub fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
+        while self.left > 0 && self.doc < end {
+            let impact = self.rest.byte()?;
+            each(self.doc, impact);
+            self.left -= 1;
+            self.step();
+        }
+        (self.left == 0 || self.doc < self.docs).then_some(())
+    }
+
+    /// Reads the number of the next document.
+    fn step(&mut self) {
+        if self.left > 0 {
+            let distance = self.rest.varint().and_then(|distance| u32::try_from(distance).ok());
+            let doc = distance.and_then(|distance| self.doc.checked_add(distance));
+            self.doc = doc.filter(|&doc| doc < self.docs).unwrap_or(u32::MAX);
+        }
+    }
+}
+
 impl Segment {
     /// Opens the segment that a manifest in `dir` names.
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
@@ -216,19 +274,20 @@ impl Segment {
         self.slot(SectionKind::TermSlots, hash)
     }
 
+    /// Reads where a term occurs.
+    pub fn term_block(&self, slot: &Slot) -> Result<TermBlock<'_>> {
+        let bytes = self.block(SectionKind::TermBlocks, slot)?;
+        Ok(TermBlock { bytes, count: slot.count, docs: self.docs })
+    }
+
     /// Calls `each` with every document that has the term, in order, and the term's weight in it.
-    pub fn postings(&self, slot: &Slot, mut each: impl FnMut(u32, u8)) -> Result<()> {
-        let block = self.block(SectionKind::TermBlocks, slot)?;
-        let mut cursor = Cursor(&block);
-        let mut doc = 0;
-        for _ in 0..slot.count {
-            let next = self.next_doc(&mut cursor, &mut doc);
-            let (Some(doc), Some(impact)) = (next, cursor.byte()) else {
-                return Err(self.damaged("a list of postings makes no sense"));
-            };
-            each(doc, impact);
-        }
-        Ok(())
+    pub fn postings(&self, slot: &Slot, each: impl FnMut(u32, u8)) -> Result<()> {
+        self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
+    }
+
+    /// What is wrong when [`Postings::below`] finds a list senseless.
+    pub fn no_postings(&self) -> Error {
+        self.damaged("a list of postings makes no sense")
     }
 
     /// Calls `each` with every document about a file of this name (a key made by

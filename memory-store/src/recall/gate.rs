@@ -56,7 +56,7 @@ const UNCALIBRATED: Gate =
 /// Gives a candidate what the gate sees of it, and what it asks for: by words, or by meaning where
 /// that tells more. Words are calibrated for each store and know its jargon; meaning finds what was
 /// said in other words.
-pub fn judge(sources: &Sources, query: &Query, found: &Found, candidate: &mut Candidate) {
+pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mut Candidate) {
     let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
     let gate = gate.unwrap_or(UNCALIBRATED);
     let paragraphs = query.paragraphs.iter();
@@ -98,7 +98,7 @@ struct Match {
 impl Match {
     /// Compares a paragraph with the terms that a memory shares; `None` when it has no terms to go
     /// by.
-    fn of(query: &Query, found: &Found, paragraph: &[u16], shared: &[u16]) -> Option<Self> {
+    fn of(query: &Query, found: &Found<'_>, paragraph: &[u16], shared: &[u16]) -> Option<Self> {
         let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
         let (mut rarest, mut second) = (0.0f32, 0.0f32);
         for &number in paragraph {

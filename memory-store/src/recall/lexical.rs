@@ -1,8 +1,11 @@
 //! Ranks documents by the words of a query: BM25 over all sources as if they were one.
 
+use std::cmp::Ordering;
+
 use super::query::{Query, Term};
 use super::score::Candidate;
 use super::sources::{At, Source, Sources};
+use super::window::{List, Scored, Window};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::segment::{Segment, Slot};
 
@@ -10,8 +13,6 @@ use crate::index::segment::{Segment, Slot};
 const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
-/// Paragraphs whose scores add up in a long prompt.
-const BEST_PARAGRAPHS: usize = 3;
 
 /// How much a term's rarity in technical text counts beside its rarity in the store: its power.
 const BACKGROUND: f32 = 0.3;
@@ -19,7 +20,7 @@ const BACKGROUND: f32 = 0.3;
 const PAIR: f32 = 0.3;
 
 /// What the sources hold of a query's terms.
-pub struct Found {
+pub struct Found<'a> {
     /// How rare each term is in the sources.
     pub idf: Vec<f32>,
     /// How much each term counts, and after the terms each pair.
@@ -30,33 +31,25 @@ pub struct Found {
     pub known: f32,
     /// Which terms were passed over because many documents have them.
     pub common: Vec<bool>,
-    /// By source: how many documents it has, and where each term and pair occurs.
-    sources: Vec<(usize, Vec<Posting>)>,
+    /// By source where each term occurs that was not passed over, and each pair; these have numbers
+    /// past those of the terms.
+    sources: Vec<Vec<List<'a>>>,
 }
 
-/// A term in a document, or a pair, which has a number past those of the terms. The postings of a
-/// source are ordered by it.
-#[derive(Clone, Copy)]
-struct Posting {
-    term: u16,
-    doc: u32,
-    weight: f32,
-}
-
-impl Found {
+impl<'a> Found<'a> {
     /// Looks the terms of a query up in all sources. Terms that many documents have say little and
     /// cost most: unless all are like that, they are passed over.
-    pub fn look_up(sources: &Sources, terms: &[Term]) -> Self {
+    pub fn look_up(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, false)
     }
 
     /// The same for an explicit search, where a common word may be all that was asked.
     #[cfg(feature = "write")]
-    pub fn look_up_all(sources: &Sources, terms: &[Term]) -> Self {
+    pub fn look_up_all(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, true)
     }
 
-    fn read(sources: &Sources, terms: &[Term], common_too: bool) -> Self {
+    fn read(sources: &'a Sources, terms: &[Term], common_too: bool) -> Self {
         let slots: Vec<Vec<Option<Slot>>> =
             sources.list.iter().map(|source| slots(sources, source, terms)).collect();
         let docs = sources.docs();
@@ -74,10 +67,8 @@ impl Found {
             common.fill(false);
         }
         let found = sources.list.iter().zip(&slots);
-        let found = found.map(|(source, slots)| {
-            (source.docs() as usize, postings(sources, source, terms, slots, &common))
-        });
-        let sources = found.collect();
+        let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
+        let found = found.collect();
         let idf: Vec<f32> = counts.iter().map(|&count| idf(docs, count)).collect();
         let weights = idf.iter().zip(terms).map(|(idf, term)| {
             idf * (term.background / super::background::IDF_MAX).powf(BACKGROUND)
@@ -87,7 +78,7 @@ impl Found {
         let known: f32 = known.map(|(term, _)| term.background).sum();
         let known = if all > 0.0 { known / all } else { 0.0 };
         let weights = weights.collect();
-        Self { weights, terms: terms.len(), known, idf, common, sources }
+        Self { weights, terms: terms.len(), known, idf, common, sources: found }
     }
 
     /// Looks for the query's neighbouring words, too.
@@ -95,9 +86,9 @@ impl Found {
         let docs = sources.docs();
         for (number, &pair) in (self.terms as u16..).zip(pairs) {
             let mut count = 0;
-            for (source, (_, postings)) in sources.list.iter().zip(&mut self.sources) {
-                let before = postings.len();
-                let mut each = |doc| postings.push(Posting { term: number, doc, weight: 1.0 });
+            for (source, lists) in sources.list.iter().zip(&mut self.sources) {
+                let mut more = Vec::new();
+                let mut each = |doc| more.push((doc, 1.0));
                 let first = source.segment().map_or(0, Segment::docs);
                 if let Some(segment) = source.segment()
                     && let Err(error) = segment.pairs(pair, &mut each)
@@ -109,39 +100,60 @@ impl Found {
                         each(doc);
                     }
                 }
-                count += (postings.len() - before) as u32;
+                if !more.is_empty() {
+                    count += more.len() as u32;
+                    lists.push(List { term: number, block: None, more });
+                }
             }
             self.weights.push(PAIR * idf(docs, count));
         }
         self
     }
 
-    /// The best documents by BM25; of a long query, by the sum of their best paragraphs.
-    pub fn best(&self, sources: &Sources, query: &Query, max: usize) -> Vec<Candidate> {
-        let mut best: Vec<(f32, At)> = Vec::new();
-        for (number, (docs, postings)) in self.sources.iter().enumerate() {
-            let scores = self.scores(query, *docs, postings);
-            best.extend(
-                (0..)
-                    .zip(scores)
-                    .filter(|&(_, score)| score > 0.0)
-                    .map(|(doc, score)| (score, At { source: number as u8, doc })),
-            );
-        }
+    /// The best documents by BM25, of a long query by the sum of their best paragraphs; then those
+    /// of `also` that are not among them, in their order.
+    pub fn best(
+        &self,
+        sources: &Sources,
+        query: &Query,
+        max: usize,
+        also: &[At],
+    ) -> Vec<Candidate> {
         // What the journal replaced still has its scores.
         let keep = max.saturating_add(sources.hidden());
-        let order = |a: &(f32, At), b: &(f32, At)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
-        if best.len() > keep {
-            best.select_nth_unstable_by(keep, order);
-            best.truncate(keep);
+        let mut best = Best { keep, floor: 0.0, list: Vec::new() };
+        let mut others = Vec::new();
+        for (number, (source, lists)) in (0..).zip(sources.list.iter().zip(&self.sources)) {
+            let of_source = also.iter().filter(|at| at.source == number);
+            let mut asked: Vec<u32> = of_source.map(|at| at.doc).collect();
+            asked.sort_unstable();
+            let mut asked = asked.as_slice();
+            let at = |scored: Scored| (At { source: number, doc: scored.doc }, scored);
+            let mut damaged = || {
+                source.no_postings().iter().for_each(|error| sources.note(error));
+            };
+            let mut window = Window::new(lists, source.docs());
+            while window.advance(&mut damaged).is_some() {
+                window.score(&self.weights, query);
+                let entering = best.entering(&window);
+                best.add(window.tell(entering.into_iter()).into_iter().map(at));
+                let here = asked.partition_point(|&doc| doc < window.end());
+                others.extend(window.tell(asked[..here].iter().copied()).into_iter().map(at));
+                asked = &asked[here..];
+            }
         }
-        best.sort_unstable_by(order);
-        let living = best.into_iter().filter_map(|(score, at)| {
+        let candidate = |(at, mut scored): (At, Scored)| {
             let entry = sources.entry(at)?;
-            Some(Candidate { lexical: score, ..Candidate::new(at, entry) })
-        });
-        let mut candidates: Vec<Candidate> = living.take(max).collect();
-        self.mark_shared(&mut candidates);
+            let terms = scored.terms.partition_point(|&term| usize::from(term) < self.terms);
+            scored.terms.truncate(terms);
+            let (lexical, shared) = (scored.score, scored.terms);
+            Some(Candidate { lexical, shared, ..Candidate::new(at, entry) })
+        };
+        let best = best.sorted().into_iter();
+        let mut candidates: Vec<Candidate> = best.filter_map(candidate).take(max).collect();
+        others.retain(|(at, _)| candidates.iter().all(|candidate| candidate.at != *at));
+        others.sort_by_key(|(at, _)| also.iter().position(|other| other == at));
+        candidates.extend(others.into_iter().filter_map(candidate));
         candidates
     }
 
@@ -151,113 +163,6 @@ impl Found {
         let most: f32 = IMPACT_MAX * self.weights[..self.terms].iter().sum::<f32>();
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }
-
-    /// The score of every document of a source.
-    fn scores(&self, query: &Query, docs: usize, postings: &[Posting]) -> Vec<f32> {
-        if !query.is_long() {
-            let mut scores = vec![0.0; docs];
-            for posting in postings {
-                scores[posting.doc as usize] += self.score(posting);
-            }
-            return scores;
-        }
-        let mut bests = vec![[0f32; BEST_PARAGRAPHS]; docs];
-        let mut scores = vec![0f32; docs];
-        let mut touched = Vec::new();
-        for paragraph in &query.paragraphs {
-            for posting in of_terms(postings, paragraph) {
-                if scores[posting.doc as usize] == 0.0 {
-                    touched.push(posting.doc);
-                }
-                scores[posting.doc as usize] += self.score(posting);
-            }
-            // Long paragraphs share words with everything.
-            let length = (paragraph.len() as f32).sqrt();
-            for doc in touched.drain(..) {
-                let score = std::mem::take(&mut scores[doc as usize]) / length;
-                let bests = &mut bests[doc as usize];
-                if score > bests[BEST_PARAGRAPHS - 1] {
-                    bests[BEST_PARAGRAPHS - 1] = score;
-                    bests.sort_unstable_by(|a, b| b.total_cmp(a));
-                }
-            }
-        }
-        bests.into_iter().map(|bests| bests.iter().sum()).collect()
-    }
-
-    fn score(&self, posting: &Posting) -> f32 {
-        self.weights[usize::from(posting.term)] * posting.weight
-    }
-
-    /// Notes which terms each candidate shares with the query.
-    fn mark_shared(&self, candidates: &mut [Candidate]) {
-        let postings = self.postings_of(candidates);
-        for (candidate, postings) in candidates.iter_mut().zip(postings) {
-            candidate.shared = self.terms_of(&postings);
-        }
-    }
-
-    /// Gives candidates that were not found by their words the score of their words, and notes
-    /// which of the query's they have.
-    pub fn complete(&self, query: &Query, candidates: &mut [Candidate]) {
-        let postings = self.postings_of(candidates);
-        for (candidate, postings) in candidates.iter_mut().zip(postings) {
-            candidate.lexical = self.score_of(query, &postings);
-            candidate.shared = self.terms_of(&postings);
-        }
-    }
-
-    fn terms_of(&self, postings: &[Posting]) -> Vec<u16> {
-        let terms = postings.iter().map(|posting| posting.term);
-        terms.take_while(|&term| usize::from(term) < self.terms).collect()
-    }
-
-    /// The postings of each candidate, ordered by term.
-    fn postings_of(&self, candidates: &[Candidate]) -> Vec<Vec<Posting>> {
-        let mut of = vec![Vec::new(); candidates.len()];
-        for (number, (docs, postings)) in self.sources.iter().enumerate() {
-            // By document the number of its candidate, counted from 1.
-            let mut places = vec![0u32; *docs];
-            for (place, candidate) in (1..).zip(candidates) {
-                if usize::from(candidate.at.source) == number {
-                    places[candidate.at.doc as usize] = place;
-                }
-            }
-            for posting in postings {
-                let place = places[posting.doc as usize] as usize;
-                if let Some(place) = place.checked_sub(1) {
-                    of[place].push(*posting);
-                }
-            }
-        }
-        of
-    }
-
-    /// The score of one document, by its postings: what [`Found::scores`] gives it.
-    fn score_of(&self, query: &Query, postings: &[Posting]) -> f32 {
-        if !query.is_long() {
-            return postings.iter().map(|posting| self.score(posting)).sum();
-        }
-        let mut scores: Vec<f32> = query
-            .paragraphs
-            .iter()
-            .map(|paragraph| {
-                let score: f32 =
-                    of_terms(postings, paragraph).map(|posting| self.score(posting)).sum();
-                score / (paragraph.len() as f32).sqrt()
-            })
-            .collect();
-        scores.sort_unstable_by(|a, b| b.total_cmp(a));
-        scores.iter().take(BEST_PARAGRAPHS).sum()
-    }
-}
-
-/// The postings of some terms.
-fn of_terms<'a>(postings: &'a [Posting], terms: &'a [u16]) -> impl Iterator<Item = &'a Posting> {
-    terms.iter().flat_map(move |&term| {
-        let start = postings.partition_point(|posting| posting.term < term);
-        postings[start..].iter().take_while(move |posting| posting.term == term)
-    })
 }
 
 /// Looks terms up in the segment of a source.
@@ -272,38 +177,71 @@ fn slots(sources: &Sources, source: &Source, terms: &[Term]) -> Vec<Option<Slot>
 }
 
 /// Reads where in a source the terms occur.
-fn postings(
+fn lists<'a>(
     sources: &Sources,
-    source: &Source,
+    source: &'a Source,
     terms: &[Term],
     slots: &[Option<Slot>],
     common: &[bool],
-) -> Vec<Posting> {
-    let wanted = || (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
-    let in_segment =
-        wanted().filter_map(|((_, slot), _)| Some(slot.as_ref()?.count as usize)).sum();
-    let mut postings: Vec<Posting> = Vec::with_capacity(in_segment);
+) -> Vec<List<'a>> {
     let first = source.segment().map_or(0, Segment::docs);
     let average = source.segment().map_or(0.0, Segment::average_length);
-    for (((number, term), slot), _) in wanted() {
-        let before = postings.len();
-        if let (Some(segment), Some(slot)) = (source.segment(), slot)
-            && let Err(error) = segment.postings(slot, |doc, impact| {
-                postings.push(Posting { term: number, doc, weight: impact_weight(impact) });
-            })
-        {
-            postings.truncate(before);
-            sources.note(&error);
-        }
-        for (doc, document) in (first..).zip(&source.loose) {
+    let wanted = (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
+    let list = |(((number, term), slot), _): (((u16, &Term), &Option<Slot>), &bool)| {
+        let block = source.segment().zip(slot.as_ref()).and_then(|(segment, slot)| {
+            segment.term_block(slot).map_err(|error| sources.note(&error)).ok()
+        });
+        let loose = (first..).zip(&source.loose).filter_map(|(doc, document)| {
             let count = document.count(term.hash);
-            if count > 0 {
-                let weight = impact_weight(impact(count, document.length(), average));
-                postings.push(Posting { term: number, doc, weight });
-            }
+            (count > 0).then(|| (doc, impact_weight(impact(count, document.length(), average))))
+        });
+        List { term: number, block, more: loose.collect() }
+    };
+    wanted.map(list).filter(|list| list.docs() > 0).collect()
+}
+
+/// The best documents so far.
+struct Best {
+    /// How many are kept.
+    keep: usize,
+    /// What a further one must score more than.
+    floor: f32,
+    list: Vec<(At, Scored)>,
+}
+
+/// Best first; equal ones in their order.
+fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
+    b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0))
+}
+
+impl Best {
+    /// The documents of a window that are among the best.
+    fn entering(&self, window: &Window<'_>) -> Vec<u32> {
+        let mut above: Vec<(f32, u32)> = window.above(self.floor).collect();
+        let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+        if above.len() > self.keep {
+            above.select_nth_unstable_by(self.keep, order);
+            above.truncate(self.keep);
+        }
+        above.into_iter().map(|(_, doc)| doc).collect()
+    }
+
+    /// Adds documents; all that come later lie behind them.
+    fn add(&mut self, found: impl Iterator<Item = (At, Scored)>) {
+        self.list.extend(found);
+        if let Some(last) = self.keep.checked_sub(1)
+            && last < self.list.len()
+        {
+            let (_, (_, last), _) = self.list.select_nth_unstable_by(last, order);
+            self.floor = last.score;
+            self.list.truncate(self.keep);
         }
     }
-    postings
+
+    fn sorted(mut self) -> Vec<(At, Scored)> {
+        self.list.sort_unstable_by(order);
+        self.list
+    }
 }
 
 /// Inverse document frequency, never negative.
@@ -324,6 +262,7 @@ mod tests {
     use crate::index::record::Record;
     use crate::index::testing;
     use crate::kind::Kind;
+    use crate::recall::window::WINDOW;
     use crate::time::Timestamp;
 
     const WORDS: [&str; 12] = [
@@ -331,7 +270,7 @@ mod tests {
         "jasper", "kettle", "lantern",
     ];
 
-    fn document(number: u8, words: &[usize]) -> Document {
+    fn document(number: u32, words: &[usize]) -> Document {
         let title = words.iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
         let record = Record { title, ..Record::default() };
         let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
@@ -369,6 +308,37 @@ mod tests {
         documents.iter().map(|document| (document.entry.id, score(document))).collect()
     }
 
+    #[test]
+    fn every_window_is_scored_like_the_first() {
+        // Some of their documents repeat those of the first window.
+        let count = 2 * WINDOW + 500;
+        let words = |number: u32| [number as usize % 5, 5 + number as usize % 7];
+        let documents: Vec<Document> =
+            (0..count).map(|number| document(number, &words(number))).collect();
+        let query = Query::search("anchor copper jasper lantern");
+        let sources = sources(&documents);
+        let found = Found::look_up_all(&sources, &query.terms);
+        let all = found.best(&sources, &query, usize::MAX, &[]);
+        let said = |candidate: &Candidate| (candidate.lexical, candidate.shared.clone());
+        let mut by_words = std::collections::BTreeMap::new();
+        for candidate in &all {
+            let known = by_words.entry(words(candidate.at.doc)).or_insert(said(candidate));
+            assert_eq!(*known, said(candidate));
+        }
+        assert_eq!(by_words.len(), 5 * 7 - 3 * 5);
+        assert!(
+            all.is_sorted_by(|a, b| a.lexical > b.lexical || a.lexical == b.lexical && a.at < b.at)
+        );
+
+        // A few are the first of all; what was asked for besides comes behind them.
+        let ats = [all[5].at, all[900].at, At { source: 0, doc: 3 }, all[300].at];
+        let few = found.best(&sources, &query, 100, &ats);
+        let expected = all[..100].iter().chain([&all[900], &all[300]]);
+        let ranked = few.iter().filter(|candidate| candidate.lexical > 0.0);
+        assert!(ranked.map(|c| (c.at, said(c))).eq(expected.map(|c| (c.at, said(c)))));
+        assert_eq!((few.len(), few[101].at, few[101].shared.len()), (103, ats[2], 0));
+    }
+
     proptest! {
         #[test]
         fn scores_are_those_of_plain_bm25(
@@ -380,7 +350,12 @@ mod tests {
             let text = asked.iter().map(|&word| WORDS[word]).collect::<Vec<_>>().join(" ");
             let query = Query::search(&text);
             let sources = sources(&documents);
-            let found = Found::look_up_all(&sources, &query.terms).best(&sources, &query, usize::MAX);
+            let found = Found::look_up_all(&sources, &query.terms).best(
+                &sources,
+                &query,
+                usize::MAX,
+                &[],
+            );
             // A weight is one of 255 steps.
             let step = f64::from(IMPACT_MAX) / 255.0;
             for (id, expected) in reference(&documents, &query) {

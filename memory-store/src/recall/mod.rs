@@ -30,6 +30,7 @@ mod turns;
 #[cfg(feature = "write")]
 mod typo;
 mod when;
+mod window;
 pub mod worth;
 
 #[cfg(feature = "write")]

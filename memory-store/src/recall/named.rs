@@ -74,7 +74,7 @@ pub fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec
     // The other words only order what the names find; most files have no memory at all.
     let terms = if fits.is_empty() { usize::from(query.names) } else { query.terms.len() };
     let found = Found::look_up(sources, &query.terms[..terms]);
-    let mut candidates = found.best(sources, query, usize::MAX);
+    let mut candidates = found.best(sources, query, usize::MAX, &[]);
     let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
     for candidate in &mut candidates {
         candidate.fused = TIE * candidate.lexical / best.max(f32::MIN_POSITIVE);

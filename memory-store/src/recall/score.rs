@@ -3,8 +3,9 @@
 
 use super::gate;
 use super::lexical::Found;
+use super::nearest::Probe;
 use super::query::{Query, Term};
-use super::sources::{At, Sources};
+use super::sources::{At, Source, Sources};
 use super::worth::freshness;
 use crate::index::record::Entry;
 use crate::index::vectors::Near;
@@ -143,8 +144,7 @@ pub fn sort(candidates: &mut [Candidate]) {
 /// that apply only where their paths are touched are left to the paths that a query names.
 pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
-    let mut candidates = found.best(sources, query, CANDIDATES_MAX);
-    add_nearest(sources, query, &found, &mut candidates);
+    let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
     fuse(sources, query, &found, &mut candidates, now);
     for candidate in &mut candidates {
@@ -156,25 +156,37 @@ pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candi
     candidates
 }
 
-/// Adds the documents that are nearest to a query, and tells all candidates how near they are.
-pub fn add_nearest(
-    sources: &Sources,
-    query: &Query,
-    found: &Found,
-    candidates: &mut Vec<Candidate>,
-) {
-    let Some(probe) = &query.probe else { return };
-    let known = candidates.len();
+/// Finds the documents that have the best words, and those that are nearest to the query, with what
+/// is known of both.
+pub fn find(sources: &Sources, query: &Query, found: &Found<'_>, max: usize) -> Vec<Candidate> {
+    // These come first, so that one walk through the words tells of them, too.
+    let nearest = nearest(sources, query);
+    let also: Vec<At> = nearest.iter().map(|&(at, _)| at).collect();
+    let mut candidates = found.best(sources, query, max, &also);
+    for candidate in &mut candidates {
+        let known = nearest.iter().find(|(at, _)| *at == candidate.at);
+        candidate.near = known.map(|&(_, near)| near);
+    }
+    if let Some(probe) = &query.probe {
+        add_cosines(sources, probe, &mut candidates);
+    }
+    candidates
+}
+
+/// The documents that are nearest to a query.
+fn nearest(sources: &Sources, query: &Query) -> Vec<(At, Near)> {
+    let Some(probe) = &query.probe else { return Vec::new() };
+    let of_source = |(number, source): (u8, &Source)| {
+        let nearest = source.nearest(sources, probe, NEAREST_MAX).into_iter();
+        nearest.map(move |near| (At { source: number, doc: near.doc }, near))
+    };
+    (0..).zip(&sources.list).flat_map(of_source).collect()
+}
+
+/// Tells the candidates that words alone brought how near they are.
+fn add_cosines(sources: &Sources, probe: &Probe, candidates: &mut [Candidate]) {
     for (number, source) in (0..).zip(&sources.list) {
-        for near in source.nearest(sources, probe, NEAREST_MAX) {
-            let at = At { source: number, doc: near.doc };
-            if let Some(candidate) = candidates.iter_mut().find(|candidate| candidate.at == at) {
-                candidate.near = Some(near);
-            } else if let Some(entry) = sources.entry(at) {
-                candidates.push(Candidate { near: Some(near), ..Candidate::new(at, entry) });
-            }
-        }
-        let mut others: Vec<&mut Candidate> = candidates[..known]
+        let mut others: Vec<&mut Candidate> = candidates
             .iter_mut()
             .filter(|candidate| candidate.at.source == number && candidate.near.is_none())
             .collect();
@@ -182,7 +194,6 @@ pub fn add_nearest(
         let cosines = source.cosines(sources, probe, &docs);
         others.iter_mut().zip(cosines).for_each(|(candidate, near)| candidate.near = near);
     }
-    found.complete(query, &mut candidates[known..]);
 }
 
 /// Gives candidates the score they are ranked by: words, in the measure in which the best of them
@@ -190,7 +201,7 @@ pub fn add_nearest(
 pub fn fuse(
     sources: &Sources,
     query: &Query,
-    found: &Found,
+    found: &Found<'_>,
     candidates: &mut [Candidate],
     now: Timestamp,
 ) {

@@ -330,8 +330,7 @@ fn candidates(
 
 fn ranked(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
-    let mut candidates = found.best(sources, query, usize::MAX);
-    score::add_nearest(sources, query, &found, &mut candidates);
+    let mut candidates = score::find(sources, query, &found, usize::MAX);
     score::fuse(sources, query, &found, &mut candidates, now);
     candidates
 }

@@ -287,6 +287,11 @@ impl Source {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
+    /// What is wrong when a list of the segment's documents makes no sense.
+    pub fn no_postings(&self) -> Option<Error> {
+        self.segment().map(Segment::no_postings)
+    }
+
     /// How many documents of the segment the journal may have replaced.
     fn hidden(&self) -> usize {
         self.hidden.len()
