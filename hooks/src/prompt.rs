@@ -35,7 +35,10 @@ pub fn answer(hook: &Hook) -> Output {
     // Looked up before anything is claimed, while the hard limit still holds.
     let mut hits = Vec::new();
     if !hook.deadline.has_passed() {
-        hits = give::hits(hook, recall.prompt(&asked, hook.now, &|id| session.has(id)));
+        let mut topic = session.topic();
+        let skip = |id| session.has(id);
+        hits = give::hits(hook, recall.prompt_about(&asked, &mut topic, hook.now, &skip));
+        session.keep_topic(&topic);
     }
     notice::expect_injection(hook, &mut session, settings.notice);
     let begun = start::with_prompt(hook, &recall, &mut session);
@@ -47,7 +50,11 @@ pub fn answer(hook: &Hook) -> Output {
         unclaimed: Unclaimed::Give,
     };
     let helpful = give::memories(hook, &mut session, hits, &how);
-    begun.then(helpful).into_output(hook, &mut session, Some(&asked), settings)
+    let output = begun.then(helpful).into_output(hook, &mut session, Some(&asked), settings);
+    if hook.may_write() {
+        hook.attempt("topic", session.flush());
+    }
+    output
 }
 
 fn is_from_a_person(prompt: &Prompt) -> bool {

@@ -16,6 +16,7 @@
 //! p <bytes> | resumed     the next prompt is to bring what changed
 //! t <claimant>            a claim of bringing that
 //! a <JSON>                what was given after a compaction
+//! q <digits>              what the last prompt was about, as hashes of words
 //! x                       /clear: nothing above counts any more
 //! ```
 //!
@@ -28,6 +29,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use memory_store::MemoryId;
+use memory_store::recall::Topic;
 use serde::{Deserialize, Serialize};
 
 use crate::append;
@@ -45,6 +47,8 @@ pub struct Session {
     claimant: String,
     /// Whether the next claim of memories is to claim the notice to the person, too.
     wants_notice: bool,
+    /// Records that wait for the next write: nobody else needs them before.
+    waiting: String,
     file: Option<File>,
     text: String,
     /// The lines of the text that count.
@@ -89,8 +93,9 @@ impl Session {
     /// Reads what a session was given; nothing, when there is no file.
     pub fn read(path: PathBuf, number: u64) -> io::Result<Self> {
         let claimant = format!("{number:016x}");
-        let (file, text, lines) = Default::default();
-        let mut session = Self { path, number, claimant, wants_notice: false, file, text, lines };
+        let (waiting, file, text, lines) = Default::default();
+        let mut session =
+            Self { path, number, claimant, wants_notice: false, waiting, file, text, lines };
         match OpenOptions::new().read(true).append(true).open(&session.path) {
             Ok(file) => session.file = Some(file),
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(session),
@@ -222,6 +227,27 @@ impl Session {
         Ok(first == Some(self.claimant.as_str()))
     }
 
+    /// What the prompts so far were about.
+    pub fn topic(&self) -> Topic {
+        self.records("q").last().map(Topic::from_hex).unwrap_or_default()
+    }
+
+    /// Keeps what the prompts were about with the next write to the file.
+    pub fn keep_topic(&mut self, topic: &Topic) {
+        if !topic.is_empty() && *topic != self.topic() {
+            self.waiting.extend(["q ", topic.to_hex().as_str(), "\n"]);
+        }
+    }
+
+    /// Writes what still waits. Nothing is read back, for it claims nothing.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let mut records = std::mem::take(&mut self.waiting);
+        match &self.file {
+            Some(_) if !records.is_empty() => self.write(&mut records).map(drop),
+            _ => Ok(()),
+        }
+    }
+
     /// The lines from the last `p` on.
     fn since_pending(&self) -> impl Iterator<Item = &str> {
         let last = self.lines().enumerate().filter(|(_, line)| record(line, "p").is_some()).last();
@@ -280,6 +306,24 @@ impl Session {
         if records.is_empty() {
             return Ok(());
         }
+        records.insert_str(0, &std::mem::take(&mut self.waiting));
+        let file = self.write(&mut records)?;
+        // Mostly nobody else has written since, and what is in the file is known.
+        if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
+            let known = self.text.len();
+            if known == 0 {
+                self.text = records;
+            } else {
+                self.text.push_str(&records);
+            }
+            self.find_lines(known);
+            return Ok(());
+        }
+        self.load()
+    }
+
+    /// Appends records in one write.
+    fn write(&mut self, records: &mut String) -> io::Result<&File> {
         if self.text.len() + records.len() > BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
@@ -294,18 +338,7 @@ impl Session {
         if file.write(records.as_bytes())? < records.len() {
             return Err(ErrorKind::StorageFull.into());
         }
-        // Mostly nobody else has written since, and what is in the file is known.
-        if file.metadata()?.len() == (self.text.len() + records.len()) as u64 {
-            let known = self.text.len();
-            if known == 0 {
-                self.text = records;
-            } else {
-                self.text.push_str(&records);
-            }
-            self.find_lines(known);
-            return Ok(());
-        }
-        self.load()
+        Ok(file)
     }
 
     fn load(&mut self) -> io::Result<()> {
@@ -432,6 +465,30 @@ mod tests {
         assert_eq!(session(&folder, "s", 4).pending(), None);
         two.expect_changes(Pending::Resumed).unwrap();
         assert_eq!(session(&folder, "s", 5).pending(), Some(Pending::Resumed));
+    }
+
+    #[test]
+    fn the_last_topic_counts_and_waits_for_another_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let (first, second) = (Topic::from_hex(&"1".repeat(16)), Topic::from_hex(&"2".repeat(32)));
+        let mut one = session(&folder, "s", 1);
+        one.keep_topic(&first);
+        one.flush().unwrap();
+        assert!(!folder.path().join("sessions/s").exists(), "no file is made for it");
+        one.keep_topic(&first);
+        assert_eq!(one.claim(&[A]).unwrap(), [true]);
+        let mut two = session(&folder, "s", 2);
+        assert_eq!(two.topic(), first);
+        two.keep_topic(&second);
+        two.flush().unwrap();
+        let mut three = session(&folder, "s", 3);
+        assert_eq!(three.topic(), second);
+        three.keep_topic(&second);
+        three.flush().unwrap();
+        assert_eq!(three.records("q").count(), 2, "it is known");
+        assert_eq!(two.claim(&[A, B]).unwrap(), [false, true]);
+        two.clear().unwrap();
+        assert!(session(&folder, "s", 4).topic().is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
+use memory_store::Kind;
 use memory_store::layout::TreeDir;
 use memory_store::settings::{Notice, Settings};
 use serde_json::{Value, json};
@@ -56,6 +57,46 @@ fn a_session_start_gives_where_the_work_was_left_and_wishes() {
     check_receipt(&receipts[0], "SessionStart", &text);
     // What the start block gave does not come with a prompt.
     assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").said(), "");
+}
+
+/// A project that gives one memory with each prompt, and a session that asked about one of them.
+fn asked_about_staging() -> World {
+    let world = World::trusted();
+    let mut memories = memories();
+    let titles = [
+        "Deploy staging with make ship-staging",
+        "Deploy production with make ship-prod",
+        "Production caches nothing",
+    ];
+    for (memory, title) in memories.iter_mut().zip(titles) {
+        title.clone_into(&mut memory.title);
+        (memory.kind, memory.body) = (Kind::Decision, String::new());
+    }
+    (memories[1].confidence, memories[2].confidence) = (0.8, 1.0);
+    let one = Settings { prompt_memories: 1, ..Settings::default() };
+    world.publish(&memories, &one);
+    let first = world.prompt("s", "How do we deploy to staging?");
+    assert!(first.said().contains("ship-staging"), "{first:?}");
+    world
+}
+
+#[test]
+fn a_prompt_that_goes_on_is_helped_by_the_one_before_whose_text_is_kept_nowhere() {
+    let world = asked_about_staging();
+    assert!(world.prompt("other", "and production?").said().contains("caches nothing"));
+    assert!(world.prompt("s", "and production?").said().contains("ship-prod"));
+    let why = world.receipts().pop().unwrap()["memories"][0]["why"].clone();
+    assert_eq!(why, "words: product, and the prompt before");
+    let kept = fs::read_to_string(world.state().session("s", None)).unwrap();
+    assert_eq!(kept.lines().filter(|line| line.starts_with("q ")).count(), 2, "{kept}");
+    assert!(!kept.contains("How do we"), "{kept}");
+}
+
+#[test]
+fn a_clear_ends_what_prompts_were_about() {
+    let world = asked_about_staging();
+    world.start("s", "clear");
+    assert!(world.prompt("s", "and production?").said().contains("caches nothing"));
 }
 
 #[test]

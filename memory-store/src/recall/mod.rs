@@ -5,11 +5,13 @@
 //! candidates into *hits*. The gate decides whether anything is said at all: it compares an
 //! absolute score with a threshold that was calibrated for this very store.
 
+mod acknowledgement;
 mod background;
 mod collapse;
 #[cfg(feature = "write")]
 mod expression;
 mod fallback;
+mod follow;
 mod gate;
 mod lexical;
 #[cfg(feature = "write")]
@@ -39,6 +41,7 @@ pub(crate) use background::idf as rarity;
 pub use background::table as background_table;
 #[cfg(feature = "write")]
 pub use collapse::{SAME, likeness};
+pub use follow::Topic;
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
 #[cfg(feature = "write")]
@@ -60,6 +63,7 @@ use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::settings::Settings;
 use crate::time::Timestamp;
+use follow::Followed;
 use nearest::Probe;
 use query::Query;
 use score::Candidate;
@@ -270,12 +274,29 @@ impl Recall {
 
     /// Finds what helps with a prompt. `skip` says which memories were shown already.
     pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        self.prompt_about(text, &mut Topic::default(), now, skip)
+    }
+
+    /// Finds what helps with a prompt that may go on with the topic of those before it, and makes
+    /// the topic that of this prompt.
+    pub fn prompt_about(
+        &self,
+        text: &str,
+        topic: &mut Topic,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
         let query = Query::prompt(text);
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
-        let query = self.with_vector(query);
-        let candidates = self.for_prompt(&query, text, now);
+        let mut query = self.with_vector(query);
+        let before = std::mem::replace(topic, topic.then(&query));
+        let mut candidates = self.for_prompt(&query, text, now);
+        if let Some(followed) = Followed::new(&query, &before) {
+            candidates = followed.join(candidates, self.for_prompt(&followed.query, text, now));
+            query = followed.query;
+        }
         let places = self.sources.settings.prompt_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
     }

@@ -1,5 +1,6 @@
 //! What is asked, made ready for ranking: terms, paragraphs, named paths.
 
+use super::acknowledgement::is_acknowledgement;
 use super::background;
 use super::nearest::Probe;
 use crate::text::{self, Form, term_hash};
@@ -257,27 +258,13 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// Words of assent and going on, in the form of terms. No word of work is among them: "commit" is
-/// a request.
-const ACKNOWLEDGEMENTS: &str = "ok okay yes yep yeah yup sure fine good great perfect nice cool \
-    thank thanks thx ty please continu proceed go ahead next again resum keep do agre approv \
-    approve confirm correct right exact exactli sound look awesom excel excellent love lgtm ack \
-    done ready start begin carri on retri tri redo repeat hello hi hey morn even afternoon bye \
-    wow hm hmm huh no nope nah never mind wait stop hold cancel undo sorri see got understood \
-    understand know think all well veri much alreadi still step it that this one thing work way \
-    same too now then so just option choic first second third last both either none everyth anyth \
-    someth noth finish complet job amaz wonder brilliant super fantast happi glad welcom hope \
-    make sense true fals maybe perhap probabl ofc cours absolut definit total alright righto";
-
 /// Whether a text says nothing but that work may go on.
 fn acknowledges(text: &str) -> bool {
     let mut words = 0;
     let mut other = false;
     text::each_term(text, &mut |term, form| {
         words += 1;
-        let known = || ACKNOWLEDGEMENTS.split_ascii_whitespace().any(|word| word == term);
-        let number = term.bytes().all(|b| b.is_ascii_digit()) && term.len() <= 2;
-        other = other || form == Form::Bigram || !(number || known());
+        other = other || form == Form::Bigram || !is_acknowledgement(term);
     });
     // Stop words alone ("do it", "all of them") are no request either.
     !other && (words > 0 || !text.trim().is_empty())

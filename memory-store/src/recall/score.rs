@@ -113,8 +113,12 @@ impl Candidate {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
         words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
+        // Those of the topic that a prompt goes on with are known as hashes only.
+        let shared = words.len();
+        words.retain(|term| !term.text.is_empty());
+        let topic = if words.len() < shared { ", and the prompt before" } else { "" };
         let words: Vec<&str> = words.iter().take(5).map(|term| term.text.as_str()).collect();
-        let words = words.join(", ");
+        let words = words.join(", ") + topic;
         match &self.named {
             Some(Named::Path(path)) => format!("file {path}"),
             Some(Named::Mention) => format!("mentions the file; words: {words}"),
