@@ -3,9 +3,11 @@
 mod common;
 
 use common::{Fixture, NOW, memory};
-use memory_store::index::build::{Publisher, Turns};
+use memory_store::index::Index;
+use memory_store::index::build::{self, Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
+use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::recall::{Collection, Reason, Search};
 use memory_store::{Kind, Timestamp};
@@ -310,6 +312,44 @@ fn turns_grow_by_segments_that_are_merged() {
     assert_eq!((find("subject17").len(), find("subject18").len()), (1, 0));
     let bytes: Vec<u8> = fixture.index_files().into_iter().flat_map(|(_, bytes)| bytes).collect();
     assert!(!String::from_utf8_lossy(&bytes).contains("subject18"));
+}
+
+#[test]
+fn what_publishing_puts_off_is_done_when_there_is_time() {
+    let fixture = Fixture::filled();
+    let add = |session: u32, turns: u32| {
+        let text = |at: u32| format!("turn {at} of session {session} about subject{session}");
+        let mut turns = (0..turns).map(|at| turn(&format!("session-{session}"), at, &text(at)));
+        fixture.publish_turns(Turns::Add(&mut turns));
+    };
+    let segments = || {
+        let (segments, damage) = Index::open(&fixture.index()).unwrap().unwrap().turns();
+        assert!(damage.is_none());
+        segments.iter().map(Segment::docs).collect::<Vec<_>>()
+    };
+    let is_unsettled = || build::is_unsettled(&fixture.index()).unwrap();
+    add(1, 200);
+    add(2, 40);
+    assert_eq!((segments(), is_unsettled()), (vec![200, 40], false));
+    // To merge them would take longer than anybody should wait.
+    add(3, 120);
+    assert_eq!((segments(), is_unsettled()), (vec![200, 160], true));
+    let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
+    assert!(build::settle(&fixture.index(), None, NOW).unwrap());
+    assert!(!build::settle(&fixture.index(), None, NOW).unwrap());
+    assert_eq!((segments(), is_unsettled()), (vec![360], false));
+    let after = Index::open(&fixture.index()).unwrap().unwrap().manifest;
+    assert_eq!((after.digest, after.gate), (before.digest, before.gate));
+    // Nothing is lost on the way, the memories and the journal least of all.
+    assert!(!fixture.publish().changed);
+    let search = |text: &str, turns| {
+        let search = Search { text: text.into(), turns, limit: 500, ..Search::default() };
+        fixture.recall().search(&search, NOW).hits.len()
+    };
+    assert_eq!([1, 2, 3].map(|number| search(&format!("subject{number}"), true)), [200, 40, 120]);
+    assert!(search("ledger service", false) > 0);
+    let files = fixture.index_files();
+    assert_eq!(files.iter().filter(|(name, _)| name.starts_with("turns")).count(), 1);
 }
 
 #[test]

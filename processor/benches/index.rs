@@ -3,7 +3,7 @@
 //! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K]`. A file of
 //! vectors is rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts;
 //! where there is no file of queries, one row in fifty is a query and not in the index. Each size is
-//! published as turns are. Every search opens its segment anew, as a hook does, with a warm
+//! published as memories are. Every search opens its segment anew, as a hook does, with a warm
 //! page cache. Recall is against comparing all vectors exactly.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use memory_store::Timestamp;
 use memory_store::embed::{DIMENSIONS, Encoder, Space, Vector};
 use memory_store::index::Index;
 use memory_store::index::build::{Content, Graphs, Publisher, StartPlan, Turns, Vectors};
-use memory_store::index::document::Turn;
 use memory_store::index::segment::Segment;
 use memory_store::index::vectors::Near;
 use memory_store::settings::{IndexSearch, Settings};
+use memory_store::store::Stored;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::graph::HnswGraphs;
 
 /// Without queries of their own, one row in this many is one.
@@ -27,8 +27,6 @@ const QUERY_EVERY: usize = 50;
 const QUERIES_MAX: usize = 500;
 /// Times that each is asked; the fastest counts, for the machine has other things to do.
 const TIMES: usize = 5;
-/// Turns of a session.
-const SESSION: u32 = 40;
 
 fn main() -> Result<()> {
     let options = Options::parse(std::env::args().skip(1))?;
@@ -98,7 +96,7 @@ fn read(path: &Path) -> Result<Vec<Vector>> {
     Ok(rows.iter().map(|row| Vector(row.map(u8::cast_signed))).collect())
 }
 
-/// Gives the turn whose text is a number the vector of that number.
+/// Gives the memory whose title is a number the vector of that number.
 struct Rows<'a>(&'a [Vector]);
 
 impl Vectors for Rows<'_> {
@@ -107,7 +105,7 @@ impl Vectors for Rows<'_> {
     }
 
     fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        Some((Encoder::Transformer, *self.0.get(text.parse::<usize>().ok()?)?))
+        Some((Encoder::Transformer, *self.0.get(text.trim_end().parse::<usize>().ok()?)?))
     }
 }
 
@@ -165,17 +163,18 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
     if let Some(graphs) = graphs {
         publisher = publisher.graphs(graphs);
     }
-    let turn = |number: u32| Turn {
-        session: format!("session {}", number / SESSION),
-        agent: None,
-        number: number % SESSION,
-        at: Timestamp(0),
-        text: number.to_string(),
+    let memory = |number: usize| {
+        let mut entropy = [0; 10];
+        entropy[2..].copy_from_slice(&(number as u64).to_be_bytes());
+        let (id, title) = (MemoryId::new(Timestamp(0), entropy), number.to_string());
+        let memory = Memory::new(id, Kind::Fact, title, String::new(), Timestamp(0));
+        Stored { path: folder.join("memory.md"), memory, modified_ns: 0, len: 0 }
     };
+    let memories: Vec<Stored> = (0..rows.0.len()).map(memory).collect();
     publisher.publish(Content {
         root: folder,
-        memories: &[],
-        turns: Turns::Replace(&mut (0..rows.0.len() as u32).map(turn)),
+        memories: &memories,
+        turns: Turns::Keep,
         start: &StartPlan::default(),
         settings: &Settings::default(),
         now: Timestamp(0),
@@ -185,7 +184,7 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
 
 fn segment(folder: &Path) -> Result<Segment> {
     let index = Index::open(folder)?.context("there is no index")?;
-    index.turns().0.pop().context("there are no turns")
+    index.memories.context("there are no memories")
 }
 
 fn size(folder: &Path) -> Result<u64> {

@@ -2,12 +2,11 @@
 //!
 //! Nothing of that crate reaches the disk: its own files take seconds to load and end the process
 //! when they are damaged. Vectors are inserted one after another, so that the same vectors give the
-//! same graph; several segments are built side by side.
+//! same graph.
 
 use hnsw_rs::prelude::{Distance, Hnsw};
 use memory_store::embed::{DIMENSIONS, Vector};
 use memory_store::index::build::Graphs;
-use rayon::prelude::*;
 
 /// Neighbours of a node above the lowest layer; twice as many in it.
 const NEIGHBOURS: usize = 16;
@@ -21,8 +20,8 @@ const LAYERS_MAX: usize = 16;
 pub struct HnswGraphs;
 
 impl Graphs for HnswGraphs {
-    fn link(&self, sets: &[Vec<&Vector>]) -> Vec<Vec<Vec<u32>>> {
-        sets.par_iter().map(|vectors| link(vectors)).collect()
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>> {
+        link(vectors)
     }
 }
 
@@ -85,11 +84,10 @@ mod tests {
     #[test]
     fn the_same_vectors_give_the_same_graph() {
         let vectors = vectors(400);
-        let sets: [Vec<&Vector>; 2] = [vectors.iter().collect(), vectors[..300].iter().collect()];
-        let links = HnswGraphs.link(&sets);
-        assert_eq!(links, HnswGraphs.link(&sets));
-        assert_eq!(links[1], link(&sets[1]));
-        assert_eq!((links[0].len(), links[1].len()), (400, 300));
+        let vectors: Vec<&Vector> = vectors.iter().collect();
+        let links = HnswGraphs.link(&vectors);
+        assert_eq!(links, HnswGraphs.link(&vectors));
+        assert_eq!(links.len(), 400);
     }
 
     #[test]

@@ -21,8 +21,6 @@ pub enum NewTurns<'a> {
     Some(&'a [Turn]),
     /// These are all.
     All(&'a [Turn]),
-    /// None are; those that the transformer has seen by now get its vectors.
-    Embedded,
 }
 
 /// What is the same for the index of every tree.
@@ -64,38 +62,30 @@ fn publish(
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
-    loop {
-        let mut publisher = Publisher::begin(folder).with_context(context)?.graphs(&HnswGraphs);
-        if let Some(vectors) = publication.vectors {
-            publisher = publisher.vectors(vectors);
-        }
-        let listing = store.list()?;
-        let mut given = match turns {
-            NewTurns::Some(given) | NewTurns::All(given) => given.iter().cloned(),
-            NewTurns::Embedded => [].iter().cloned(),
-        };
-        let turns_of_index = match turns {
-            NewTurns::Some([]) => Turns::Keep,
-            NewTurns::Some(_) => Turns::Add(&mut given),
-            NewTurns::All(_) => Turns::Replace(&mut given),
-            NewTurns::Embedded => Turns::Embed,
-        };
-        let said = known.said(&listing.memories);
-        let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
-        let published = publisher
-            .said(said)
-            .publish(Content {
-                root,
-                memories: &listing.memories,
-                turns: turns_of_index,
-                start: &start,
-                settings: publication.settings,
-                now: publication.now,
-            })
-            .with_context(context)?;
-        // Segments get better vectors one at a time, until nothing changes.
-        if !(published.changed && matches!(turns, NewTurns::Embedded)) {
-            return Ok(listing);
-        }
+    let mut publisher = Publisher::begin(folder).with_context(context)?.graphs(&HnswGraphs);
+    if let Some(vectors) = publication.vectors {
+        publisher = publisher.vectors(vectors);
     }
+    let listing = store.list()?;
+    let (NewTurns::Some(given) | NewTurns::All(given)) = turns;
+    let mut given = given.iter().cloned();
+    let turns = match turns {
+        NewTurns::Some([]) => Turns::Keep,
+        NewTurns::Some(_) => Turns::Add(&mut given),
+        NewTurns::All(_) => Turns::Replace(&mut given),
+    };
+    let said = known.said(&listing.memories);
+    let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
+    publisher
+        .said(said)
+        .publish(Content {
+            root,
+            memories: &listing.memories,
+            turns,
+            start: &start,
+            settings: publication.settings,
+            now: publication.now,
+        })
+        .with_context(context)?;
+    Ok(listing)
 }

@@ -196,7 +196,7 @@ impl<'a> Run<'a> {
         if same && !self.options.afresh && self.overdue()?.is_empty() {
             self.finish(&inboxes)?;
             // The last run may have left texts for this one.
-            self.report.nothing_new = !self.embed()?;
+            self.report.nothing_new = !self.settle()?;
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
                 self.state.write(&self.home)?;
@@ -213,7 +213,7 @@ impl<'a> Run<'a> {
         self.state.published = self.fingerprint();
         self.state.write(&self.home)?;
         self.finish(&inboxes)?;
-        if self.embed()? {
+        if self.settle()? {
             self.state.published = self.fingerprint();
             self.state.write(&self.home)?;
         }

@@ -10,19 +10,19 @@
 //! then files that no manifest names are removed. A crash in between leaves the old generation and
 //! some files that the next publisher removes.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::document::{Document, Turn};
-use super::freeze::{Frozen, freeze};
+use super::freeze::{Frozen, carry, freeze};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
+use super::turns::{self, Part};
 use super::vectors::Embedded;
-use super::{lock, read_manifest, write};
+use super::{format, lock, read_manifest, write};
 use crate::embed::{Encoder, Space, Vector};
 use crate::error::{At, Result};
 use crate::id::MemoryId;
@@ -31,13 +31,8 @@ use crate::settings::Settings;
 use crate::store::{Stored, private_options};
 use crate::time::Timestamp;
 
-/// A segment of turns is merged with the next one when it is not this many times its size.
-const TIER_RATIO: u32 = 2;
-/// A segment of turns is rewritten when one in this many of its documents is dead.
-const DEAD_SHARE: u32 = 4;
-
-/// Makes a stored memory ready for the index of a tree at `root`; for the user's own memories,
-/// `root` is the user's data directory.
+/// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
+/// memories, `root` is the user's data directory.
 pub fn document(stored: &Stored, root: &Path) -> Document {
     let file = stored.path.strip_prefix(root).unwrap_or(&stored.path);
     Document::memory(&stored.memory, file, stored.modified_ns, stored.len)
@@ -58,16 +53,21 @@ pub trait Vectors {
     /// The best vector of a text that can be had at once: the transformer's when it is known
     /// already, otherwise the table's; `None` when it has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
+
+    /// The transformer's vector of a text, when it is known already.
+    fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
+        self.of(text).filter(|&(encoder, _)| encoder == Encoder::Transformer)
+    }
 }
 
-/// Links vectors into graphs.
+/// Links vectors into a graph.
 pub trait Graphs {
-    /// Returns for each set of vectors, and for each vector of it, the numbers of its neighbours in
-    /// the set, the nearest first. The same sets give the same neighbours.
-    fn link(&self, sets: &[Vec<&Vector>]) -> Vec<Vec<Vec<u32>>>;
+    /// Returns for each vector the numbers of its neighbours, the nearest first. The same vectors
+    /// have the same neighbours.
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 }
 
-/// From so many vectors on a segment has a graph. Searching it pays much later only, but so it is
+/// From so many vectors on the memories have a graph. Searching it pays much later only, but so it is
 /// in use long before.
 const GRAPH_VECTORS_MIN: usize = 1000;
 
@@ -75,22 +75,6 @@ const GRAPH_VECTORS_MIN: usize = 1000;
 pub(super) fn embed(document: &Document, vectors: &dyn Vectors) -> Option<Embedded> {
     let (encoder, vector) = vectors.of(&document.embedding_text())?;
     Some(Embedded { space: vectors.space(), encoder, vector })
-}
-
-/// Gives documents the transformer's vectors where they are known by now; says whether any gained.
-fn gain(documents: &mut [Document], vectors: &dyn Vectors) -> bool {
-    let mut gained = false;
-    for document in documents {
-        let best = document.vector.is_some_and(|vector| {
-            vector.space == vectors.space() && vector.encoder == Encoder::Transformer
-        });
-        if !best {
-            let before = document.vector;
-            document.vector = embed(document, vectors);
-            gained |= document.vector != before;
-        }
-    }
-    gained
 }
 
 /// What happens to the turns of an index.
@@ -101,9 +85,6 @@ pub enum Turns<'a> {
     Add(&'a mut dyn Iterator<Item = Turn>),
     /// These are all there are from now on.
     Replace(&'a mut dyn Iterator<Item = Turn>),
-    /// They stay, and some that had only the table's vector get the transformer's, where it is known
-    /// by now. To be repeated until nothing changes.
-    Embed,
 }
 
 /// What a generation is made from.
@@ -149,30 +130,28 @@ pub struct Publisher<'a> {
     graphs: Option<&'a dyn Graphs>,
 }
 
-/// What the turns of the next generation are made from, ready to be written.
+/// What happens to the turns; each of them once.
 enum NewTurns {
-    Add(Vec<Document>),
-    Replace(Vec<Document>),
-    Embed,
+    Add(Vec<Turn>),
+    Replace(Vec<Turn>),
 }
 
-/// The memories of the next generation, without their graph.
+/// The memories of the next generation.
 struct Memories<'a> {
     documents: Vec<Document>,
     start: &'a [MemoryId],
-    bytes: Vec<u8>,
+    space: Option<Space>,
     digest: [u8; 16],
+    /// Whether their words were looked at.
+    read: bool,
 }
 
 /// What the next generation writes.
 struct Plan {
     /// The segment of memories; `None` when the present one says the same.
     memories: Option<Vec<u8>>,
-    /// The segments of turns that stay.
-    turns: Vec<SegmentRef>,
-    /// A further one: its place among them, whether it takes the place of another, its documents,
-    /// its bytes.
-    written: Option<(usize, bool, u32, Vec<u8>)>,
+    /// The segments of turns.
+    turns: Vec<Part>,
     /// Whether nothing of this is new.
     idle: bool,
 }
@@ -187,7 +166,12 @@ impl<'a> Publisher<'a> {
             let length = fs::metadata(manifest.journal_path(dir)).map_or(0, |meta| meta.len());
             (manifest.journal, length)
         });
-        Ok(Self { dir: dir.to_owned(), mark, said: BTreeSet::new(), vectors: None, graphs: None })
+        Ok(Self { mark, ..Self::of(dir) })
+    }
+
+    fn of(dir: &Path) -> Self {
+        let (dir, said) = (dir.to_owned(), BTreeSet::new());
+        Self { dir, mark: None, said, vectors: None, graphs: None }
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
@@ -213,25 +197,20 @@ impl<'a> Publisher<'a> {
     pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
         let mut documents = documents(content.root, content.memories, &self.said);
         self.embed(&mut documents);
-        let start = &content.start.memories;
-        let space = self.space(&documents);
-        let bytes =
-            write::segment(Collection::Memories, &documents, start, space, Frozen::default());
-        let digest = self.digest(&bytes, content.settings);
-        let memories = Memories { documents, start, bytes, digest };
-        let mut turns = collect_turns(content.turns);
-        if let NewTurns::Replace(turns) = &mut turns {
-            self.embed(turns);
-        }
+        let start = content.start.memories.as_slice();
+        let space = turns::space(self.vectors, &documents);
+        let digest = self.digest(&documents, start, space, content.settings);
+        let mut memories = Memories { documents, start, space, digest, read: false };
+        let turns = collect_turns(content.turns);
 
         // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
-        let mut plan = self.plan(before.as_ref(), &memories, &turns)?;
+        let mut plan = self.plan(before.as_ref(), &mut memories, &turns)?;
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
         if generation(&old) != generation(&before) {
-            plan = self.plan(old.as_ref(), &memories, &turns)?;
+            plan = self.plan(old.as_ref(), &mut memories, &turns)?;
         }
 
         let journal = self.journal(old.as_ref());
@@ -242,30 +221,24 @@ impl<'a> Publisher<'a> {
         {
             return Ok(published(old, false));
         }
-        let generation = self.next_generation(old.as_ref());
         let mut written = Vec::new();
-        let (memories, gate) = match (&plan.memories, old.as_ref().and_then(kept_memories)) {
-            (None, Some(kept)) => kept,
-            (new, _) => {
-                let bytes = new.as_ref().unwrap_or(&memories.bytes);
+        let mut generation = self.next_generation(old.as_ref());
+        let (memories, gate) = match (plan.memories, old.as_ref().and_then(kept_memories)) {
+            (Some(bytes), _) => {
                 let docs = memories.documents.len() as u32;
-                let segment = self.write_segment(
-                    Collection::Memories,
-                    generation,
-                    docs,
-                    bytes,
-                    &mut written,
-                )?;
+                let collection = Collection::Memories;
+                let segment =
+                    self.write_segment(collection, generation, docs, &bytes, &mut written)?;
                 let gate = self.gate(&segment, content.settings)?;
                 (segment, gate)
             }
+            (None, Some(kept)) => kept,
+            (None, None) => {
+                let missing = "the segment of memories is gone";
+                return Err(format::damaged(&self.dir, missing));
+            }
         };
-        let mut segments = plan.turns;
-        if let Some((place, replaces, docs, bytes)) = plan.written {
-            let segment =
-                self.write_segment(Collection::Turns, generation, docs, &bytes, &mut written)?;
-            segments.splice(place..place + usize::from(replaces), [segment]);
-        }
+        let mut segments = self.write_turns(plan.turns, &mut generation, &mut written)?;
         segments.push(memories);
         let manifest = Manifest {
             generation,
@@ -286,84 +259,55 @@ impl<'a> Publisher<'a> {
     fn plan(
         &self,
         old: Option<&Manifest>,
-        memories: &Memories<'_>,
+        memories: &mut Memories<'_>,
         turns: &NewTurns,
     ) -> Result<Plan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
         let kept = kept.is_some_and(|(segment, _)| Segment::open(&self.dir, &segment).is_ok());
-        let mut segments = self.turn_segments(old);
-        let (place, replaces, documents) = match turns {
-            NewTurns::Add(turns) => {
-                let turns = self.not_known(&segments, turns.clone());
-                let merged = self.merged(&mut segments, turns)?;
-                (segments.len(), false, Cow::Owned(merged))
+        let segments = turn_segments(old);
+        let maker = turns::Maker { dir: &self.dir, vectors: self.vectors };
+        let turns = match turns {
+            NewTurns::Add(turns) if turns.is_empty() => {
+                segments.into_iter().map(Part::Kept).collect()
             }
-            NewTurns::Replace(turns) => {
-                segments.clear();
-                (0, false, Cow::Borrowed(turns.as_slice()))
-            }
-            NewTurns::Embed => {
-                let (place, documents) = self.better(&segments)?.unwrap_or_default();
-                (place, true, Cow::Owned(documents))
-            }
+            NewTurns::Add(turns) => maker.with(segments, turns)?,
+            NewTurns::Replace(turns) => maker.all(turns),
         };
-        let reused = if kept { None } else { self.same_graph(old, memories) };
-        let own = if kept || reused.is_some() { &[][..] } else { &memories.documents };
-        let mut graphs = self.link(&[own, &documents]).into_iter();
-        let (own, of_turns) =
-            (graphs.next().unwrap_or_default(), graphs.next().unwrap_or_default());
-        let own = reused.unwrap_or(own);
-        let memories = (!kept).then(|| {
-            if own.seeds.is_empty() {
-                return memories.bytes.clone();
-            }
-            let space = self.space(&memories.documents);
-            write::segment(Collection::Memories, &memories.documents, memories.start, space, own)
-        });
-        let written = (!documents.is_empty()).then(|| {
-            let space = self.space(&documents);
-            let bytes = write::segment(Collection::Turns, &documents, &[], space, of_turns);
-            (place, replaces, documents.len() as u32, bytes)
-        });
-        let replaced = matches!(turns, NewTurns::Replace(_));
-        let idle = memories.is_none() && written.is_none() && !replaced;
-        Ok(Plan { memories, turns: segments, written, idle })
+        let memories = (!kept).then(|| self.memories(old, memories));
+        let idle = memories.is_none() && turns::are_kept(&turns, turn_segments(old).len());
+        Ok(Plan { memories, turns, idle })
     }
 
-    /// Builds a graph over the vectors of each of these documents, where there are enough.
-    fn link(&self, segments: &[&[Document]]) -> Vec<Frozen> {
-        let Some(graphs) = self.graphs else { return Vec::new() };
-        let vectored: Vec<Vec<(u32, &Vector)>> = segments
-            .iter()
-            .map(|documents| {
-                let space = self.space(documents);
-                space.map(|space| write::vectored(documents, space)).unwrap_or_default()
-            })
-            .map(|vectors| if vectors.len() < GRAPH_VECTORS_MIN { Vec::new() } else { vectors })
-            .collect();
-        if vectored.iter().all(Vec::is_empty) {
-            return Vec::new();
+    /// The bytes of the memories' segment.
+    fn memories(&self, old: Option<&Manifest>, memories: &mut Memories<'_>) -> Vec<u8> {
+        if !std::mem::replace(&mut memories.read, true) {
+            memories.documents.iter_mut().for_each(Document::read);
         }
-        let sets: Vec<Vec<&Vector>> = vectored
-            .iter()
-            .map(|vectors| vectors.iter().map(|&(_, vector)| vector).collect())
-            .collect();
-        let links = graphs.link(&sets);
-        vectored.iter().zip(links).map(|(vectors, links)| freeze(vectors, links)).collect()
+        let (documents, space) = (&memories.documents, memories.space);
+        let graph = space.and_then(|space| self.graph(old, documents, space)).unwrap_or_default();
+        write::segment(Collection::Memories, documents, memories.start, space, graph)
     }
 
-    /// The graph of the present segment of memories, when it is over the same vectors.
-    fn same_graph(&self, old: Option<&Manifest>, memories: &Memories<'_>) -> Option<Frozen> {
-        let (reference, _) = kept_memories(old?)?;
-        let segment = Segment::open(&self.dir, &reference).ok()?;
-        let new = SegmentRef {
-            bytes: memories.bytes.len() as u64,
-            docs: memories.documents.len() as u32,
-            dead: Vec::new(),
-            ..reference
-        };
-        let new = Segment::from_bytes(&self.dir, memories.bytes.clone(), &new).ok()?;
-        segment.graph_of(&new).ok()?
+    /// The graph over the memories' vectors, where there are enough: that of the present segment
+    /// while most of it still holds, for to make one takes a millisecond for each vector.
+    fn graph(
+        &self,
+        old: Option<&Manifest>,
+        documents: &[Document],
+        space: Space,
+    ) -> Option<Frozen> {
+        let graphs = self.graphs?;
+        let vectored = write::vectored(documents, space);
+        if vectored.len() < GRAPH_VECTORS_MIN {
+            return None;
+        }
+        let old = old.and_then(kept_memories);
+        let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
+        let carried = old.and_then(|old| carry(&old, documents, space).ok().flatten());
+        carried.or_else(|| {
+            let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
+            Some(freeze(&vectored, graphs.link(&vectors)))
+        })
     }
 
     /// The journal that the next generation goes on with, and from where; `None` for a new one,
@@ -413,63 +357,61 @@ impl<'a> Publisher<'a> {
         Ok(segment)
     }
 
+    /// Writes the new ones of some segments of turns. Each file has a number of its own, from `generation`
+    /// on, which ends as the last of them.
+    fn write_turns(
+        &self,
+        parts: Vec<Part>,
+        generation: &mut u64,
+        written: &mut Vec<PathBuf>,
+    ) -> Result<Vec<SegmentRef>> {
+        let write = |part| match part {
+            Part::Kept(segment) => Ok(segment),
+            Part::New { docs, dead, bytes } => {
+                *generation += u64::from(!written.is_empty());
+                let collection = Collection::Turns;
+                let segment = self.write_segment(collection, *generation, docs, &bytes, written)?;
+                Ok(SegmentRef { dead, ..segment })
+            }
+        };
+        parts.into_iter().map(write).collect()
+    }
+
     fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
         let segment = Segment::open(&self.dir, memories)?;
         Ok(crate::recall::calibrate(segment, settings))
     }
 
-    fn turn_segments(&self, old: Option<&Manifest>) -> Vec<SegmentRef> {
-        let segments = old.map(|old| old.segments.clone()).unwrap_or_default();
-        segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
-    }
-
-    /// Adds to new turns those of segments that have become small beside them, and takes these
-    /// segments away. What the new turns replace is marked in the others.
-    fn merged(
+    /// What decides whether the memories are new. The segment and the gate follow from it.
+    fn digest(
         &self,
-        segments: &mut Vec<SegmentRef>,
-        turns: Vec<Document>,
-    ) -> Result<Vec<Document>> {
-        if turns.is_empty() {
-            return Ok(turns);
-        }
-        for segment in segments.iter_mut() {
-            self.bury(segment, &turns)?;
-        }
-        let mut merged = turns;
-        while let Some(last) = segments.last()
-            && (last.docs < TIER_RATIO * merged.len() as u32
-                || last.dead.len() as u32 * DEAD_SHARE > last.docs)
-        {
-            merged = [self.living(last)?, merged].concat();
-            segments.pop();
-        }
-        merged.sort_by_key(|document| document.entry.id);
-        self.embed(&mut merged);
-        Ok(merged)
-    }
-
-    /// What decides whether the memories are new. The gate follows from it.
-    fn digest(&self, memories: &[u8], settings: &Settings) -> [u8; 16] {
+        documents: &[Document],
+        start: &[MemoryId],
+        space: Option<Space>,
+        settings: &Settings,
+    ) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::recall::fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
-        hasher.update(memories);
         hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
+        hasher.update(&space.map_or([0; 16], |space| space.0));
+        hasher.update(&(start.len() as u64).to_le_bytes());
+        let mut bytes: Vec<u8> = start.iter().flat_map(|id| id.0).collect();
+        hasher.update(&bytes);
+        for document in documents {
+            bytes.clear();
+            document.encode(&mut bytes);
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(&bytes);
+        }
         let mut digest = [0; 16];
         digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         digest
     }
 
-    /// The space of a segment's vectors. When there is nothing to make new ones with, what is known
-    /// is kept.
-    fn space(&self, documents: &[Document]) -> Option<Space> {
-        let known = || documents.iter().find_map(|document| Some(document.vector?.space));
-        self.vectors.map(Vectors::space).or_else(known)
-    }
-
-    /// Gives documents without a vector of the present space one; says whether any got one.
+    /// Gives documents their vectors.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         for document in documents {
@@ -479,75 +421,6 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// A segment of turns with better vectors than it has, by its place; those that have most to
-    /// gain are looked at first.
-    fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Vec<Document>)>> {
-        let Some(vectors) = self.vectors else { return Ok(None) };
-        let mut places = Vec::new();
-        for (place, reference) in segments.iter().enumerate() {
-            let head = Segment::open(&self.dir, reference)?.vector_head()?;
-            let head = head.filter(|head| head.space == vectors.space());
-            let missing = head.map_or(reference.docs, |head| head.count - head.transformed);
-            places.push((missing, place));
-        }
-        places.sort_unstable_by(|a, b| b.cmp(a));
-        for (_, place) in places.into_iter().filter(|&(missing, _)| missing > 0) {
-            let mut documents = self.living(&segments[place])?;
-            if gain(&mut documents, vectors) {
-                return Ok(Some((place, documents)));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The turns that are not in the index as they are, so that adding again changes nothing.
-    fn not_known(&self, segments: &[SegmentRef], mut turns: Vec<Document>) -> Vec<Document> {
-        for reference in segments {
-            if turns.is_empty() {
-                break;
-            }
-            let Ok(segment) = Segment::open(&self.dir, reference) else { continue };
-            turns.retain(|turn| match segment.find(turn.entry.id) {
-                Ok(Some((doc, entry))) if !segment.is_dead(doc) => {
-                    segment.record(&entry).is_ok_and(|record| record != turn.record)
-                }
-                Ok(_) | Err(_) => true,
-            });
-        }
-        turns
-    }
-
-    /// Marks the documents of a segment that newer ones replace.
-    fn bury(&self, reference: &mut SegmentRef, newer: &[Document]) -> Result<()> {
-        let segment = Segment::open(&self.dir, reference)?;
-        let mut dead: BTreeSet<u32> = reference.dead.iter().copied().collect();
-        for document in newer {
-            dead.extend(segment.find(document.entry.id)?.map(|(doc, _)| doc));
-        }
-        reference.dead = dead.into_iter().collect();
-        Ok(())
-    }
-
-    /// Reads the documents of a segment of turns that nothing has replaced, with their vectors.
-    fn living(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
-        let segment = Segment::open(&self.dir, reference)?;
-        (0..segment.docs())
-            .filter(|&doc| !segment.is_dead(doc))
-            .map(|doc| {
-                let record = segment.record(&segment.entry(doc)?)?;
-                let mut document = Document::turn(&Turn {
-                    session: record.session.unwrap_or_default(),
-                    agent: record.agent,
-                    number: record.turn,
-                    at: record.created,
-                    text: record.text,
-                });
-                document.vector = segment.vector(doc)?;
-                Ok(document)
-            })
-            .collect()
-    }
-
     /// Whether every file that a manifest names can be opened.
     fn is_whole(&self, manifest: &Manifest) -> bool {
         manifest.segments.iter().all(|segment| Segment::open(&self.dir, segment).is_ok())
@@ -555,8 +428,7 @@ impl<'a> Publisher<'a> {
 
     fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
         let path = self.dir.join(manifest::FILE_NAME);
-        let bytes =
-            manifest.encode().map_err(|error| super::format::damaged(&path, error.to_string()))?;
+        let bytes = manifest.encode().map_err(|error| format::damaged(&path, error.to_string()))?;
         let beside = self.dir.join("MANIFEST.new");
         write_synced(&beside, &bytes)?;
         fs::rename(&beside, &path).at(&path)?;
@@ -581,6 +453,42 @@ impl<'a> Publisher<'a> {
             }
         }
     }
+}
+
+/// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
+/// turns that had only the table's vector get the transformer's where it is known by now. Says whether
+/// there was anything to do; to be repeated until there is not.
+///
+/// # Errors
+/// When the index in `dir` cannot be read or written.
+pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Result<bool> {
+    let Some(before) = read_manifest(dir)? else { return Ok(false) };
+    let segments = turn_segments(Some(&before));
+    let count = segments.len();
+    let parts = turns::Maker { dir, vectors }.settled(segments)?;
+    if turns::are_kept(&parts, count) {
+        return Ok(false);
+    }
+    let _lock = lock::exclusive(dir)?;
+    let publisher = Publisher { vectors, ..Publisher::of(dir) };
+    let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
+    // Somebody has published since: the next step is another.
+    let Some(old) = old else { return Ok(true) };
+    let mut generation = publisher.next_generation(Some(&old));
+    let mut segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+    segments.extend(kept_memories(&old).map(|(memories, _)| memories));
+    let manifest = Manifest { generation, published: now, segments, ..old };
+    publisher.write_manifest(&manifest)?;
+    publisher.remove_unnamed(&manifest);
+    Ok(true)
+}
+
+/// Whether a step of [`settle`] other than better vectors is due.
+///
+/// # Errors
+/// When the manifest in `dir` cannot be read.
+pub fn is_unsettled(dir: &Path) -> Result<bool> {
+    Ok(turns::are_uneven(&turn_segments(read_manifest(dir)?.as_ref())))
 }
 
 /// The generation in the name of a segment or journal.
@@ -618,21 +526,25 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Makes turns ready; of two with the same session and number the later one counts.
+/// Reads turns; of two with the same session and number the later one counts.
 fn collect_turns(turns: Turns<'_>) -> NewTurns {
-    let ready = |turns: &mut dyn Iterator<Item = Turn>| {
-        let mut documents: Vec<Document> = turns.map(|turn| Document::turn(&turn)).collect();
-        documents.reverse();
-        documents.sort_by_key(|document| document.entry.id);
-        documents.dedup_by(|later, first| later.entry.id == first.entry.id);
-        documents
+    let once = |turns: &mut dyn Iterator<Item = Turn>| {
+        let mut turns: Vec<(MemoryId, Turn)> = turns.map(|turn| (turn.id(), turn)).collect();
+        turns.reverse();
+        turns.sort_by_key(|(id, _)| *id);
+        turns.dedup_by_key(|(id, _)| *id);
+        turns.into_iter().map(|(_, turn)| turn).collect()
     };
     match turns {
         Turns::Keep => NewTurns::Add(Vec::new()),
-        Turns::Add(turns) => NewTurns::Add(ready(turns)),
-        Turns::Replace(turns) => NewTurns::Replace(ready(turns)),
-        Turns::Embed => NewTurns::Embed,
+        Turns::Add(turns) => NewTurns::Add(once(turns)),
+        Turns::Replace(turns) => NewTurns::Replace(once(turns)),
     }
+}
+
+fn turn_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
+    let segments = old.map(|old| old.segments.clone()).unwrap_or_default();
+    segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
 }
 
 /// The segment of memories of a generation, and its gate.

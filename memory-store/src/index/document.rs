@@ -45,7 +45,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Makes a memory ready. `file` is as [`Record::file`] wants it.
+    /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
+    /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
     pub fn memory(memory: &Memory, file: &Path, modified_ns: i128, file_bytes: u64) -> Self {
         let record = Record {
             title: memory.title.clone(),
@@ -71,11 +72,24 @@ impl Document {
             turn: 0,
         };
         let (confidence, pinned) = (memory.confidence, memory.pinned);
-        Self::of_record(memory.id, memory.kind, confidence, pinned, memory.when(), record)
+        Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
     }
 
-    /// Makes a memory ready whose record is known already.
+    /// Makes a memory ready whose record is known already, with its words.
     pub fn of_record(
+        id: MemoryId,
+        kind: Kind,
+        confidence: f32,
+        pinned: bool,
+        when: Timestamp,
+        record: Record,
+    ) -> Self {
+        let mut document = Self::unread(id, kind, confidence, pinned, when, record);
+        document.read();
+        document
+    }
+
+    fn unread(
         id: MemoryId,
         kind: Kind,
         confidence: f32,
@@ -91,13 +105,6 @@ impl Document {
             (FLAG_PATHS_ONLY, record.scope == Scope::Paths),
         ];
         let flags = flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag).sum();
-        let mut terms = Terms::default();
-        terms.add(&record.title);
-        terms.add(&record.text);
-        record.tags.iter().for_each(|tag| terms.add(tag));
-        record.paths.iter().for_each(|path| terms.add(path));
-        terms.add(&record.date().date());
-        terms.add(record.author.as_deref().unwrap_or_default());
         let entry = Entry {
             id,
             offset: 0,
@@ -108,39 +115,44 @@ impl Document {
             kind: kind as u8,
             flags,
         };
-        let mut pairs = text::pairs(&record.title);
-        pairs.extend(text::pairs(&record.text));
-        pairs.sort_unstable();
-        pairs.dedup();
-        pairs.truncate(TERMS_MAX);
-        Self { entry, record, terms: terms.counted(), pairs, vector: None }
+        Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
     }
 
-    /// Makes a turn ready.
+    /// A turn whose words were not looked at: [`Document::read_terms`] does.
     pub fn turn(turn: &Turn) -> Self {
-        let mut terms = Terms::default();
-        let text = cut(&turn.text, TURN_BYTES_MAX);
-        terms.add(&text);
-        terms.add(&turn.at.date());
         let record = Record {
-            text,
+            text: cut(&turn.text, TURN_BYTES_MAX),
             created: turn.at,
             session: Some(turn.session.clone()),
             agent: turn.agent.clone(),
             turn: turn.number,
             ..Record::default()
         };
-        let entry = Entry {
-            id: turn.id(),
-            offset: 0,
-            length: 0,
-            checksum: 0,
-            when: turn.at,
-            confidence: 0,
-            kind: Kind::Session as u8,
-            flags: 0,
-        };
-        Self { entry, record, terms: terms.counted(), pairs: Vec::new(), vector: None }
+        Self::unread(turn.id(), Kind::Session, 0.0, false, turn.at, record)
+    }
+
+    /// Looks at what a memory says: which terms it has, and which of its words are neighbours.
+    pub fn read(&mut self) {
+        self.read_terms();
+        let mut pairs = text::pairs(&self.record.title);
+        pairs.extend(text::pairs(&self.record.text));
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs.truncate(TERMS_MAX);
+        self.pairs = pairs;
+    }
+
+    /// Looks at which terms the record has: all that a turn is found by.
+    pub fn read_terms(&mut self) {
+        let record = &self.record;
+        let mut terms = Terms::default();
+        terms.add(&record.title);
+        terms.add(&record.text);
+        record.tags.iter().for_each(|tag| terms.add(tag));
+        record.paths.iter().for_each(|path| terms.add(path));
+        terms.add(&record.date().date());
+        terms.add(record.author.as_deref().unwrap_or_default());
+        self.terms = terms.counted();
     }
 
     /// The text whose vector stands for a document.

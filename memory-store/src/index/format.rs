@@ -9,9 +9,10 @@ use crate::error::Error;
 ///
 /// - 1.0: manifest, memories and turns segments, journal.
 /// - 1.1: vectors in segments and in the journal, graphs.
+/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 1;
+pub const MINOR: u16 = 2;
 
 /// First bytes of a manifest.
 pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -77,14 +78,16 @@ pub enum SectionKind {
     Codes = 17,
     /// An int8 vector a document.
     Vectors = 18,
-    /// What leads into the graph.
-    Seeds = 19,
+    /// What leads into the graph. Numbers 19 and 20 were those of graphs until 1.1.
+    Seeds = 21,
     /// The graph's nodes.
-    Graph = 20,
+    Graph = 22,
+    /// Documents with a vector that are no node of the graph.
+    Unlinked = 23,
 }
 
 /// One more than the highest kind of section.
-pub const KINDS: usize = 21;
+pub const KINDS: usize = 24;
 
 /// Returns the crc32c of some bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {

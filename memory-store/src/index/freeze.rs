@@ -1,19 +1,28 @@
 //! Freezes a graph: from lists of neighbours to the sections that [`super::graph`] searches.
 
-use super::graph::{DEGREE_MAX, stride};
+use super::document::Document;
+use super::format::SectionKind;
+use super::graph::{DEGREE_MAX, NO_DOCUMENT, SEEDS_HEAD, stride};
 use super::kernel::{self, CODE, Code};
-use crate::embed::Vector;
+use super::segment::Segment;
+use super::vectors::guarded;
+use crate::embed::{Space, Vector};
+use crate::error::Result;
 
 /// One node in this many is a seed.
 const SEED_EVERY: usize = 128;
 /// Marks what was not reached.
 const NONE: u32 = u32::MAX;
+/// A graph is made anew when more than one in this many of its nodes stands for no document, or as many
+/// documents are no node: until then these are found, but cost more.
+const CARRIED_SHARE: usize = 4;
 
 /// The sections of a graph; empty when there is none.
-#[derive(Default)]
+#[derive(Debug, Default, PartialEq)]
 pub struct Frozen {
     pub seeds: Vec<u8>,
     pub graph: Vec<u8>,
+    pub unlinked: Vec<u8>,
 }
 
 /// Freezes a graph over vectors, each of which belongs to a document. `links` are the numbers of
@@ -43,13 +52,80 @@ pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     }
 
     let mut out = Vec::new();
-    for head in [order.len(), degree, seeds.len(), 0] {
+    for head in [order.len(), degree, seeds.len(), order.len()] {
         out.extend_from_slice(&(head as u32).to_le_bytes());
     }
     seeds.iter().for_each(|&seed| out.extend_from_slice(&number(seed)));
     seeds.iter().for_each(|&seed| out.extend_from_slice(&codes[seed as usize].0));
     guard(&mut out, 0);
-    Frozen { seeds: out, graph }
+    Frozen { seeds: out, graph, unlinked: Vec::new() }
+}
+
+/// The graph of an older segment for the documents of a new one, which are in the order of their ids.
+/// Nodes whose document is gone or has another vector stay, for others are reached through them, and
+/// stand for no document; documents that no node stands for are listed beside the graph. `None` when
+/// there is no graph of this space, or one had better be made.
+pub fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Option<Frozen>> {
+    if !old.has_graph() || old.space()? != Some(space) {
+        return Ok(None);
+    }
+    let whole = |kind| old.read(kind, 0, old.length(kind)).map(std::borrow::Cow::into_owned);
+    let (mut seeds, mut graph) = (whole(SectionKind::Seeds)?, whole(SectionKind::Graph)?);
+    let (nodes, degree) = old.graph_size()?;
+    // By old document the new one with the same vector.
+    let mut numbers = vec![NO_DOCUMENT; old.docs() as usize];
+    let mut places = (0u32..).zip(documents).peekable();
+    for doc in 0..old.docs() {
+        let id = old.entry(doc)?.id;
+        while places.next_if(|(_, document)| document.entry.id < id).is_some() {}
+        let Some((number, document)) = places.next_if(|(_, document)| document.entry.id == id)
+        else {
+            continue;
+        };
+        let same = |new| Ok(old.vector(doc)?.is_some_and(|old| old.vector == new));
+        if document.vector.map_or(Ok(false), |new| same(new.vector))? {
+            numbers[doc as usize] = number;
+        }
+    }
+    let mut linked = vec![false; documents.len()];
+    for node in graph.chunks_exact_mut(stride(degree)) {
+        let Some(number) = guarded(node).and_then(|body| body.first_chunk()) else {
+            return Ok(None);
+        };
+        let number = numbers.get(u32::from_le_bytes(*number) as usize).copied();
+        let number = number.unwrap_or(NO_DOCUMENT);
+        node[..4].copy_from_slice(&number.to_le_bytes());
+        seal(node);
+        if let Some(linked) = linked.get_mut(number as usize) {
+            *linked = true;
+        }
+    }
+    let missing = (0u32..).zip(documents).zip(&linked).filter_map(|((doc, document), linked)| {
+        let embedded = document.vector.as_ref().filter(|embedded| embedded.space == space);
+        embedded.filter(|_| !linked).map(|embedded| (doc, Code::of(&embedded.vector)))
+    });
+    let missing: Vec<(u32, Code)> = missing.collect();
+    let living = linked.iter().filter(|&&linked| linked).count();
+    let vacant = nodes as usize - living;
+    if living == 0 || missing.len().max(vacant) * CARRIED_SHARE > nodes as usize {
+        return Ok(None);
+    }
+    seeds[SEEDS_HEAD - 4..SEEDS_HEAD].copy_from_slice(&(living as u32).to_le_bytes());
+    seal(&mut seeds);
+    let mut unlinked = Vec::new();
+    if !missing.is_empty() {
+        missing.iter().for_each(|(doc, _)| unlinked.extend_from_slice(&doc.to_le_bytes()));
+        missing.iter().for_each(|(_, code)| unlinked.extend_from_slice(&code.0));
+        guard(&mut unlinked, 0);
+    }
+    Ok(Some(Frozen { seeds, graph, unlinked }))
+}
+
+/// Writes the sum at the end of what has one anew.
+fn seal(bytes: &mut [u8]) {
+    if let Some((body, sum)) = bytes.split_last_chunk_mut::<8>() {
+        *sum = kernel::sum(body).to_le_bytes();
+    }
 }
 
 /// Appends the sum of what was appended since `start`.

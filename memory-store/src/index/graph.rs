@@ -16,8 +16,10 @@ use super::vectors::{Near, guarded};
 use crate::embed::Vector;
 use crate::error::Result;
 
-/// Bytes before the seeds: nodes, degree, number of seeds, zeros.
+/// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document.
 pub(super) const SEEDS_HEAD: usize = 16;
+/// What a node names that stands for no document: one that is gone, or has another vector now.
+pub(super) const NO_DOCUMENT: u32 = u32::MAX;
 /// Bytes of a seed: its number and its code.
 pub(super) const SEED: usize = 4 + CODE;
 /// Neighbours that a node may have.
@@ -45,6 +47,8 @@ pub(super) fn stride(degree: usize) -> usize {
 struct Seeds {
     nodes: u32,
     degree: usize,
+    /// Nodes that stand for a document.
+    linked: u32,
     bytes: Vec<u8>,
 }
 
@@ -53,12 +57,12 @@ impl Seeds {
         let body = guarded(&bytes)?;
         let mut cursor = Cursor(body);
         let (nodes, degree) = (cursor.u32()?, cursor.u32()?);
-        let (seeds, _zeros) = (cursor.u32()?, cursor.u32()?);
-        let fits = (1..=docs).contains(&nodes)
-            && (1..=DEGREE_MAX).contains(&degree)
+        let (seeds, linked) = (cursor.u32()?, cursor.u32()?);
+        let fits = (1..=DEGREE_MAX).contains(&degree)
             && (1..=nodes).contains(&seeds)
-            && body.len() == SEEDS_HEAD + seeds as usize * SEED;
-        fits.then_some(Self { nodes, degree: degree as usize, bytes })
+            && (1..=nodes.min(docs)).contains(&linked)
+            && body.len() as u64 == SEEDS_HEAD as u64 + u64::from(seeds) * SEED as u64;
+        fits.then_some(Self { nodes, degree: degree as usize, linked, bytes })
     }
 
     /// The seeds' numbers and codes.
@@ -101,18 +105,11 @@ impl Segment {
         self.length(SectionKind::Seeds) > 0
     }
 
-    /// The sections of the graph, when another segment's vectors are the same.
+    /// How many nodes the graph has, and for how many neighbours each has room.
     #[cfg(feature = "write")]
-    pub(super) fn graph_of(&self, other: &Self) -> Result<Option<super::freeze::Frozen>> {
-        let whole = |segment: &Self, kind| {
-            segment.read(kind, 0, segment.length(kind)).map(std::borrow::Cow::into_owned)
-        };
-        let vectors = SectionKind::Vectors;
-        if !self.has_graph() || whole(self, vectors)? != whole(other, vectors)? {
-            return Ok(None);
-        }
-        let seeds = whole(self, SectionKind::Seeds)?;
-        Ok(Some(super::freeze::Frozen { seeds, graph: whole(self, SectionKind::Graph)? }))
+    pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
+        let seeds = self.seeds()?;
+        Ok((seeds.nodes, seeds.degree))
     }
 
     /// Searches the graph best-first; returns the documents that were kept, compared exactly.
@@ -120,8 +117,7 @@ impl Segment {
         let seeds = self.seeds()?;
         let weights = Weights::of(query);
         // What was replaced since leads on, and takes up places.
-        let living = u64::from(self.docs() - self.dead_docs().min(self.docs() - 1));
-        let places = breadth(count) as u64 * u64::from(self.docs()) / living;
+        let places = breadth(count) as u64 * u64::from(seeds.nodes) / u64::from(seeds.linked);
         let mut search = Search::new(seeds.nodes, places.min(u64::from(seeds.nodes)) as usize);
         let mut best: Vec<Seen> =
             seeds.list().map(|(number, code)| (weights.dot(code), Reverse(number))).collect();
@@ -143,9 +139,11 @@ impl Segment {
                 &mut record,
             )?;
             let node = Node::decode(&record, seeds.degree)
-                .filter(|node| node.doc < self.docs())
+                .filter(|node| node.doc < self.docs() || node.doc == NO_DOCUMENT)
                 .ok_or_else(|| self.damaged("a node's sum does not fit"))?;
-            docs.push((likeness, node.doc));
+            if node.doc != NO_DOCUMENT {
+                docs.push((likeness, node.doc));
+            }
             for (number, code) in node.neighbours.iter().zip(node.codes) {
                 if !search.see(u32::from_le_bytes(*number), weights.dot(code)) {
                     return Err(self.damaged("a neighbour is no node"));
@@ -153,7 +151,9 @@ impl Segment {
             }
         }
         let worst = search.worst();
-        docs.retain(|&(likeness, doc)| likeness >= worst && !self.is_dead(doc));
+        docs.retain(|&(likeness, _)| likeness >= worst);
+        self.add_unlinked(&weights, rescored(count), &mut docs)?;
+        docs.retain(|&(_, doc)| !self.is_dead(doc));
         // A damaged graph might name a document twice.
         docs.sort_unstable_by_key(|&(likeness, doc)| (doc, Reverse(likeness)));
         docs.dedup_by_key(|(_, doc)| *doc);
@@ -163,10 +163,44 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
+    /// Adds the best documents that are no node of the graph, at most `most`: all are looked at.
+    fn add_unlinked(
+        &self,
+        weights: &Weights,
+        most: usize,
+        docs: &mut Vec<(i32, u32)>,
+    ) -> Result<()> {
+        let length = self.length(SectionKind::Unlinked);
+        if length == 0 {
+            return Ok(());
+        }
+        let wrong = || self.damaged("the list of documents outside the graph makes no sense");
+        let entry = 4 + CODE;
+        if length > 8 + u64::from(self.docs()) * entry as u64 {
+            return Err(wrong());
+        }
+        let bytes = self.read(SectionKind::Unlinked, 0, length)?;
+        let body = guarded(&bytes).filter(|body| body.len() % entry == 0).ok_or_else(wrong)?;
+        let (numbers, codes) = body.split_at(body.len() / entry * 4);
+        let numbers = numbers.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number));
+        let mut seen: Vec<(i32, u32)> = numbers
+            .zip(codes.as_chunks().0)
+            .map(|(doc, code)| (weights.dot(code), doc))
+            .filter(|&(_, doc)| doc < self.docs())
+            .collect();
+        if seen.len() > most {
+            seen.select_nth_unstable_by_key(most - 1, |&(likeness, doc)| (Reverse(likeness), doc));
+            seen.truncate(most);
+        }
+        docs.append(&mut seen);
+        Ok(())
+    }
+
     fn seeds(&self) -> Result<Seeds> {
         let length = self.length(SectionKind::Seeds);
         let wrong = || self.damaged("the seeds of the graph make no sense");
-        if length > (SEEDS_HEAD + 8) as u64 + u64::from(self.docs()) * SEED as u64 {
+        // Some more nodes than documents may be left from before.
+        if length > (SEEDS_HEAD + 8) as u64 + 2 * u64::from(self.docs()) * SEED as u64 {
             return Err(wrong());
         }
         let mut bytes = vec![0; length as usize];
@@ -239,15 +273,18 @@ impl Search {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::freeze::freeze;
+    use super::super::document::Document;
+    use super::super::freeze::{carry, freeze};
     use super::super::kernel;
     use super::super::testing;
     use super::super::vectors::tests::{exact, open, vector};
     use super::super::write;
     use super::*;
+    use crate::id::MemoryId;
     use crate::index::manifest::Collection;
     use crate::index::vectors::tests::{SPACE, documents};
     use crate::settings::IndexSearch;
+    use crate::time::Timestamp;
 
     /// Links within the groups of 25 documents that the vectors lie in, and from each group to others.
     fn links(vectors: &[(u32, &Vector)], degree: usize) -> Vec<Vec<u32>> {
@@ -288,28 +325,88 @@ mod tests {
         assert!(found * 100 >= all * 94, "{found} of {all}");
     }
 
+    /// The documents of these numbers, the vectors of some others than before.
+    fn of_numbers(numbers: &[u32], changed: &dyn Fn(u32) -> bool) -> Vec<Document> {
+        let vectors = numbers.iter().map(|&number| {
+            let other = if changed(number) { number + 5000 } else { number };
+            (number % 7 != 3).then(|| vector(other))
+        });
+        let mut documents = documents(vectors);
+        for (document, &number) in documents.iter_mut().zip(numbers) {
+            document.entry.id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        }
+        documents
+    }
+
+    /// A segment of these documents and the graph of `old`, where it serves.
+    fn carried(old: &Segment, documents: &[Document]) -> Option<(Vec<u8>, u32)> {
+        let graph = carry(old, documents, SPACE).unwrap()?;
+        let bytes = write::segment(Collection::Turns, documents, &[], Some(SPACE), graph);
+        Some((bytes, documents.len() as u32))
+    }
+
     #[test]
-    fn the_same_vectors_keep_their_graph() {
-        let segment = open(bytes(300, 4), &[]).unwrap();
-        let without = |vectors: std::ops::Range<u32>| {
-            let documents = documents(vectors.map(|doc| (doc % 7 != 3).then(|| vector(doc))));
-            let graph = super::super::freeze::Frozen::default();
-            let docs = documents.len() as u32;
-            let bytes = write::segment(Collection::Turns, &documents, &[], Some(SPACE), graph);
-            open((bytes, docs), &[]).unwrap()
+    fn a_graph_is_carried_along_while_most_of_it_holds() {
+        let old = open(bytes(900, 24), &[]).unwrap();
+        // Some are gone, some are new in between and at the end, some have another vector.
+        let kept = |number: &u32| number % 20 != 4 && !(800..860).contains(number);
+        let mut numbers: Vec<u32> = (0..1000).filter(kept).collect();
+        let changed = |number: u32| number % 30 == 11;
+        let segment = carried(&old, &of_numbers(&numbers, &changed)).unwrap();
+        let segment = open(segment, &[]).unwrap();
+        let (mut found, mut all) = (0, 0);
+        for (doc, &number) in (0..).zip(&numbers).step_by(13) {
+            if number % 7 == 3 {
+                continue;
+            }
+            let query = segment.vector(doc).unwrap().unwrap().vector;
+            let near = segment.nearest(&query, 10, IndexSearch::Graph).unwrap();
+            assert_eq!(near[0].doc, doc, "the document itself is found, in the graph or beside it");
+            let expected = exact(&segment, &query, 10);
+            all += expected.len();
+            found += expected.iter().filter(|&one| near.contains(one)).count();
+        }
+        assert!(found * 100 >= all * 94, "{found} of {all}");
+        // What was carried is carried on.
+        numbers.extend(1000..1010);
+        let again = carry(&segment, &of_numbers(&numbers, &changed), SPACE).unwrap().unwrap();
+        assert!(again.unlinked.len() as u64 > segment.length(SectionKind::Unlinked));
+    }
+
+    #[test]
+    fn a_graph_is_made_anew_when_too_little_of_it_holds() {
+        let old = open(bytes(300, 4), &[]).unwrap();
+        let serves = |numbers: std::ops::Range<u32>, changed: u32| {
+            let numbers: Vec<u32> = numbers.collect();
+            carried(&old, &of_numbers(&numbers, &|number| number % changed == 0)).is_some()
         };
-        let graph = segment.graph_of(&without(0..300)).unwrap().unwrap();
-        assert_eq!(graph.graph.len() as u64, segment.length(SectionKind::Graph));
-        assert!(segment.graph_of(&without(1..301)).unwrap().is_none());
-        assert!(without(0..300).graph_of(&segment).unwrap().is_none());
+        assert!(serves(0..300, 1000));
+        assert!(!serves(0..300, 3), "changed");
+        assert!(!serves(0..500, 1000), "grown");
+        assert!(!serves(0..200, 1000), "shrunk");
+        assert!(!serves(500..800, 1000), "others");
+    }
+
+    #[test]
+    fn where_nothing_changed_the_graph_is_as_it_was() {
+        let old = open(bytes(300, 4), &[]).unwrap();
+        let numbers: Vec<u32> = (0..300).collect();
+        let new = carry(&old, &of_numbers(&numbers, &|_| false), SPACE).unwrap().unwrap();
+        let section = |kind| old.read(kind, 0, old.length(kind)).unwrap().into_owned();
+        assert_eq!(new.seeds, section(SectionKind::Seeds));
+        assert_eq!(new.graph, section(SectionKind::Graph));
+        assert!(new.unlinked.is_empty());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn a_changed_byte_is_noticed_or_harmless(at: prop::sample::Index, change in 1u8..) {
-            static SOUND: std::sync::LazyLock<(Vec<u8>, u32)> =
-                std::sync::LazyLock::new(|| bytes(150, 4));
+            static SOUND: std::sync::LazyLock<(Vec<u8>, u32)> = std::sync::LazyLock::new(|| {
+                let old = open(bytes(150, 4), &[]).unwrap();
+                let numbers: Vec<u32> = (0..170).filter(|number| number % 20 != 4).collect();
+                carried(&old, &of_numbers(&numbers, &|number| number % 30 == 11)).unwrap()
+            });
             let (bytes, docs) = SOUND.clone();
             testing::notice_a_changed_byte(bytes, at, change, |bytes| {
                 open((bytes, docs), &[])?.nearest(&vector(9), 5, IndexSearch::Graph)

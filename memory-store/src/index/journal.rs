@@ -100,7 +100,9 @@ impl Entry {
     /// The change that a memory was saved; `root` as in [`super::build::document`].
     #[cfg(feature = "write")]
     pub fn put(stored: &crate::store::Stored, root: &Path) -> Self {
-        Self::Put(Box::new(super::build::document(stored, root)))
+        let mut document = super::build::document(stored, root);
+        document.read();
+        Self::Put(Box::new(document))
     }
 
     /// Adds the vector of what was saved.

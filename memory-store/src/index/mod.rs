@@ -22,6 +22,8 @@ pub mod record;
 pub mod segment;
 #[cfg(all(test, feature = "write"))]
 pub(crate) mod testing;
+#[cfg(feature = "write")]
+mod turns;
 pub mod vectors;
 #[cfg(feature = "write")]
 pub mod waiting;

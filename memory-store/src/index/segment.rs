@@ -25,7 +25,7 @@ const TABLE_BYTES_MAX: u64 = 16 * 1024;
 /// After this many entries of a larger one, it is read whole too,
 const ENTRIES_ONE_BY_ONE: u32 = 64;
 /// unless it is larger than this: ten turns are looked for among a million by halves.
-const TABLE_WHOLE_BYTES_MAX: u64 = 4 << 20;
+const TABLE_WHOLE_BYTES_MAX: u64 = 1 << 20;
 /// Slots read at a time; at half load most keys are found or missed in one go.
 const SLOTS_AT_ONCE: u64 = 4;
 /// Slots that are probed for one key.
@@ -206,6 +206,12 @@ impl Segment {
         self.docs
     }
 
+    /// How many terms all its documents have, repeated ones counted.
+    #[cfg(feature = "write")]
+    pub(super) fn terms(&self) -> u64 {
+        self.terms
+    }
+
     /// The mean number of terms of its documents.
     pub fn average_length(&self) -> f32 {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
@@ -219,11 +225,6 @@ impl Segment {
     /// Whether a later segment replaced a document.
     pub fn is_dead(&self, doc: u32) -> bool {
         self.dead.binary_search(&doc).is_ok()
-    }
-
-    /// How many documents later segments replaced.
-    pub(super) fn dead_docs(&self) -> u32 {
-        self.dead.len() as u32
     }
 
     /// Reads the entry of a document.

@@ -199,6 +199,26 @@ impl Segment {
         Ok(embedded)
     }
 
+    /// The documents that have no vector of a space by the transformer, but one that could be
+    /// better: all, where the segment is of another space or of none.
+    #[cfg(feature = "write")]
+    pub fn waiting(&self, space: Space) -> Result<Vec<u32>> {
+        if self.space()? != Some(space) {
+            return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
+        }
+        let mut waiting = Vec::new();
+        for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
+            let count = (self.docs() - first).min(VECTORS_AT_ONCE as u32);
+            let bytes = self.items(first, count)?;
+            for (doc, item) in (first..).zip(bytes.chunks_exact(STRIDE)) {
+                if self.item(item)?.encoder == Some(Encoder::Static) && !self.is_dead(doc) {
+                    waiting.push(doc);
+                }
+            }
+        }
+        Ok(waiting)
+    }
+
     /// The cosines of some documents; `None` for those without a vector. The query's vector is one
     /// of the space of [`Segment::space`].
     pub fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::Index;
 use super::segment::Segment;
-use crate::embed::{Encoder, Space};
+use crate::embed::Space;
 use crate::error::Result;
 
 /// Whether any document of the index in `dir` waits for a vector of this space by the transformer.
@@ -17,33 +17,37 @@ pub fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
 }
 
-/// The texts of turns in the index in `dir` that wait, at most `most`, the latest first.
-pub fn turns(dir: &Path, space: Space, most: usize) -> Result<Vec<String>> {
+/// The texts of turns in the index in `dir` that wait, at most `most`, the latest first. `made` says
+/// of which texts the vector was made already: they wait for nothing but their segment.
+pub fn turns(
+    dir: &Path,
+    space: Space,
+    most: usize,
+    made: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>> {
     let Some(index) = Index::open(dir)? else { return Ok(Vec::new()) };
     let (segments, _) = index.turns();
     let mut waiting = Vec::new();
     for (place, segment) in segments.iter().enumerate() {
-        if missing(segment, space)? == 0 {
-            continue;
-        }
-        for doc in (0..segment.docs()).filter(|&doc| !segment.is_dead(doc)) {
-            let done = segment.vector(doc)?.is_some_and(|vector| {
-                vector.space == space && vector.encoder == Encoder::Transformer
-            });
-            if !done {
+        if missing(segment, space)? > 0 {
+            for doc in segment.waiting(space)? {
                 waiting.push((segment.entry(doc)?.when, place, doc));
             }
         }
     }
     waiting.sort_unstable_by_key(|&(when, place, doc)| Reverse((when, place, doc)));
-    waiting.truncate(most);
-    waiting
-        .into_iter()
-        .map(|(_, place, doc)| {
-            let segment = &segments[place];
-            Ok(segment.record(&segment.entry(doc)?)?.embedding_text())
-        })
-        .collect()
+    let mut texts = Vec::new();
+    for (_, place, doc) in waiting {
+        if texts.len() >= most {
+            break;
+        }
+        let segment = &segments[place];
+        let text = segment.record(&segment.entry(doc)?)?.embedding_text();
+        if !made(&text) {
+            texts.push(text);
+        }
+    }
+    Ok(texts)
 }
 
 /// How many documents of a segment wait.

@@ -12,9 +12,10 @@ use super::hub;
 use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::pairs;
-use super::segment::Header;
+use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_AT_ONCE, Embedded, Head, STRIDE};
 use crate::embed::{Encoder, Space, Vector};
+use crate::error::Result;
 use crate::id::MemoryId;
 use crate::signature::signature_hash;
 
@@ -36,7 +37,9 @@ pub fn segment(
     let (error_slots, error_blocks) = hashed_map(&errors(documents));
     let (pair_buckets, pairs) =
         pairs::sections(documents.iter().map(|document| document.pairs.as_slice()));
-    let vectors = space.map(|space| vectors(collection, documents, space)).unwrap_or_default();
+    let embedded: Vec<Option<&Embedded>> =
+        documents.iter().map(|document| document.vector.as_ref()).collect();
+    let vectors = space.map(|space| vectors(collection, &embedded, space)).unwrap_or_default();
     let sections = [
         (SectionKind::Docs, docs),
         (SectionKind::TermSlots, term_slots),
@@ -53,9 +56,45 @@ pub fn segment(
         (SectionKind::Vectors, vectors.items),
         (SectionKind::Seeds, graph.seeds),
         (SectionKind::Graph, graph.graph),
+        (SectionKind::Unlinked, graph.unlinked),
         (SectionKind::Records, records),
     ];
     assemble(collection, documents.len() as u32, terms, &sections)
+}
+
+/// What has nothing to do with vectors.
+const OF_WORDS: [SectionKind; 11] = [
+    SectionKind::Docs,
+    SectionKind::TermSlots,
+    SectionKind::PathSlots,
+    SectionKind::ErrorSlots,
+    SectionKind::Start,
+    SectionKind::PairBuckets,
+    SectionKind::TermBlocks,
+    SectionKind::PathBlocks,
+    SectionKind::ErrorBlocks,
+    SectionKind::Pairs,
+    SectionKind::Records,
+];
+
+/// Returns the bytes of a segment of turns that has other vectors, by document, and is the same
+/// otherwise: nothing that has to do with words is looked at.
+pub fn with_vectors(
+    segment: &Segment,
+    embedded: &[Option<Embedded>],
+    space: Space,
+) -> Result<Vec<u8>> {
+    let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
+    let vectors = vectors(Collection::Turns, &embedded, space);
+    let mut sections = vec![
+        (SectionKind::VectorHead, vectors.head),
+        (SectionKind::Codes, vectors.codes),
+        (SectionKind::Vectors, vectors.items),
+    ];
+    for kind in OF_WORDS {
+        sections.push((kind, segment.read(kind, 0, segment.length(kind))?.into_owned()));
+    }
+    Ok(assemble(Collection::Turns, segment.docs(), segment.terms(), &sections))
 }
 
 /// Puts header, section table and sections together.
@@ -202,10 +241,10 @@ struct VectorSections {
     items: Vec<u8>,
 }
 
-fn vectors(collection: Collection, documents: &[Document], space: Space) -> VectorSections {
-    let embedded: Vec<Option<&Embedded>> = documents
+fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space) -> VectorSections {
+    let embedded: Vec<Option<&Embedded>> = embedded
         .iter()
-        .map(|document| document.vector.as_ref().filter(|embedded| embedded.space == space))
+        .map(|embedded| embedded.filter(|embedded| embedded.space == space))
         .collect();
     let count = embedded.iter().flatten().count() as u32;
     if count == 0 {

@@ -56,6 +56,23 @@ impl Embedding {
         Ok(Some(Self { models, table, caches, memories, turns: None }))
     }
 
+    /// Opens what is known of turns, which may be much.
+    ///
+    /// # Errors
+    /// When it cannot be read or written.
+    pub fn open_turns(&mut self) -> Result<()> {
+        if self.turns.is_none() {
+            let path = self.caches.join("turns.cache");
+            self.turns = Some(Cache::open(&path, self.table.space())?);
+        }
+        Ok(())
+    }
+
+    /// Whether the transformer has embedded the text of a turn, as far as what is known was opened.
+    pub fn has_turn(&self, text: &str) -> bool {
+        self.turns.as_ref().is_some_and(|turns| turns.has(text))
+    }
+
     /// Lets the transformer embed the texts that it has not seen, memories first, until the time
     /// is over. Says how many it embedded.
     ///
@@ -67,11 +84,8 @@ impl Embedding {
         until: Instant,
         progress: &dyn Progress,
     ) -> Result<usize> {
-        let turns = match self.turns.take() {
-            Some(turns) => turns,
-            None => Cache::open(&self.caches.join("turns.cache"), self.table.space())?,
-        };
-        let turns = self.turns.insert(turns);
+        self.open_turns()?;
+        let Some(turns) = &mut self.turns else { return Ok(0) };
         let unseen = |cache: &Cache, texts: &[String]| -> Vec<String> {
             let mut unseen: Vec<String> =
                 texts.iter().filter(|text| !cache.has(text)).cloned().collect();
@@ -127,7 +141,11 @@ impl Vectors for Embedding {
     }
 
     fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        let seen = |cache: &Cache| Some((Encoder::Transformer, cache.get(text)?));
-        seen(&self.memories).or_else(|| seen(self.turns.as_ref()?)).or_else(|| self.table.of(text))
+        self.best(text).or_else(|| self.table.of(text))
+    }
+
+    fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
+        let vector = self.memories.get(text).or_else(|| self.turns.as_ref()?.get(text))?;
+        Some((Encoder::Transformer, vector))
     }
 }

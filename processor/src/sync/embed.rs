@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::embed::{Space, Table};
-use memory_store::index::{build, waiting};
+use memory_store::index::build::{self, Vectors};
+use memory_store::index::waiting;
 use memory_store::store::Store;
 
 use super::Run;
@@ -21,9 +22,30 @@ const BACKGROUND_MAX: Duration = Duration::from_secs(60);
 const TURNS_MAX: usize = 10_000;
 
 impl Run<'_> {
+    /// Does what was put off so that what is new could be published at once. Says whether there was
+    /// anything to do.
+    pub(super) fn settle(&mut self) -> Result<bool> {
+        let embedded = self.embed()?;
+        let mut any = embedded;
+        for folder in self.indexes() {
+            if embedded || build::is_unsettled(&folder)? {
+                self.open_embedding();
+                let vectors = self.embedding.as_ref().and_then(Option::as_ref);
+                let vectors = vectors.map(|vectors| vectors as &dyn Vectors);
+                while build::settle(&folder, vectors, self.options.now)? {
+                    any = true;
+                }
+            }
+        }
+        if embedded && let Some(table) = Table::installed(self.options.dirs) {
+            self.report.embedding_waits = self.anything_waits(table.space())?;
+        }
+        Ok(any)
+    }
+
     /// Lets the transformer work on what the indexes have of the table only, and publishes what it
-    /// made. Says whether there was anything to do.
-    pub(super) fn embed(&mut self) -> Result<bool> {
+    /// made of memories. Says whether there was anything to do.
+    fn embed(&mut self) -> Result<bool> {
         let dirs = self.options.dirs;
         let Some(space) = Table::installed(dirs).map(|table| table.space()) else {
             return Ok(false);
@@ -37,16 +59,17 @@ impl Run<'_> {
             Busy::Leave => BACKGROUND_MAX,
             Busy::Wait(_) => AWAITED_MAX,
         };
-        let texts = self.texts(space)?;
-        let learned = embedding.learn(&texts, Instant::now() + most, self.options.progress);
+        let learned = embedding.open_turns().and_then(|()| {
+            let texts = self.texts(space, &embedding)?;
+            embedding.learn(&texts, Instant::now() + most, self.options.progress)
+        });
         self.embedding = Some(Some(embedding));
         match learned {
             Ok(embedded) => self.report.embedded = embedded,
             // What was published serves; the table made its vectors.
             Err(error) => self.report.warnings.push(format!("texts were not embedded: {error:#}")),
         }
-        self.publish_turns(NewTurns::Embedded)?;
-        self.report.embedding_waits = self.anything_waits(space)?;
+        self.publish_turns(NewTurns::Some(&[]))?;
         Ok(true)
     }
 
@@ -78,7 +101,7 @@ impl Run<'_> {
     }
 
     /// The texts of all memories and of turns that wait.
-    fn texts(&self, space: Space) -> Result<Texts> {
+    fn texts(&self, space: Space, embedding: &Embedding) -> Result<Texts> {
         let dirs = self.options.dirs;
         let mut texts = Texts::default();
         for tree in &self.trees {
@@ -86,7 +109,8 @@ impl Run<'_> {
         }
         self.add_memories(&Store::user(dirs)?, &mut texts)?;
         for folder in self.indexes() {
-            texts.turns.extend(waiting::turns(&folder, space, TURNS_MAX)?);
+            let made = |text: &str| embedding.has_turn(text);
+            texts.turns.extend(waiting::turns(&folder, space, TURNS_MAX, &made)?);
         }
         Ok(texts)
     }
