@@ -7,6 +7,8 @@
 
 use std::path::Path;
 
+use memory_store::MemoryId;
+use memory_store::index::document::session_bits;
 use memory_store::recall::{Recall, Recalled};
 
 use crate::event::{ToolCall, What};
@@ -68,7 +70,10 @@ fn of_error(hook: &Hook, call: &ToolCall) -> Output {
         return Output::default();
     };
     recall(hook, error, "error", Unclaimed::Give, |recall, session| {
-        recall.error(command, error, hook.now, &|id| session.has(id))
+        // What was said in this very session stands above.
+        let own = session_bits(&hook.event.session, hook.event.agent.as_deref());
+        let skip = |id: MemoryId| session.has(id) || id.0.starts_with(&own);
+        recall.error(command, error, hook.now, &skip)
     })
 }
 

@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
-use memory_store::Kind;
+use memory_store::index::build::Turns;
+use memory_store::index::document::Turn;
 use memory_store::layout::TreeDir;
 use memory_store::settings::{Notice, Settings};
+use memory_store::{Kind, Timestamp};
 use serde_json::{Value, json};
 
 const QUESTION: &str = "Where are invoices archived, in Postgres?";
@@ -265,6 +267,37 @@ fn a_failed_command_brings_the_fix_and_commands_leave_notes() {
     assert_eq!(notes[2]["tool_use"], "toolu_9");
     assert_eq!(notes[2]["event"], "PostToolUse");
     assert_eq!(notes[0]["event"], "PostToolUseFailure");
+}
+
+#[test]
+fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session() {
+    let error = "Exit code 1\nerror: quota probe refused the ledger shard";
+    let turn = |session: &str, number, text: &str| Turn {
+        session: session.into(),
+        number,
+        at: Timestamp::parse("2026-09-21T10:00:00Z").unwrap(),
+        text: text.into(),
+        errors: memory_store::signature::error_signature(error).into_iter().collect(),
+        ..Turn::default()
+    };
+    let turns = [
+        turn("s", 0, "The quota probe of the ledger shard was refused in this very session."),
+        turn("older", 3, "Please go on.\nThe quota probe refused since the ledger was still cold."),
+        turn("other", 0, "Please go on.\nAll is well."),
+    ];
+    let world = World::trusted();
+    world.publish_with(&memories(), Turns::Add(&mut turns.into_iter()), &Settings::default());
+    let text = world.fail("s", "make check", error).context("PostToolUseFailure");
+    assert!(
+        text.contains("[said in turn 4 of session older] 2026-09-21: The quota probe"),
+        "{text}"
+    );
+    assert!(!text.contains("Please go on") && !text.contains("very session"), "{text}");
+    assert_eq!(world.receipts()[0]["memories"][0]["why"], "the same error came up");
+    assert_eq!(world.fail("s", "make check", error).said(), "", "once is enough");
+    assert_eq!(world.fail("s", "make check", "Exit code 1\nerror: quota reset").said(), "");
+    let known = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
+    assert!(!known.contains("said in turn"), "a memory of the error comes first: {known}");
 }
 
 #[test]

@@ -403,10 +403,10 @@ fn earlier_sessions_are_searched_with_what_stands_around() {
     let world = World::trusted();
     let turn = |number, text: &str| Turn {
         session: "4f1c".to_owned(),
-        agent: None,
         number,
         at: now(),
         text: text.to_owned(),
+        ..Turn::default()
     };
     world.publish(vec![
         turn(0, "Set up the scheduler, please. Done."),

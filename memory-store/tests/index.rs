@@ -262,10 +262,10 @@ fn titles_owned(hits: &[memory_store::recall::Hit]) -> Vec<String> {
 fn turn(session: &str, number: u32, text: &str) -> Turn {
     Turn {
         session: session.into(),
-        agent: None,
         number,
         at: Timestamp(NOW.0 + i64::from(number)),
         text: text.into(),
+        ..Turn::default()
     }
 }
 

@@ -40,10 +40,10 @@ fn fixture() -> Fixture {
     let fixture = Fixture::filled();
     let mut turn = std::iter::once(Turn {
         session: "s".into(),
-        agent: None,
         number: 0,
         at: NOW,
         text: "we moved the ledger to another port".into(),
+        ..Turn::default()
     });
     fixture.publish_turns(Turns::Add(&mut turn));
     fixture.publish_start(&[5, 1]);

@@ -39,10 +39,10 @@ fn write_golden() {
     fixture.publish_start(&[5, 1]);
     let mut turns = (0..3).map(|number| Turn {
         session: "golden".into(),
-        agent: None,
         number,
         at: NOW,
         text: format!("turn {number}: the ledger moved to another port"),
+        ..Turn::default()
     });
     fixture.publish_turns(Turns::Add(&mut turns));
     let gotcha = memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it twice.");

@@ -58,7 +58,7 @@ impl Vectors for Hashed {
 }
 
 fn turn(number: u32, text: String) -> Turn {
-    Turn { session: "s".into(), agent: None, number, at: NOW, text }
+    Turn { session: "s".into(), number, at: NOW, text, ..Turn::default() }
 }
 
 fn text(number: u32) -> String {

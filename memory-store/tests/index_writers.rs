@@ -126,10 +126,10 @@ fn turns_of_two_publishers_are_all_kept() {
             scope.spawn(move || {
                 let mut turns = (0..20).map(|number| Turn {
                     session: session.into(),
-                    agent: None,
                     number,
                     at: NOW,
                     text: format!("{session} spoke of walnuts, {number}"),
+                    ..Turn::default()
                 });
                 fixture.publish_turns(Turns::Add(&mut turns));
             });

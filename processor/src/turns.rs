@@ -2,12 +2,16 @@
 
 use memory_store::index::document::Turn;
 
-use crate::transcript::session::{PromptBy, Session, What};
+use memory_store::signature::error_signature;
+
+use crate::transcript::session::{Input, PromptBy, Session, What};
 
 /// Bytes of a turn's text in the index.
 const TEXT_BYTES_MAX: usize = 4 << 10;
 /// Bytes of it that the prompt may take.
 const PROMPT_BYTES_MAX: usize = 1 << 10;
+/// Different errors of a turn that it is found by.
+const ERRORS_MAX: usize = 16;
 
 /// The turns of a session that say something.
 pub fn of_session(session: &Session) -> Vec<Turn> {
@@ -21,9 +25,28 @@ pub fn of_session(session: &Session) -> Vec<Turn> {
                 number: u32::try_from(number).unwrap_or(u32::MAX),
                 at: turn.at,
                 text,
+                errors: errors(turn),
             })
         })
         .collect()
+}
+
+/// The errors of commands that came up in a turn, each once.
+fn errors(turn: &crate::transcript::session::Turn) -> Vec<String> {
+    let mut errors: Vec<String> = Vec::new();
+    for step in &turn.steps {
+        let What::Call(call) = &step.what else { continue };
+        if !matches!(call.input, Input::Shell { .. }) || !call.failed || call.denied {
+            continue;
+        }
+        if let Some(signature) = error_signature(&call.output)
+            && !errors.contains(&signature)
+        {
+            errors.push(signature);
+        }
+    }
+    errors.truncate(ERRORS_MAX);
+    errors
 }
 
 fn text(turn: &crate::transcript::session::Turn) -> String {

@@ -5,6 +5,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::MemoryId;
+use memory_store::recall::Recall;
 
 use super::receipts::{self, Receipt};
 use super::stores::Stores;
@@ -52,7 +53,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing was injected here yet.")?;
         return Ok(());
     }
-    let titles = titles(&stores)?;
+    let titles = titles(&stores, world, &found)?;
     found.iter().try_for_each(|receipt| show(receipt, &titles, out))
 }
 
@@ -86,7 +87,23 @@ fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Wri
     Ok(())
 }
 
-fn titles(stores: &Stores) -> Result<HashMap<MemoryId, String>> {
+/// What the memories are called, and the turns that were given.
+fn titles(
+    stores: &Stores,
+    world: &World,
+    receipts: &[Receipt],
+) -> Result<HashMap<MemoryId, String>> {
     let memories = stores.list()?.memories.into_iter();
-    Ok(memories.map(|stored| (stored.memory.id, stored.memory.title)).collect())
+    let mut titles: HashMap<MemoryId, String> =
+        memories.map(|stored| (stored.memory.id, stored.memory.title)).collect();
+    let recall = Recall::open(&world.dirs, &stores.tree);
+    for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
+        if !titles.contains_key(&given.id)
+            && let Some(turn) = recall.turn(given.id)
+        {
+            let session: String = turn.session.unwrap_or_default().chars().take(8).collect();
+            titles.insert(given.id, format!("turn {} of session {session}", turn.turn + 1));
+        }
+    }
+    Ok(titles)
 }

@@ -78,6 +78,11 @@ impl World {
 
     /// Writes these memories and an index of what lies in the store then.
     pub fn publish(&self, memories: &[Memory], settings: &Settings) {
+        self.publish_with(memories, Turns::Keep, settings);
+    }
+
+    /// The same, with turns.
+    pub fn publish_with(&self, memories: &[Memory], turns: Turns<'_>, settings: &Settings) {
         let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
         let store = Store::open(&self.dirs, &tree).unwrap();
         fs::create_dir_all(store.folder()).unwrap();
@@ -93,7 +98,7 @@ impl World {
         let content = Content {
             root: &self.root,
             memories: &listing.memories,
-            turns: Turns::Keep,
+            turns,
             start: &start,
             settings,
             now: Timestamp::parse(NOW).unwrap(),

@@ -126,6 +126,7 @@ impl Document {
             session: Some(turn.session.clone()),
             agent: turn.agent.clone(),
             turn: turn.number,
+            signatures: turn.errors.clone(),
             ..Record::default()
         };
         Self::unread(turn.id(), Kind::Session, 0.0, false, turn.at, record)
@@ -245,21 +246,30 @@ pub struct Turn {
     pub at: Timestamp,
     /// The prompt and what was said in answer.
     pub text: String,
+    /// Signatures of the errors that came up in it.
+    pub errors: Vec<String>,
 }
 
 impl Turn {
     /// Its name in the index: 96 bits for the session, 32 for the number, so that neighbours lie
     /// side by side.
     pub fn id(&self) -> MemoryId {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(self.session.as_bytes());
-        hasher.update(&[0]);
-        hasher.update(self.agent.as_deref().unwrap_or_default().as_bytes());
         let mut id = [0; 16];
-        id[..12].copy_from_slice(&hasher.finalize().as_bytes()[..12]);
+        id[..12].copy_from_slice(&session_bits(&self.session, self.agent.as_deref()));
         id[12..].copy_from_slice(&self.number.to_be_bytes());
         MemoryId(id)
     }
+}
+
+/// What the ids of all turns of a session begin with; of a subagent's, of the subagent's alone.
+pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; 12] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(agent.unwrap_or_default().as_bytes());
+    let mut bits = [0; 12];
+    bits.copy_from_slice(&hasher.finalize().as_bytes()[..12]);
+    bits
 }
 
 fn cut(text: &str, bytes_max: usize) -> String {

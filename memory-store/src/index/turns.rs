@@ -259,6 +259,7 @@ fn document(segment: &Segment, doc: u32) -> Result<Document> {
         number: record.turn,
         at: record.created,
         text: record.text,
+        errors: record.signatures,
     });
     document.vector = segment.vector(doc)?;
     Ok(document)

@@ -8,6 +8,7 @@
 mod acknowledgement;
 mod background;
 mod collapse;
+mod excerpt;
 #[cfg(feature = "write")]
 mod expression;
 mod fallback;
@@ -66,7 +67,7 @@ use crate::time::Timestamp;
 use follow::Followed;
 use nearest::Probe;
 use query::Query;
-use score::Candidate;
+use score::{Candidate, Named};
 use sources::Sources;
 use stamp::{Stamp, Stamps};
 
@@ -309,7 +310,9 @@ impl Recall {
         self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
     }
 
-    /// Finds what helps against the error of a command.
+    /// Finds what helps against the error of a command: memories, or where none has its signature,
+    /// what was said when it came up in a session before. `skip` says of turns, too, which may not
+    /// answer, by [`Turn::id`](crate::index::document::Turn::id).
     pub fn error(
         &self,
         command: &str,
@@ -320,8 +323,18 @@ impl Recall {
         let query = self.with_vector(Query::error(command, error));
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
+        let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
+        let mut recalled =
+            self.answer(candidates, &query, &Asked { places, gated: true, now, skip });
+        if !is_known
+            && recalled.hits.len() < places
+            && let Some(hit) = excerpt::of_error(&self.sources, &query, error, skip)
+        {
+            recalled.hits.push(hit);
+            recalled.silent = None;
+        }
+        self.finish(recalled)
     }
 
     /// Returns the memories of the session-start block, most valuable first: about as many as a

@@ -158,6 +158,11 @@ fn lead(event: &str) -> &'static str {
 
 /// Kind, short id and date; of what somebody asked for, that it was asked.
 fn head(hit: &Hit) -> String {
+    if hit.collection == Collection::Turns {
+        let session: String = hit.session.iter().flat_map(|id| id.chars()).take(8).collect();
+        let (turn, date) = (hit.turn + 1, hit.date.date());
+        return format!("- [said in turn {turn} of session {}] {date}: ", clean(&session));
+    }
     let whose = match hit.collection {
         Collection::User => "user's ",
         Collection::Memories | Collection::Turns => "",

@@ -1,18 +1,17 @@
 //! Turns of sessions, found by words: what was said, word for word.
 
+use super::excerpt::hit;
 use super::lexical;
 use super::matching::{Matcher, Part};
 use super::query::Query;
 use super::search::{NOT_ALL, Search, Wanted, show};
 use super::sources::Sources;
 use super::typo::Typos;
-use super::{Collection, Hit, Recall, Recalled};
+use super::{Hit, Recall, Recalled};
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::index::format::impact_weight;
-use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
-use crate::kind::Kind;
 use crate::time::Timestamp;
 
 /// Turns that are read, newest first, in search of what a mistyped word means.
@@ -128,31 +127,6 @@ fn scored(segments: &[Segment], query: &Query, all: bool) -> Result<Vec<Scored>>
         }
     }
     Ok(found)
-}
-
-fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
-    Hit {
-        id: entry.id,
-        kind: Kind::Session,
-        title: String::new(),
-        text: record.text,
-        date: record.created,
-        paths: Vec::new(),
-        tags: Vec::new(),
-        file: std::path::PathBuf::new(),
-        confidence: 0.0,
-        score: score.max(0.0),
-        why: String::new(),
-        collection: Collection::Turns,
-        said_by: None,
-        draft: false,
-        superseded: false,
-        superseded_by: None,
-        signatures: Vec::new(),
-        session: record.session,
-        turn: record.turn,
-        neighbours: Vec::new(),
-    }
 }
 
 /// The turn of this name, in the index of the project.

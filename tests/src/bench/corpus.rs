@@ -235,9 +235,9 @@ pub fn turn(number: u32, now: Timestamp) -> Turn {
     let mut random = Random(u64::from(number) ^ 1 << 41);
     Turn {
         session: format!("bench-{}", number / 40),
-        agent: None,
         number: number % 40,
         at: Timestamp(now.0 - random.below(300 * 86_400_000) as i64),
         text: random.text(90),
+        ..Turn::default()
     }
 }
