@@ -136,7 +136,7 @@ pub fn replay(options: &SyncOptions<'_>, limit: Duration) -> Result<Replay> {
     let started = Instant::now();
     let history = History::open(options)?;
     let past = history.past();
-    let bench = Bench::new(options.tree.project, history.settings())?;
+    let bench = Bench::new(options, history.settings())?;
     let mut replay = Replay { sessions: past.len(), ..Replay::default() };
     let mut seen = Seen::default();
     let mut timings = Vec::new();
@@ -333,21 +333,27 @@ struct Bench {
     tree: Tree,
     project: ProjectId,
     settings: Settings,
+    /// The table alone, for memories too: the transformer would make a replay last minutes.
+    table: Option<Table>,
     _home: tempfile::TempDir,
 }
 
 impl Bench {
-    fn new(project: ProjectId, settings: &Settings) -> Result<Self> {
+    /// Makes the home; the embedder is the one that the user has installed.
+    fn new(options: &SyncOptions<'_>, settings: &Settings) -> Result<Self> {
+        let project = options.tree.project;
         let home = tempfile::Builder::new().prefix("throughline-replay-").tempdir()?;
         let path = home.path().canonicalize()?;
         let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
             .context("no usable temporary home")?;
+        let dirs = UserDirs { models: options.dirs.models.clone(), ..dirs };
+        let table = dirs.models.as_deref().and_then(|models| Table::load(models).ok());
         let root: PathBuf = path.join("project");
         std::fs::create_dir(&root)?;
         let observed = Observed { root, ..Observed::default() };
         let tree =
             identity::init(&dirs, &observed, Mode::Private, project.0, Timestamp::default())?;
-        Ok(Self { dirs, tree, project, settings: settings.clone(), _home: home })
+        Ok(Self { dirs, tree, project, settings: settings.clone(), table, _home: home })
     }
 
     /// Makes the store of what `before` left, as it was known at `now`.
@@ -368,12 +374,10 @@ impl Bench {
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
         ledger::reconcile(&store, desired, &[state], now)?;
-        // The table's vectors for memories too: the transformer would make a replay last minutes.
-        let table = self.dirs.models.as_deref().and_then(|models| Table::load(models).ok());
         let publication = Publication {
             dirs: &self.dirs,
             settings: &self.settings,
-            vectors: table.as_ref().map(|table| table as &dyn Vectors),
+            vectors: self.table.as_ref().map(|table| table as &dyn Vectors),
             turns: NewTurns::Some(&[]),
             now,
         };
