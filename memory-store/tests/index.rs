@@ -9,8 +9,8 @@ use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
-use memory_store::recall::{Collection, Reason, Search};
-use memory_store::{Kind, Timestamp};
+use memory_store::recall::{Collection, Fate, Reason, Search};
+use memory_store::{Kind, Memory, Timestamp};
 
 fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
     hits.iter().map(|hit| hit.title.as_str()).collect()
@@ -46,6 +46,30 @@ fn a_memory_is_not_given_twice_and_a_superseded_one_never() {
     let again = recall.prompt(prompt, NOW, &|known| known == id);
     assert!(again.hits.is_empty());
     assert_eq!(again.silent, Some(Reason::Skipped));
+}
+
+#[test]
+fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
+    let fixture = Fixture::filled();
+    fixture.write(memory(
+        70,
+        Kind::Fact,
+        "The cron job sweep drains the outbox queue",
+        "It runs every five minutes on the worker host.",
+    ));
+    let newer = memory(71, Kind::Fact, "A timer inside the mailer empties it", "Since June.");
+    fixture.write(Memory { supersedes: vec![common::id(70)], ..newer });
+    fixture.publish();
+    let recall = fixture.recall().with_traces();
+    let prompt = "which cron job drains the outbox queue?";
+    let found = recall.prompt(prompt, NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["A timer inside the mailer empties it"]);
+    assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
+    let older = found.trace.iter().find(|traced| traced.id == common::id(70)).unwrap();
+    assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(common::id(71))));
+    // What was given already does not let the old one through.
+    let again = recall.prompt(prompt, NOW, &|id| id == common::id(71));
+    assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
 
 #[test]

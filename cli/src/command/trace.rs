@@ -1,9 +1,9 @@
-//! What a prompt would bring, and what became of everything else: the answer to "why not that
-//! one".
+//! What a prompt, a file or an error would bring, and what became of everything else: the answer to
+//! "why not that one".
 
 use std::io::Write;
 
-use memory_store::recall::{Fate, Reason, Recall, Recalled, Traced};
+use memory_store::recall::{Fate, Hit, Reason, Recall, Recalled, Traced};
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -27,11 +27,21 @@ struct TraceView {
 struct CandidateView {
     id: String,
     title: String,
-    lexical: f32,
-    fused: f32,
-    gate: f32,
-    threshold: f32,
+    why: String,
     fate: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instead: Option<String>,
+    fused: f32,
+    lexical: f32,
+    words: f32,
+    cosine: Option<f32>,
+    meaning: Option<f32>,
+    trust: f32,
+    more: f32,
+    named: bool,
+    gate: f32,
+    /// `null` when the gate was not asked.
+    threshold: Option<f32>,
 }
 
 impl From<&Traced> for CandidateView {
@@ -39,23 +49,50 @@ impl From<&Traced> for CandidateView {
         Self {
             id: traced.id.to_string(),
             title: traced.title.clone(),
-            lexical: traced.lexical,
-            fused: traced.fused,
-            gate: traced.gate,
-            threshold: traced.threshold,
+            why: traced.why.clone(),
             fate: fate(traced.fate),
+            instead: traced.instead.map(|id| id.to_string()),
+            fused: traced.fused,
+            lexical: traced.lexical,
+            words: traced.words,
+            cosine: traced.cosine,
+            meaning: traced.meaning,
+            trust: traced.trust,
+            more: traced.more,
+            named: traced.named,
+            gate: traced.gate,
+            threshold: Some(traced.threshold).filter(|threshold| threshold.is_finite()),
         }
     }
 }
 
-/// Tries a prompt without injecting anything.
-pub fn run(query: &str, json: bool, world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+/// What is tried.
+#[derive(Clone, Copy, Debug)]
+pub enum Trial {
+    /// The text as a prompt.
+    Prompt,
+    /// The text as the path of a file that is touched.
+    File,
+    /// The text as the output of a command that failed.
+    Error,
+}
+
+/// Tries a text without injecting anything.
+pub fn run(
+    query: &str,
+    trial: Trial,
+    json: bool,
+    world: &World,
+    stores: &Stores,
+    out: &mut dyn Write,
+) -> Result {
     let recall = Recall::open(&world.dirs, &stores.tree).with_traces();
-    let recalled = recall.prompt(query, world.now, &|_| false);
-    if json {
-        return view::json(&view_of(&recalled), out);
-    }
-    show(&recalled, out)
+    let recalled = match trial {
+        Trial::Prompt => recall.prompt(query, world.now, &|_| false),
+        Trial::File => recall.file(query, world.now, &|_| false),
+        Trial::Error => recall.error("", query, world.now, &|_| false),
+    };
+    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, out) }
 }
 
 fn view_of(recalled: &Recalled) -> TraceView {
@@ -71,9 +108,13 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
+    let traced = |hit: &Hit| recalled.trace.iter().find(|traced| traced.id == hit.id);
     for hit in &recalled.hits {
         writeln!(out, "{}  {}", paint(NAME, hit.id.short()), plain(&hit.title))?;
         writeln!(out, "        {}", paint(QUIET, plain(&hit.why)))?;
+        if let Some(traced) = traced(hit) {
+            writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
+        }
     }
     if let Some(silent) = recalled.silent {
         writeln!(out, "Silent: {}.", reason(silent))?;
@@ -83,24 +124,33 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
         writeln!(out, "\nNot these:")?;
     }
     for traced in others().take(SHOWN_MAX) {
+        writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
+        let instead = traced.instead.map(|id| format!(": {}", id.short())).unwrap_or_default();
         writeln!(
             out,
-            "{}  {}  {}",
-            paint(NAME, traced.id.short()),
-            plain(&traced.title),
-            paint(
-                QUIET,
-                format_args!(
-                    "{} (score {:.2}, gate {:.2} of {:.2})",
-                    fate(traced.fate),
-                    traced.fused,
-                    traced.gate,
-                    traced.threshold
-                )
-            )
+            "        {}{instead} {}",
+            fate(traced.fate),
+            paint(QUIET, format_args!("({})", plain(&traced.why)))
         )?;
+        writeln!(out, "        {}", paint(QUIET, sums(traced)))?;
     }
     Ok(())
+}
+
+/// A candidate's score and what it is the sum of, and what the gate made of it.
+fn sums(traced: &Traced) -> String {
+    let Traced { fused, words, trust, more, gate, threshold, .. } = traced;
+    let mut text = format!("score {fused:.2} = words {words:.2}");
+    if let (Some(meaning), Some(cosine)) = (traced.meaning, traced.cosine) {
+        text.push_str(&format!(" + meaning {trust:.2} x {meaning:.2} (cosine {cosine:.2})"));
+    }
+    text.push_str(&format!(" + more {more:.2}; "));
+    match (traced.named, threshold.is_finite()) {
+        (true, _) => text.push_str("named, so the gate is open"),
+        (false, true) => text.push_str(&format!("gate {gate:.2} of {threshold:.2}")),
+        (false, false) => text.push_str("not named"),
+    }
+    text
 }
 
 /// Why nothing was given, in words.

@@ -9,6 +9,7 @@ use memory_store::recall::Recall;
 
 use super::receipts::{self, Receipt};
 use super::stores::Stores;
+use super::trace::{self, Trial};
 use super::view::{self, plain};
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
@@ -20,6 +21,12 @@ use crate::world::World;
 pub struct Why {
     /// A prompt to try, or the id of a memory
     query: Vec<String>,
+    /// Try the text as the path of a file that is touched
+    #[arg(long, requires = "query", conflicts_with = "error")]
+    file: bool,
+    /// Try the text as the output of a command that failed
+    #[arg(long, requires = "query")]
+    error: bool,
     /// How many injections
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
     limit: usize,
@@ -34,13 +41,18 @@ pub struct Why {
 /// Runs the command.
 pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    if let [id] = args.query.as_slice()
+    let trial = match (args.file, args.error) {
+        (true, _) => Trial::File,
+        (_, true) => Trial::Error,
+        (false, false) => Trial::Prompt,
+    };
+    if let (Trial::Prompt, [id]) = (trial, args.query.as_slice())
         && let Ok((_, stored)) = stores.find(id)
     {
         return super::why_memory::run(&stored, args.limit, args.json, world, &stores, out);
     }
     if !args.query.is_empty() {
-        return super::trace::run(&args.query.join(" "), args.json, world, &stores, out);
+        return trace::run(&args.query.join(" "), trial, args.json, world, &stores, out);
     }
     let wanted = |receipt: &Receipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))

@@ -185,8 +185,22 @@ fn why_explains_a_prompt_that_was_not_answered() {
     assert_eq!(machine.ok(&["why"]), "Nothing was injected here yet.\n");
     let tried = machine
         .json(&["why", "where", "does", "the", "nightly", "export", "write", "parquet", "--json"]);
-    assert!(tried["candidates"].as_array().is_some_and(|all| !all.is_empty()), "{tried:#}");
+    let candidate = &tried["candidates"][0];
+    assert_eq!(candidate["fate"], "injected", "{tried:#}");
+    // A score is the sum of its parts, and the gate let it through.
+    let part = |name: &str| candidate[name].as_f64().unwrap();
+    let by_meaning = part("trust") * candidate["meaning"].as_f64().unwrap_or_default();
+    assert!((part("fused") - part("words") - by_meaning - part("more")).abs() < 1e-3);
+    assert!(part("gate") > part("threshold"));
+    assert!(candidate["why"].as_str().unwrap().contains("parquet"));
     assert!(machine.ok(&["why", "continue"]).starts_with("Silent: "));
+    let shown = machine.ok(&["why", "where does the nightly export write parquet"]);
+    assert!(shown.contains("score ") && shown.contains("; gate "), "{shown}");
+    let file = machine.ok(&["why", "--file", "src/export.rs"]);
+    assert!(file.starts_with("Silent: "), "{file}");
+    let error =
+        machine.json(&["why", "--error", "error: the nightly export lost its parquet", "--json"]);
+    assert!(error["candidates"][0]["lexical"].as_f64().unwrap() > 0.0, "{error:#}");
 }
 
 #[test]

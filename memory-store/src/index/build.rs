@@ -10,7 +10,7 @@
 //! then files that no manifest names are removed. A crash in between leaves the old generation and
 //! some files that the next publisher removes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -513,17 +513,32 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     });
     // A person may have copied a file: the first path stands.
     documents.dedup_by(|later, first| later.entry.id == first.entry.id);
-    let superseded: BTreeSet<MemoryId> =
-        documents.iter().flat_map(|document| document.record.supersedes.clone()).collect();
+    name_successors(&mut documents);
     for document in &mut documents {
-        if superseded.contains(&document.entry.id) {
-            document.entry.flags |= FLAG_SUPERSEDED;
-        }
         if said.contains(&document.entry.id) {
             document.entry.flags |= FLAG_SAID;
         }
     }
     documents
+}
+
+/// Marks what a newer memory says it supersedes, and notes the newer one as its successor unless its
+/// own file names one that is there.
+fn name_successors(documents: &mut [Document]) {
+    // Of several the one with the highest id, the youngest, counts.
+    let named: BTreeMap<MemoryId, MemoryId> = documents
+        .iter()
+        .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
+        .filter(|(older, newer)| older != newer)
+        .collect();
+    let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
+    for document in documents {
+        let Some(&successor) = named.get(&document.entry.id) else { continue };
+        document.entry.flags |= FLAG_SUPERSEDED;
+        if document.record.superseded_by.is_none_or(|own| !known.contains(&own)) {
+            document.record.superseded_by = Some(successor);
+        }
+    }
 }
 
 /// Reads turns; of two with the same session and number the later one counts.

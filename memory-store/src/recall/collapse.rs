@@ -5,6 +5,7 @@
 //! else they share.
 
 use super::Hit;
+use crate::id::MemoryId;
 use crate::text::{hash_bytes, is_stop_word, is_unspaced};
 
 /// How alike two texts are that say the same.
@@ -21,21 +22,21 @@ const DIFFER: f32 = 0.5;
 pub struct Kept(Vec<Words>);
 
 impl Kept {
-    /// Whether a hit says what one of those kept says. To be asked once for each hit that is to be
+    /// The one of those kept that says what a hit says. To be asked once for each hit that is to be
     /// kept, before it is.
-    pub fn says(&mut self, kept: &[Hit], hit: &Hit) -> bool {
+    pub fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
-            return false;
+            return None;
         }
         while let Some(next) = kept.get(self.0.len()) {
             self.0.push(Words::of([&next.title, &next.text]));
         }
         let words = Words::of([&hit.title, &hit.text]);
-        let says = self.0.iter().any(|known| words.likeness(known) >= SAME);
-        if !says {
+        let same = self.0.iter().position(|known| words.likeness(known) >= SAME);
+        if same.is_none() {
             self.0.push(words);
         }
-        says
+        same.and_then(|at| Some(kept.get(at)?.id))
     }
 }
 

@@ -53,6 +53,31 @@ const SCALE: u32 = 4;
 const UNCALIBRATED: Gate =
     Gate { threshold: 7.5, mean: 5.0, deviation: 1.3, alpha: 0.05, scale: SCALE };
 
+/// What the gate goes by: each means the same for every query.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Features {
+    /// The cosine of query and memory, where both have a vector.
+    pub cosine: Option<f32>,
+    /// How near the memory is to everything near it.
+    pub hub: f32,
+    /// The share of the query's rarity at large that the memory's words cover, 0 to 1.
+    pub covered: f32,
+    /// The share of the score that a memory could have at most by its words, 0 to 1.
+    pub share: f32,
+    /// The information that is shared: the sum of the rarities, the lesser of here and at large.
+    pub mass: f32,
+    /// The rarity at large of the rarest shared term, 0 to 1.
+    pub rarest: f32,
+    /// The rarity of the second.
+    pub second: f32,
+    /// The share of the query's rarity that the store knows at all, 0 to 1.
+    pub known: f32,
+    /// How sure we are of the memory, 0 to 1.
+    pub confidence: f32,
+    /// How many terms the query has.
+    pub terms: usize,
+}
+
 /// Gives a candidate what the gate sees of it, and what it asks for: by words, or by meaning where
 /// that tells more. Words are calibrated for each store and know its jargon; meaning finds what was
 /// said in other words.
@@ -63,6 +88,22 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mu
     let matches: Vec<Match> = paragraphs
         .filter_map(|paragraph| Match::of(query, found, paragraph, &candidate.shared))
         .collect();
+    if let Some(best) =
+        matches.iter().max_by(|a, b| a.score(&BY_MEANING).total_cmp(&b.score(&BY_MEANING)))
+    {
+        candidate.features = Features {
+            cosine: candidate.near.map(|near| near.cosine),
+            hub: candidate.near.map_or(0.0, |near| near.hub),
+            covered: best.covered,
+            share: found.covered(query, candidate.lexical),
+            mass: best.mass,
+            rarest: best.rarest,
+            second: best.second,
+            known: found.known,
+            confidence: candidate.entry.confidence(),
+            terms: query.terms.len(),
+        };
+    }
     let best = |weights: &Weights| {
         matches.iter().map(|matched| matched.score(weights)).fold(0.0, f32::max)
     };
@@ -168,6 +209,12 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
+/// The prompts about other things that every store is asked when it is published.
+#[cfg(feature = "write")]
+pub fn background_prompts() -> impl Iterator<Item = &'static str> {
+    PROMPTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+}
+
 /// Asks a store the background prompts, and returns the gate that lets only the share
 /// `settings.alpha` of them through.
 #[cfg(feature = "write")]
@@ -176,11 +223,8 @@ pub fn calibrate(
     settings: &crate::settings::Settings,
 ) -> Gate {
     let sources = Sources::of_segment(segment);
-    let mut scores: Vec<f32> = PROMPTS
-        .lines()
-        .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .map(|prompt| best(&sources, &Query::prompt(prompt)))
-        .collect();
+    let mut scores: Vec<f32> =
+        background_prompts().map(|prompt| best(&sources, &Query::prompt(prompt))).collect();
     scores.sort_by(f32::total_cmp);
     let alpha = settings.alpha.clamp(0.0, 0.5);
     let count = scores.len() as f32;

@@ -28,6 +28,7 @@ mod score;
 mod search;
 mod sources;
 mod stamp;
+mod trace;
 #[cfg(feature = "write")]
 mod turns;
 #[cfg(feature = "write")]
@@ -43,10 +44,14 @@ pub use background::table as background_table;
 #[cfg(feature = "write")]
 pub use collapse::{SAME, likeness};
 pub use follow::Topic;
+pub use gate::Features;
+#[cfg(feature = "write")]
+pub use gate::background_prompts;
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
 #[cfg(feature = "write")]
 pub use search::Search;
+pub use trace::{Fate, Traced};
 pub use when::Span;
 #[cfg(feature = "write")]
 pub use when::whole as time_named;
@@ -58,7 +63,9 @@ use std::path::PathBuf;
 use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
-use crate::index::record::{FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record};
+use crate::index::record::{
+    Entry, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record,
+};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
@@ -75,6 +82,8 @@ use stamp::{Stamp, Stamps};
 const CUT: f32 = 0.5;
 /// Candidates that are read to fill the places.
 const READ_MAX: usize = 24;
+/// Steps from a memory to what replaces it, and what replaces that.
+const SUCCESSORS_MAX: usize = 16;
 /// Memories that may stand in a session-start block, before its budget cuts.
 const START_MAX: usize = 64;
 /// How much is read for a session-start block, in percent of its budget: what is too long for what
@@ -171,50 +180,6 @@ pub struct Recalled {
     pub silent: Option<Reason>,
     /// What became of each candidate, if it was asked for.
     pub trace: Vec<Traced>,
-}
-
-/// What became of a candidate.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Traced {
-    /// The candidate.
-    pub id: MemoryId,
-    /// Its title.
-    pub title: String,
-    /// BM25.
-    pub lexical: f32,
-    /// With confidence, kind, age and paths.
-    pub fused: f32,
-    /// What the gate saw.
-    pub gate: f32,
-    /// What the gate asked for.
-    pub threshold: f32,
-    /// What became of it.
-    pub fate: Fate,
-}
-
-/// What became of a candidate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It is a hit.
-    Hit,
-    /// The gate stopped it.
-    Gate,
-    /// Another memory replaces it.
-    Superseded,
-    /// It says what a better one says.
-    Duplicate,
-    /// It scores less than half of the best.
-    Cut,
-    /// There were better ones for all places.
-    Full,
-    /// It was shown already.
-    Skipped,
-    /// Its file is gone or changed.
-    Stale,
-    /// It no longer holds, or does not yet.
-    Expired,
-    /// Claude Code tells it to every session anyway.
-    Said,
 }
 
 /// Finds memories of one working tree and of its user.
@@ -433,30 +398,32 @@ impl Recall {
         let mut reads = 0;
         for candidate in &candidates {
             let mut fate = self.fate(candidate, best, recalled.hits.len(), asked);
-            let mut title = String::new();
+            let mut instead = None;
+            let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
             if fate == Fate::Skipped {
                 // What was shown before still says how well an answer can fit: without it, each
                 // repetition of a question would bring something weaker.
                 best.get_or_insert(candidate.fused);
             }
-            if fate == Fate::Hit && reads < READ_MAX {
+            if fate == Fate::Hit && !is_given && reads < READ_MAX {
                 reads += 1;
-                match self.read(candidate, asked.now, &mut recalled) {
+                match self.hit(candidate, query, asked, &mut recalled) {
                     Err(cut) => fate = cut,
-                    Ok(mut hit) => {
-                        title.clone_from(&hit.title);
-                        if kept.says(&recalled.hits, &hit) {
-                            fate = Fate::Duplicate;
+                    Ok(hit) => {
+                        if let Some(better) = kept.says(&recalled.hits, &hit) {
+                            (fate, instead) = (Fate::Duplicate, Some(better));
                         } else {
                             best.get_or_insert(candidate.fused);
-                            hit.why = candidate.why(query);
+                            if hit.id != candidate.entry.id {
+                                (fate, instead) = (Fate::Superseded, Some(hit.id));
+                            }
                             recalled.hits.push(hit);
                         }
                     }
                 }
             }
             if self.traces {
-                recalled.trace.push(self.traced(candidate, title, fate));
+                recalled.trace.push(trace::of(&self.sources, candidate, query, fate, instead));
             }
         }
         if recalled.hits.is_empty() {
@@ -473,9 +440,7 @@ impl Recall {
         hits: usize,
         asked: &Asked<'_>,
     ) -> Fate {
-        if candidate.entry.has(FLAG_SUPERSEDED) {
-            Fate::Superseded
-        } else if candidate.entry.has(FLAG_SAID) {
+        if candidate.entry.has(FLAG_SAID) {
             Fate::Said
         } else if asked.gated && !candidate.passes() {
             Fate::Gate
@@ -488,6 +453,41 @@ impl Recall {
         } else {
             Fate::Hit
         }
+    }
+
+    /// What a candidate brings: itself, or what holds now in its place.
+    fn hit(
+        &self,
+        candidate: &Candidate,
+        query: &Query,
+        asked: &Asked<'_>,
+        recalled: &mut Recalled,
+    ) -> Result<Hit, Fate> {
+        let hit = self.read(candidate, asked.now, recalled)?;
+        if !hit.superseded {
+            return Ok(Hit { why: candidate.why(query), ..hit });
+        }
+        let (entry, current) = self.current(&hit, asked.now, recalled).ok_or(Fate::Superseded)?;
+        if entry.has(FLAG_SAID) || (asked.skip)(current.id) {
+            return Err(Fate::Superseded);
+        }
+        Ok(Hit { score: hit.score, ..current })
+    }
+
+    /// The memory that holds in the place of a superseded one.
+    fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Option<(Entry, Hit)> {
+        let mut next = hit.superseded_by?;
+        for _ in 0..SUCCESSORS_MAX {
+            let at = self.sources.find(next)?;
+            let candidate = Candidate::new(at, self.sources.entry(at)?);
+            let current = self.read(&candidate, now, recalled).ok()?;
+            if !current.superseded {
+                let why = format!("replaces \"{}\"", hit.title);
+                return Some((candidate.entry, Hit { why, ..current }));
+            }
+            next = current.superseded_by?;
+        }
+        None
     }
 
     /// Reads what is printed of a candidate, and whether it still may be.
@@ -516,24 +516,6 @@ impl Recall {
             return Err(Fate::Stale);
         }
         Ok(hit(candidate, record, file, self.sources.collection(candidate.at)))
-    }
-
-    fn traced(&self, candidate: &Candidate, title: String, fate: Fate) -> Traced {
-        let title = if title.is_empty() {
-            let record = self.sources.record(candidate.at, &candidate.entry);
-            record.map(|record| record.title).unwrap_or_default()
-        } else {
-            title
-        };
-        Traced {
-            id: candidate.entry.id,
-            title,
-            lexical: candidate.lexical,
-            fused: candidate.fused,
-            gate: candidate.gate,
-            threshold: candidate.threshold,
-            fate,
-        }
     }
 
     fn new_answer(&self) -> Recalled {

@@ -54,8 +54,14 @@ pub struct Candidate {
     pub lexical: f32,
     /// How near it is to the query, where both have a vector.
     pub near: Option<Near>,
-    /// With everything else; what it is ranked by.
+    /// What its words count: BM25, in the measure in which the best candidate covers the query.
+    pub words: f32,
+    /// How much its meaning counts.
+    pub trust: f32,
+    /// Words, meaning, prior, and what is named directly; what it is ranked by.
     pub fused: f32,
+    /// What the gate goes by.
+    pub features: gate::Features,
     /// What the gate sees.
     pub gate: f32,
     /// What the gate asks for.
@@ -85,7 +91,10 @@ impl Candidate {
             entry,
             lexical: 0.0,
             near: None,
+            words: 0.0,
+            trust: 0.0,
             fused: 0.0,
+            features: gate::Features::default(),
             gate: 0.0,
             threshold: f32::INFINITY,
             named: None,
@@ -213,9 +222,10 @@ pub fn fuse(
     let scale = if best > 0.0 { found.covered(query, best).sqrt() / best } else { 0.0 };
     let trust = trust(query, candidates);
     for candidate in candidates {
-        candidate.fused = scale * candidate.lexical
-            + trust * candidate.meaning()
-            + candidate.prior(&sources.settings, now);
+        candidate.words = scale * candidate.lexical;
+        candidate.trust = trust;
+        candidate.fused =
+            candidate.words + trust * candidate.meaning() + candidate.prior(&sources.settings, now);
     }
 }
 

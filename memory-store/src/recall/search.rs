@@ -9,11 +9,10 @@ use super::score::{self, Candidate};
 use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;
-use super::{Hit, Recall, Recalled, collapse, named, turns, when};
+use super::{Fate, Hit, Recall, Recalled, collapse, gate, named, trace, turns, when};
 use crate::embed::Transformer;
 use crate::error::Error;
-use crate::id::MemoryId;
-use crate::index::record::{FLAG_SUPERSEDED, Record};
+use crate::index::record::Record;
 use crate::kind::Kind;
 use crate::text;
 use crate::time::Timestamp;
@@ -24,8 +23,8 @@ const LIMIT: usize = 10;
 const LIMIT_MAX: usize = 1000;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
-/// Steps from a memory to what replaces it, and what replaces that.
-const SUCCESSORS_MAX: usize = 16;
+/// Candidates that a trace tells of.
+const TRACED_MAX: usize = 64;
 
 /// What is searched for.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -264,10 +263,16 @@ fn found(
         recall.open_transformer();
         query = recall.with_vector(query);
     }
-    let candidates = candidates(sources, &query, wanted, &matcher, now);
+    let candidates = candidates(recall, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
     let mut kept = collapse::Kept::default();
+    if recall.traces {
+        let traced = candidates.iter().take(TRACED_MAX);
+        recalled.trace = traced
+            .map(|candidate| trace::of(sources, candidate, &query, Fate::Hit, None))
+            .collect();
+    }
     for candidate in candidates {
         if recalled.hits.len() >= search.limit() {
             break;
@@ -281,19 +286,16 @@ fn found(
             continue;
         }
         hit.why = candidate.why(&query);
-        if candidate.entry.has(FLAG_SUPERSEDED) {
-            hit.superseded_by = successor(sources, &hit);
-            if !search.superseded {
-                // What replaces it answers in its stead.
-                let Some(current) = current(recall, &hit, now, &mut recalled) else { continue };
-                if !matcher.allows(&current) {
-                    continue;
-                }
-                hit = Hit { score: hit.score, ..current };
+        if hit.superseded && !search.superseded {
+            // What replaces it answers in its stead.
+            let Some((_, current)) = recall.current(&hit, now, &mut recalled) else { continue };
+            if !matcher.allows(&current) {
+                continue;
             }
+            hit = Hit { score: hit.score, ..current };
         }
         let known = recalled.hits.iter().any(|known| known.id == hit.id);
-        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit)) {
+        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {
             continue;
         }
         recalled.hits.push(hit);
@@ -304,16 +306,17 @@ fn found(
 /// What may be meant, best first: every document that shares a word, for filters may leave only the
 /// last of them; without words, and behind those with operators, the newest.
 fn candidates(
-    sources: &Sources,
+    recall: &Recall,
     query: &Query,
     wanted: &Wanted,
     matcher: &Matcher<'_>,
     now: Timestamp,
 ) -> Vec<Candidate> {
+    let sources = &recall.sources;
     if query.terms.is_empty() {
         return newest(sources);
     }
-    let mut candidates = ranked(sources, query, now);
+    let mut candidates = ranked(recall, query, now);
     named::add(sources, query, &mut candidates);
     when::favour(&mut candidates, &wanted.words, now);
     score::sort(&mut candidates);
@@ -328,10 +331,16 @@ fn candidates(
     candidates
 }
 
-fn ranked(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+fn ranked(recall: &Recall, query: &Query, now: Timestamp) -> Vec<Candidate> {
+    let sources = &recall.sources;
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = score::find(sources, query, &found, usize::MAX);
     score::fuse(sources, query, &found, &mut candidates, now);
+    if recall.traces {
+        for candidate in &mut candidates {
+            gate::judge(sources, query, &found, candidate);
+        }
+    }
     candidates
 }
 
@@ -345,31 +354,6 @@ fn newest(sources: &Sources) -> Vec<Candidate> {
     }
     candidates.sort_by(|a, b| b.entry.when.cmp(&a.entry.when).then(a.entry.id.cmp(&b.entry.id)));
     candidates
-}
-
-/// The memory that replaces a superseded one, as its record or a newer one says.
-fn successor(sources: &Sources, hit: &Hit) -> Option<MemoryId> {
-    hit.superseded_by.or_else(|| {
-        let loose = sources.list.iter().flat_map(|source| &source.loose);
-        let newer = loose.rev().find(|document| document.record.supersedes.contains(&hit.id));
-        newer.map(|document| document.entry.id)
-    })
-}
-
-/// The memory that holds in the place of a superseded one.
-fn current(recall: &Recall, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Option<Hit> {
-    let mut next = hit.superseded_by?;
-    for _ in 0..SUCCESSORS_MAX {
-        let at = recall.sources.find(next)?;
-        let candidate = Candidate::new(at, recall.sources.entry(at)?);
-        let mut current = recall.read(&candidate, now, recalled).ok()?;
-        if !candidate.entry.has(FLAG_SUPERSEDED) {
-            current.why = format!("replaces \"{}\"", hit.title);
-            return Some(current);
-        }
-        next = successor(&recall.sources, &current)?;
-    }
-    None
 }
 
 /// Shows the texts of all memories.

@@ -2,7 +2,7 @@
 //! the files themselves where an index cannot be read.
 
 use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::Collection;
@@ -42,8 +42,8 @@ pub struct Source {
     pub loose: Vec<Document>,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
-    /// Documents of the segment that one of the journal supersedes.
-    superseded: BTreeSet<MemoryId>,
+    /// What a document of the journal, or of the files, supersedes, and by which one.
+    superseded: BTreeMap<MemoryId, MemoryId>,
     /// What it asks of what is said unasked, if it was ever calibrated.
     pub gate: Option<Gate>,
 }
@@ -193,16 +193,20 @@ impl Sources {
         Some(Candidate::new(at, entry))
     }
 
-    /// The record of an entry.
+    /// The record of an entry, which names its successor if it has one.
     pub fn record(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
-        match source.segment() {
-            Some(segment) if at.doc < segment.docs() => segment.record(entry),
+        let mut record = match source.segment() {
+            Some(segment) if at.doc < segment.docs() => segment.record(entry)?,
             segment => {
                 let first = segment.map_or(0, Segment::docs);
-                Ok(source.loose[(at.doc - first) as usize].record.clone())
+                source.loose[(at.doc - first) as usize].record.clone()
             }
+        };
+        if let Some(&newer) = source.superseded.get(&entry.id) {
+            record.superseded_by = Some(newer);
         }
+        Ok(record)
     }
 
     /// The absolute path of a memory's file.
@@ -239,7 +243,7 @@ impl Source {
             bare: None,
             loose: Vec::new(),
             hidden: BTreeSet::new(),
-            superseded: BTreeSet::new(),
+            superseded: BTreeMap::new(),
             gate,
         };
         source.take_journal();
@@ -257,7 +261,7 @@ impl Source {
             self.hidden.insert(id);
             self.loose.retain(|known| known.entry.id != id);
             if let Change::Put(document) = change {
-                self.superseded.extend(&document.record.supersedes);
+                self.supersede(&document);
                 self.loose.push(*document);
             }
         }
@@ -267,16 +271,21 @@ impl Source {
     fn add_loose(&mut self, documents: Vec<Document>) {
         for document in documents {
             if !self.hidden.contains(&document.entry.id) {
-                self.superseded.extend(&document.record.supersedes);
+                self.supersede(&document);
                 self.loose.push(document);
             }
         }
         self.mark_superseded();
     }
 
+    fn supersede(&mut self, newer: &Document) {
+        let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);
+        self.superseded.extend(others.map(|&older| (older, newer.entry.id)));
+    }
+
     fn mark_superseded(&mut self) {
         for document in &mut self.loose {
-            if self.superseded.contains(&document.entry.id) {
+            if self.superseded.contains_key(&document.entry.id) {
                 document.entry.flags |= FLAG_SUPERSEDED;
             }
         }
@@ -315,7 +324,7 @@ impl Source {
         if self.hidden.contains(&entry.id) {
             return Ok(None);
         }
-        if self.superseded.contains(&entry.id) {
+        if self.superseded.contains_key(&entry.id) {
             entry.flags |= FLAG_SUPERSEDED;
         }
         Ok(Some(entry))

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use memory_store::Timestamp;
-use memory_store::recall::{Recall, Recalled, Search};
+use memory_store::recall::{Features, Recall, Recalled, Search, Traced, background_prompts};
 use processor::progress;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -38,7 +38,7 @@ pub struct Retrieval {
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     /// Only what would be injected: the gate, the places and the cut of a prompt
-    #[arg(long, conflicts_with_all = ["foreign"])]
+    #[arg(long)]
     gate: bool,
     /// Leave out memories that are later than the query
     #[arg(long)]
@@ -46,6 +46,12 @@ pub struct Retrieval {
     /// Ask each group the answerable queries of the next one: whatever passes the gate is wrong
     #[arg(long)]
     foreign: bool,
+    /// Ask each group the prompts about other things that gates are calibrated with
+    #[arg(long, conflicts_with = "foreign")]
+    background: bool,
+    /// Add what the gate went by for each candidate
+    #[arg(long)]
+    features: bool,
 }
 
 /// How a set is searched.
@@ -71,6 +77,46 @@ struct Line<'a> {
     gate: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     threshold: Option<f32>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Seen<'a>>,
+}
+
+/// A candidate as the gate saw it.
+#[derive(Serialize)]
+struct Seen<'a> {
+    id: &'a str,
+    fused: f32,
+    lexical: f32,
+    cosine: Option<f32>,
+    hub: f32,
+    covered: f32,
+    share: f32,
+    mass: f32,
+    rarest: f32,
+    second: f32,
+    known: f32,
+    terms: usize,
+}
+
+impl<'a> Seen<'a> {
+    fn new(group: &'a Group, traced: &Traced) -> Option<Self> {
+        let Features { cosine, hub, covered, share, mass, rarest, second, known, terms, .. } =
+            traced.features;
+        Some(Self {
+            id: group.items.get(place(traced.id))?.id.as_str(),
+            fused: traced.fused,
+            lexical: traced.lexical,
+            cosine,
+            hub,
+            covered,
+            share,
+            mass,
+            rarest,
+            second,
+            known,
+            terms,
+        })
+    }
 }
 
 /// A query and when it is asked.
@@ -90,7 +136,14 @@ pub fn run(args: &Retrieval, world: &World) -> Result {
         let latest = group.items.iter().filter_map(|item| item.time).max();
         let now = latest.unwrap_or(world.now);
         let shelved = shelf.put(number, &group.items, now, progress.as_ref())?;
-        let questions = if args.foreign { foreign(&groups, number) } else { own(group) };
+        let background = background(number);
+        let questions = if args.foreign {
+            foreign(&groups, number)
+        } else if args.background {
+            background.iter().collect()
+        } else {
+            own(group)
+        };
         let asked: Vec<Asked<'_>> =
             questions.iter().map(|question| (*question, question.time.unwrap_or(now))).collect();
         progress.stage("asking", asked.len());
@@ -130,6 +183,14 @@ fn foreign(groups: &[Group], number: usize) -> Vec<&Question> {
     next.questions.iter().filter(|question| !question.relevant.is_empty()).collect()
 }
 
+/// The prompts that gates are calibrated with, to be asked of a group.
+fn background(group: usize) -> Vec<Question> {
+    let question = |(number, text): (usize, &str)| {
+        Question::unanswerable(format!("background-{group}-{number}"), text.to_owned())
+    };
+    background_prompts().enumerate().map(question).collect()
+}
+
 impl Retrieval {
     /// The lines of some queries. What recall opens it opens once for all of them, unless each is
     /// asked of another time.
@@ -146,7 +207,7 @@ impl Retrieval {
                 if self.as_of {
                     recall = shelved.recall().with_traces().as_of(now);
                 }
-                line(group, question, &self.ask(&recall, &question.text, now))
+                self.line(group, question, &self.ask(&recall, &question.text, now))
             })
             .collect()
     }
@@ -161,21 +222,24 @@ impl Retrieval {
             }
         }
     }
-}
 
-fn line<'a>(group: &'a Group, question: &'a Question, recalled: &Recalled) -> Line<'a> {
-    let hits = || recalled.hits.iter().take(PLACES);
-    let ids = hits().filter_map(|hit| Some(group.items.get(place(hit.id))?.id.as_str()));
-    let best = recalled.trace.iter().max_by(|a, b| {
-        (a.gate - a.threshold).total_cmp(&(b.gate - b.threshold)).then_with(|| b.id.cmp(&a.id))
-    });
-    // What is named directly has no threshold.
-    let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
-    Line {
-        query: &question.id,
-        ids: ids.collect(),
-        scores: hits().map(|hit| hit.score).collect(),
-        gate: best.map(|best| best.gate),
-        threshold: best.map(|best| best.threshold),
+    fn line<'a>(&self, group: &'a Group, question: &'a Question, recalled: &Recalled) -> Line<'a> {
+        let hits = || recalled.hits.iter().take(PLACES);
+        let ids = hits().filter_map(|hit| Some(group.items.get(place(hit.id))?.id.as_str()));
+        let best = recalled.trace.iter().max_by(|a, b| {
+            (a.gate - a.threshold).total_cmp(&(b.gate - b.threshold)).then_with(|| b.id.cmp(&a.id))
+        });
+        // What is named directly has no threshold.
+        let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
+        let traced = recalled.trace.iter().filter(|_| self.features);
+        let seen = traced.filter_map(|traced| Seen::new(group, traced));
+        Line {
+            query: &question.id,
+            ids: ids.collect(),
+            scores: hits().map(|hit| hit.score).collect(),
+            gate: best.map(|best| best.gate),
+            threshold: best.map(|best| best.threshold),
+            candidates: seen.collect(),
+        }
     }
 }

@@ -38,6 +38,13 @@ pub struct Question {
     group: String,
 }
 
+impl Question {
+    /// A question that nothing answers.
+    pub fn unanswerable(id: String, text: String) -> Self {
+        Self { id, text, time: None, relevant: Vec::new(), group: String::new() }
+    }
+}
+
 /// Memories that know nothing of those of other groups, and the queries about them.
 #[derive(Debug, Default)]
 pub struct Group {
