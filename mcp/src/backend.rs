@@ -166,6 +166,8 @@ pub struct ForgetResponse {
 pub struct SessionsRequest {
     /// Words, a question, or the text of an error.
     pub query: String,
+    /// What the model thought in them instead of what was said.
+    pub thinking: bool,
     /// Which part of the list.
     pub page: Page,
 }

@@ -115,6 +115,10 @@ pub struct SessionsWire {
     /// What was said or done: key words, a question, a command or the text of an error message. AND, OR,
     /// NOT and filters narrow it: session:3f2a since:2026-10-01 before:"last week".
     query: String,
+    /// Whether to search what the model thought in these sessions instead of what was said (default
+    /// false). Newer versions of Claude Code do not record it.
+    #[serde(default)]
+    thinking: Option<bool>,
     /// How many turns to return (1 to 50, default 8).
     #[serde(default)]
     limit: Option<i64>,
@@ -144,7 +148,11 @@ impl TryFrom<SessionsWire> for SessionsRequest {
     type Error = Failure;
 
     fn try_from(wire: SessionsWire) -> Result<Self, Failure> {
-        Ok(Self { query: query(&wire.query)?, page: page(wire.limit, wire.cursor.as_deref())? })
+        Ok(Self {
+            query: query(&wire.query)?,
+            thinking: wire.thinking.unwrap_or_default(),
+            page: page(wire.limit, wire.cursor.as_deref())?,
+        })
     }
 }
 

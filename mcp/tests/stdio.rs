@@ -45,6 +45,20 @@ impl World {
         world
     }
 
+    /// Publishes what the model thought in these turns.
+    fn publish_thoughts(&self, turns: Vec<Turn>) {
+        let content = Content {
+            root: &self.root,
+            memories: &[],
+            turns: Turns::Replace(&mut turns.into_iter()),
+            start: &StartPlan::default(),
+            settings: &Settings::default(),
+            now: now(),
+        };
+        let folder = self.dirs.tree(&self.root).thinking();
+        Publisher::begin(&folder).unwrap().publish(content).unwrap();
+    }
+
     fn publish(&self, turns: Vec<Turn>) {
         let tree = memory_store::layout::Tree::find(&self.dirs, &self.root).unwrap();
         let memories = Store::open(&self.dirs, &tree).unwrap().list().unwrap().memories;
@@ -422,6 +436,16 @@ fn earlier_sessions_are_searched_with_what_stands_around() {
     assert!(hit["excerpt"].as_str().unwrap().contains("the cron entry used UTC"), "{hit}");
     assert!(hit["before"].as_str().unwrap().starts_with("Set up the scheduler"));
     assert!(hit["after"].as_str().unwrap().starts_with("Thanks"));
+    world.publish_thoughts(vec![turn(1, "The clock of the zebra host must be wrong.")]);
+    let (text, _, _) = server.call("search_sessions", json!({"query": "zebra"}));
+    assert!(text.starts_with("Nothing found."), "{text}");
+    let asked = json!({"query": "zebra", "thinking": true});
+    let (text, found, _) = server.call("search_sessions", asked);
+    assert!(text.contains("Thought by the model in earlier sessions"), "{text}");
+    assert_eq!(
+        (&found["hits"][0]["session"], &found["hits"][0]["turn"]),
+        (&json!("4f1c"), &json!(1))
+    );
     assert_eq!(server.end(), Some(0));
 }
 

@@ -169,6 +169,12 @@ impl TreeDir {
         self.0.join("index")
     }
 
+    /// An index of what the model thought, laid out like the other one. Nothing but an explicit search
+    /// for it opens it.
+    pub fn thinking(&self) -> PathBuf {
+        self.0.join("thinking")
+    }
+
     /// What hooks leave for the processor: one JSON object a line.
     pub fn inbox(&self) -> PathBuf {
         self.0.join("inbox.jsonl")

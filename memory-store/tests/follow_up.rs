@@ -3,12 +3,9 @@
 
 mod common;
 
-use std::path::Path;
-
-use common::{Fixture, NOW, memory};
+use common::{Fixture, NOW, Shipped, assets, memory};
 use memory_store::Kind;
-use memory_store::embed::{Encoder, Space, Table, Vector};
-use memory_store::index::build::{Publisher, Turns, Vectors};
+use memory_store::index::build::{Publisher, Turns};
 use memory_store::recall::{Recall, Topic};
 
 /// What the shop knows.
@@ -97,18 +94,6 @@ const TALKS: &[(&str, &str, &str)] = &[
     ("When do sessions expire?", "the second test fails too", ""),
 ];
 
-struct Shipped(Table);
-
-impl Vectors for Shipped {
-    fn space(&self) -> Space {
-        self.0.space()
-    }
-
-    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        Some((Encoder::Static, self.0.embed(text).unwrap()?))
-    }
-}
-
 fn shop(vectors: Option<&Shipped>) -> Fixture {
     let fixture = Fixture::empty();
     for (number, (title, body)) in (1..).zip(MEMORIES) {
@@ -168,10 +153,8 @@ fn words_of_the_topic_find_what_a_short_prompt_means_and_nothing_else() {
 
 #[test]
 fn so_they_do_where_meaning_is_known() {
-    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets");
-    let shipped = Shipped(Table::open(&assets).unwrap());
-    let mut shop = shop(Some(&shipped));
-    shop.dirs.models = Some(assets);
+    let mut shop = shop(Some(&Shipped::open()));
+    shop.dirs.models = Some(assets());
     check(&shop.recall());
 }
 

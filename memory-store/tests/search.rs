@@ -3,8 +3,11 @@
 
 mod common;
 
-use common::{Fixture, NOW, id, memory};
-use memory_store::index::build::Turns;
+use std::fs;
+
+use common::{Fixture, NOW, Shipped, assets, id, memory};
+use memory_store::embed::model::{self, Model};
+use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::recall::{Recalled, Search};
 use memory_store::time::DAY_MS;
@@ -116,6 +119,38 @@ fn times_limit_a_search_and_favour_in_a_prompt() {
     assert_eq!(first("why was the exporter rewritten?"), 60);
     assert_eq!(first("why was the exporter rewritten in August?"), 62);
     assert_eq!(first("what about the exporter rewritten 8 days ago?"), 61);
+}
+
+#[test]
+fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
+    let mut fixture = Fixture::filled();
+    let shipped = Shipped::open();
+    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&shipped);
+    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    let models = tempfile::tempdir().unwrap();
+    let model = Model::read(&assets()).unwrap();
+    for name in [model::FILE_NAME, &model.table] {
+        fs::copy(assets().join(name), models.path().join(name)).unwrap();
+    }
+    fixture.dirs.models = Some(models.path().to_owned());
+    for damaged in [None, Some("no transformer")] {
+        if let Some(text) = damaged {
+            fs::write(models.path().join(&model.transformer), text).unwrap();
+        }
+        let recall = fixture.recall();
+        let search =
+            |text: &str| recall.search(&Search { text: text.into(), ..Search::default() }, NOW);
+        let recalled = search("the final line of a statement is lost");
+        assert!(!recalled.hits.is_empty());
+        let said = recalled.degraded.unwrap();
+        assert!(said.contains(&model.transformer) && said.contains("quicker table"), "{said}");
+        assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
+        // Hooks have no use for it.
+        let prompted = recall.prompt("which port does the ledger use?", NOW, &|_| false);
+        assert!(!prompted.hits.is_empty());
+    }
+    fixture.dirs.models = Some(models.path().join("none"));
+    assert_eq!(found(&fixture, "ledger port").degraded, None, "none is installed");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::index::build::{Content, Publisher, Turns, Vectors};
+use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
@@ -43,6 +43,28 @@ pub fn tree(publication: &Publication<'_>, tree: &Tree, known: &Known) -> Result
     let store = Store::open(publication.dirs, tree)?;
     let folder = publication.dirs.tree(&tree.root).index();
     publish(publication, &store, &folder, &tree.root, publication.turns, known)
+}
+
+/// Publishes what the model thought in a working tree's sessions: an index of turns alone, searched by
+/// words only when somebody asks for it.
+pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'_>) -> Result<()> {
+    let folder = publication.dirs.tree(&tree.root).thinking();
+    let (mut given, all) = match thoughts {
+        NewTurns::Some([]) => return Ok(()),
+        NewTurns::Some(given) => (given.iter().cloned(), false),
+        NewTurns::All(given) => (given.iter().cloned(), true),
+    };
+    let turns = if all { Turns::Replace(&mut given) } else { Turns::Add(&mut given) };
+    let content = Content {
+        root: &tree.root,
+        memories: &[],
+        turns,
+        start: &StartPlan::default(),
+        settings: publication.settings,
+        now: publication.now,
+    };
+    let published = Publisher::begin(&folder).and_then(|publisher| publisher.publish(content));
+    published.map(drop).with_context(|| format!("{}: cannot write the index", folder.display()))
 }
 
 /// Publishes the index of the user's own memories.

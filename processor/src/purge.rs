@@ -205,8 +205,9 @@ impl Purge {
             after.iter().map(|record| (record.uuid.as_str(), ())).collect();
         for record in before.iter().filter(|record| !stays.contains_key(record.uuid.as_str())) {
             if self.probes.len() < PROBES_MAX
-                && let RecordWhat::Prompt { text, .. } | RecordWhat::Text { text, .. } =
-                    &record.what
+                && let RecordWhat::Prompt { text, .. }
+                | RecordWhat::Text { text, .. }
+                | RecordWhat::Thinking { text, .. } = &record.what
                 && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
             {
                 // As it stands in JSON files, where it is escaped.

@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::index::build::Vectors;
-use memory_store::index::document::Turn;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
 use memory_store::left::LeftSession;
@@ -45,6 +44,7 @@ use crate::purged::Purged;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
+use learn::Lacking;
 
 /// The folder below the project's private one in which a model's answers are kept.
 pub(crate) const LLM_DIR: &str = "llm";
@@ -251,9 +251,9 @@ impl<'a> Run<'a> {
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Vec<MinedFile>> {
         let ownership = self.ownership()?;
         self.note_pending(&ownership, changed)?;
-        let (mined, turns) = self.mine(&ownership)?;
+        let (mined, lacking) = self.mine(&ownership)?;
         self.write_memories(&mined)?;
-        let listings = self.publish(&turns)?;
+        let listings = self.publish(&lacking)?;
         self.state.all_turns = false;
         self.state.pending = std::mem::take(&mut self.unread);
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
@@ -471,16 +471,14 @@ impl<'a> Run<'a> {
             .collect())
     }
 
-    fn publish(&mut self, new_turns: &[Turn]) -> Result<Vec<Listing>> {
+    fn publish(&mut self, lacking: &Lacking) -> Result<Vec<Listing>> {
         self.open_embedding();
-        self.publish_turns(if self.state.all_turns {
-            NewTurns::All(new_turns)
-        } else {
-            NewTurns::Some(new_turns)
-        })
+        let all = self.state.all_turns;
+        let new = |turns| if all { NewTurns::All(turns) } else { NewTurns::Some(turns) };
+        self.publish_turns(new(&lacking.turns), new(&lacking.thoughts))
     }
 
-    fn publish_turns(&self, turns: NewTurns<'_>) -> Result<Vec<Listing>> {
+    fn publish_turns(&self, turns: NewTurns<'_>, thoughts: NewTurns<'_>) -> Result<Vec<Listing>> {
         let mut listings = Vec::new();
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         let publication = Publication {
@@ -493,6 +491,7 @@ impl<'a> Run<'a> {
         for tree in &self.trees {
             let known = Known::of_tree(self.options.dirs, tree);
             listings.push(publish::tree(&publication, tree, &known)?);
+            publish::thinking(&publication, tree, thoughts)?;
         }
         publish::user(&publication, &Known::of_user(self.options.dirs))?;
         Ok(listings)

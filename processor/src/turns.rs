@@ -1,10 +1,10 @@
-//! Turns as the index holds them: the prompt and what was said in answer.
+//! Turns as the index holds them: the prompt and what was said in answer; and apart from these what
+//! the model thought, where a transcript tells.
 
-use memory_store::index::document::Turn;
-
+use memory_store::index::document::{TURN_BYTES_MAX, Turn};
 use memory_store::signature::error_signature;
 
-use crate::transcript::session::{Input, PromptBy, Session, What};
+use crate::transcript::session::{Input, PromptBy, Session, Turn as SessionTurn, What};
 
 /// Bytes of a turn's text in the index.
 const TEXT_BYTES_MAX: usize = 4 << 10;
@@ -15,24 +15,34 @@ const ERRORS_MAX: usize = 16;
 
 /// The turns of a session that say something.
 pub fn of_session(session: &Session) -> Vec<Turn> {
+    turns(session, |turn| (text(turn), errors(turn)))
+}
+
+/// What the model thought in the turns of a session.
+pub fn thoughts_of_session(session: &Session) -> Vec<Turn> {
+    turns(session, |turn| (thoughts(turn), Vec::new()))
+}
+
+/// The turns of a session, of each what `held` says: its text, and the errors it is found by.
+fn turns(session: &Session, held: impl Fn(&SessionTurn) -> (String, Vec<String>)) -> Vec<Turn> {
     let turns = session.turns.iter().enumerate();
     turns
         .filter_map(|(number, turn)| {
-            let text = text(turn);
+            let (text, errors) = held(turn);
             (!text.is_empty()).then(|| Turn {
                 session: session.id.clone(),
                 agent: session.agent.clone(),
                 number: u32::try_from(number).unwrap_or(u32::MAX),
                 at: turn.at,
                 text,
-                errors: errors(turn),
+                errors,
             })
         })
         .collect()
 }
 
 /// The errors of commands that came up in a turn, each once.
-fn errors(turn: &crate::transcript::session::Turn) -> Vec<String> {
+fn errors(turn: &SessionTurn) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     for step in &turn.steps {
         let What::Call(call) = &step.what else { continue };
@@ -49,7 +59,17 @@ fn errors(turn: &crate::transcript::session::Turn) -> Vec<String> {
     errors
 }
 
-fn text(turn: &crate::transcript::session::Turn) -> String {
+fn thoughts(turn: &SessionTurn) -> String {
+    let thoughts = turn.steps.iter().filter_map(|step| match &step.what {
+        What::Thinking { text } => Some(text.trim()),
+        What::Text { .. } | What::Queued { .. } | What::Call(_) => None,
+    });
+    let mut text = thoughts.collect::<Vec<_>>().join("\n\n");
+    text.truncate(text.floor_char_boundary(TURN_BYTES_MAX));
+    text
+}
+
+fn text(turn: &SessionTurn) -> String {
     let mut parts: Vec<&str> = Vec::new();
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk | PromptBy::Command | PromptBy::Summary => {

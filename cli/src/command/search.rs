@@ -1,4 +1,4 @@
-//! `throughline search`: finds memories, or turns of sessions.
+//! `throughline search`: finds memories, turns of sessions, or what was thought in them.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const SNIPPET_CHARS_MAX: usize = 200;
 /// Characters of a turn before or after one.
 const NEIGHBOUR_CHARS_MAX: usize = 100;
 
-/// Finds memories, or with --turns what was said in sessions.
+/// Finds memories; with --turns what was said in sessions, with --thinking what Claude thought.
 ///
 /// Words rank; \"words in quotes\" must stand there like that; -word excludes; AND, OR, NOT and
 /// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
@@ -32,6 +32,9 @@ pub struct Search {
     /// What was said in sessions, word for word (redacted), instead of memories
     #[arg(long, conflicts_with = "kind")]
     turns: bool,
+    /// What Claude thought in sessions (redacted), as far as its transcripts tell, instead of memories
+    #[arg(long, conflicts_with_all = ["kind", "turns"])]
+    thinking: bool,
     /// Only this kind; may be repeated
     #[arg(long, short = 'k', value_parser = super::kind)]
     kind: Vec<Kind>,
@@ -99,11 +102,13 @@ struct HitView {
 }
 
 impl HitView {
-    fn new(hit: Hit, neighbours: Neighbours) -> Self {
+    fn new(hit: Hit) -> Self {
+        let text = |near: Option<&Hit>| near.map(|near| near.text.clone());
+        let is_turn = matches!(hit.collection, Collection::Turns | Collection::Thinking);
         Self {
-            turn: (hit.collection == Collection::Turns).then_some(hit.turn),
-            before: neighbours.before.map(|near| near.text),
-            after: neighbours.after.map(|near| near.text),
+            turn: is_turn.then_some(hit.turn),
+            before: text(neighbour(&hit, |turn| turn < hit.turn)),
+            after: text(neighbour(&hit, |turn| turn > hit.turn)),
             id: hit.id.to_string(),
             short: hit.id.short(),
             kind: hit.kind,
@@ -111,6 +116,7 @@ impl HitView {
                 Collection::Memories => "memories",
                 Collection::User => "user",
                 Collection::Turns => "turns",
+                Collection::Thinking => "thinking",
             },
             title: hit.title,
             text: hit.text,
@@ -128,23 +134,9 @@ impl HitView {
     }
 }
 
-/// The turns around one.
-#[derive(Default)]
-struct Neighbours {
-    before: Option<Hit>,
-    after: Option<Hit>,
-}
-
-impl Neighbours {
-    fn of(hit: &Hit, recall: &Recall) -> Self {
-        let mut neighbours = Self::default();
-        for near in hit.neighbours.iter().filter_map(|id| recall.turn(*id)) {
-            let place =
-                if near.turn < hit.turn { &mut neighbours.before } else { &mut neighbours.after };
-            *place = Some(near);
-        }
-        neighbours
-    }
+/// The turn before a turn that was found, or the one after it.
+fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
+    hit.neighbours.iter().find(|near| is_it(near.turn))
 }
 
 /// Runs the command.
@@ -154,9 +146,9 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let recall = Recall::open(&world.dirs, &tree);
     let recalled = recall.search(&wanted, world.now);
     if args.json {
-        return view::json(&found(recalled, &recall), out);
+        return view::json(&found(recalled), out);
     }
-    show(&recalled, &recall, out)
+    show(&recalled, out)
 }
 
 impl Search {
@@ -184,6 +176,7 @@ impl Search {
                 .map(|to| Timestamp(to.0 - 1)),
             session: self.session.clone(),
             turns: self.turns,
+            thinking: self.thinking,
             superseded: self.all,
         };
         match wanted.problem(now) {
@@ -206,20 +199,16 @@ fn time(text: &str, now: Timestamp) -> Result<Span> {
     }
 }
 
-fn found(recalled: Recalled, recall: &Recall) -> Found {
-    let view = |hit: Hit| {
-        let neighbours = Neighbours::of(&hit, recall);
-        HitView::new(hit, neighbours)
-    };
+fn found(recalled: Recalled) -> Found {
     Found {
-        hits: recalled.hits.into_iter().map(view).collect(),
+        hits: recalled.hits.into_iter().map(HitView::new).collect(),
         notes: recalled.notes,
         degraded: recalled.degraded,
         stale: recalled.stale,
     }
 }
 
-fn show(recalled: &Recalled, recall: &Recall, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
@@ -230,7 +219,7 @@ fn show(recalled: &Recalled, recall: &Recall, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing found.")?;
     }
     for hit in &recalled.hits {
-        show_hit(hit, &Neighbours::of(hit, recall), out)?;
+        show_hit(hit, out)?;
     }
     if recalled.stale {
         writeln!(
@@ -242,7 +231,7 @@ fn show(recalled: &Recalled, recall: &Recall, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn show_hit(hit: &Hit, neighbours: &Neighbours, out: &mut dyn Write) -> Result {
+fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, hit.date.date());
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
@@ -252,7 +241,7 @@ fn show_hit(hit: &Hit, neighbours: &Neighbours, out: &mut dyn Write) -> Result {
             hit.kind.name(),
             plain(&hit.title)
         )?,
-        Collection::Turns => {
+        Collection::Turns | Collection::Thinking => {
             let session: String = hit.session.iter().flat_map(|id| id.chars()).take(8).collect();
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(&session)), hit.turn + 1)?;
         }
@@ -261,12 +250,12 @@ fn show_hit(hit: &Hit, neighbours: &Neighbours, out: &mut dyn Write) -> Result {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();
         writeln!(out, "        {}", paint(CARE, format_args!("replaced{by}")))?;
     }
-    near(out, "before", neighbours.before.as_ref())?;
+    near(out, "before", neighbour(hit, |turn| turn < hit.turn))?;
     let text = cut(&hit.text, SNIPPET_CHARS_MAX);
     if !text.is_empty() {
         writeln!(out, "        {text}")?;
     }
-    near(out, "after", neighbours.after.as_ref())
+    near(out, "after", neighbour(hit, |turn| turn > hit.turn))
 }
 
 /// How the turn before or after one begins.

@@ -141,6 +141,9 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
             "From now on, never use floats for money: always keep amounts as integer cents. Please fix the rounding in src/price.rs."
         )),
         assistant(
+            json!({ "type": "thinking", "thinking": "The halves were an educated guess.", "signature": "s" }),
+        ),
+        assistant(
             json!({ "type": "tool_use", "id": "t1", "name": "Bash", "input": { "command": "cargo test --quiet" } }),
         ),
         result(

@@ -39,6 +39,11 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert!(found.to_lowercase().contains("floats"), "{found}");
     let turns = machine.ok(&["search", "--turns", "rounding"]);
     assert!(turns.contains("11111111"), "{turns}");
+    let thoughts = machine.ok(&["search", "--thinking", "guess"]);
+    assert!(thoughts.contains("turn 1") && thoughts.contains("an educated guess"), "{thoughts}");
+    assert!(machine.ok(&["search", "--turns", "guess"]).contains("Nothing found"));
+    let thoughts = machine.json(&["search", "--thinking", "guess", "--json"]);
+    assert_eq!(thoughts["hits"][0]["collection"], "thinking");
     let listed = machine.json(&["list", "--json"]);
     let short = listed[0]["short"].as_str().unwrap();
     let why = machine.ok(&["why", short]);

@@ -133,8 +133,8 @@ pub struct Hit {
     pub session: Option<String>,
     /// Of a turn: its number in the session.
     pub turn: u32,
-    /// Of a turn: the ids of those before and after it, where they are known.
-    pub neighbours: Vec<MemoryId>,
+    /// Of a turn: those before and after it, where they are known.
+    pub neighbours: Vec<Self>,
 }
 
 /// Where a hit was found.
@@ -146,6 +146,8 @@ pub enum Collection {
     User,
     /// Turns of sessions.
     Turns,
+    /// What the model thought in turns of sessions.
+    Thinking,
 }
 
 /// Why nothing was found.
@@ -331,7 +333,7 @@ impl Recall {
         self.finish(recalled)
     }
 
-    /// Returns a turn by its name, such as a neighbour of a turn that was found.
+    /// Returns a turn by its name, such as one that a receipt names.
     #[cfg(feature = "write")]
     pub fn turn(&self, id: MemoryId) -> Option<Hit> {
         turns::turn(&self.sources, id)

@@ -165,7 +165,7 @@ fn head(hit: &Hit) -> String {
     }
     let whose = match hit.collection {
         Collection::User => "user's ",
-        Collection::Memories | Collection::Turns => "",
+        Collection::Memories | Collection::Turns | Collection::Thinking => "",
     };
     let draft = if hit.draft { ", draft" } else { "" };
     let date = hit.date.date();

@@ -10,7 +10,7 @@ use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;
 use super::{Fate, Hit, Recall, Recalled, collapse, gate, named, trace, turns, when};
-use crate::embed::Transformer;
+use crate::embed::{Embed, Transformer};
 use crate::error::Error;
 use crate::index::record::Record;
 use crate::kind::Kind;
@@ -50,6 +50,8 @@ pub struct Search {
     pub session: Option<String>,
     /// Turns of sessions instead of memories.
     pub turns: bool,
+    /// What the model thought in turns of sessions, as far as transcripts hold it, instead of memories.
+    pub thinking: bool,
     /// Superseded memories too.
     pub superseded: bool,
 }
@@ -65,6 +67,11 @@ impl Search {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
+    /// Whether turns are searched, or what was thought in them.
+    pub(super) fn is_of_turns(&self) -> bool {
+        self.turns || self.thinking
+    }
+
     /// The filters beside the text.
     fn filters(&self) -> Vec<Node> {
         let one_of = |filters: Vec<Filter>| {
@@ -72,7 +79,7 @@ impl Search {
             (!nodes.is_empty()).then_some(Node::Any(nodes))
         };
         // Turns have no kind.
-        let kinds = self.kinds.iter().filter(|_| !self.turns);
+        let kinds = self.kinds.iter().filter(|_| !self.is_of_turns());
         let span = Span { from: self.since, to: self.until.map(|until| Timestamp(until.0 + 1)) };
         let session =
             self.session.iter().map(|session| Node::Filter(Filter::Session(session.clone())));
@@ -94,18 +101,30 @@ impl Recall {
     /// there is something to compare them with: who asks explicitly waits for milliseconds.
     fn open_transformer(&self) {
         self.embedder.get_or_init(|| {
-            let models = self.models.as_deref().filter(|_| self.sources.have_vectors());
-            match models.and_then(|models| Transformer::open(models).ok()) {
-                Some(transformer) => Some(Box::new(transformer)),
-                None => self.open_table(),
+            let models = self.models.as_deref().filter(|_| self.sources.have_vectors())?;
+            let error = match Transformer::open(models) {
+                Ok(transformer) => return Some(Box::new(transformer) as Box<dyn Embed>),
+                Err(error) => error,
+            };
+            let table = self.open_table();
+            // Where no model is installed, that is all right.
+            if table.is_some() {
+                self.sources.note_text(|| {
+                    format!("{error}; asked with the quicker table instead, `throughline doctor` says more")
+                });
             }
+            table
         });
     }
 }
 
 /// Finds what a search asks for.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
-    if search.turns { turns::search(recall, search, now) } else { memories(recall, search, now) }
+    if search.is_of_turns() {
+        turns::search(recall, search, now)
+    } else {
+        memories(recall, search, now)
+    }
 }
 
 /// A search made ready: slips corrected, events replaced by their times.

@@ -157,7 +157,12 @@ impl Sources {
 
     /// Notes that something could not be read and goes on without it.
     pub fn note(&self, error: &Error) {
-        self.damage.borrow_mut().get_or_insert_with(|| error.to_string());
+        self.note_text(|| error.to_string());
+    }
+
+    /// The same in words; the first that is noted is told.
+    pub fn note_text(&self, text: impl FnOnce() -> String) {
+        self.damage.borrow_mut().get_or_insert_with(text);
     }
 
     /// The source at a place.

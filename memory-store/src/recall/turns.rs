@@ -1,4 +1,4 @@
-//! Turns of sessions, found by words: what was said, word for word.
+//! Turns of sessions, found by words: what was said, word for word, or what the model thought.
 
 use super::excerpt::hit;
 use super::lexical;
@@ -7,11 +7,13 @@ use super::query::Query;
 use super::search::{NOT_ALL, Search, Wanted, show};
 use super::sources::Sources;
 use super::typo::Typos;
-use super::{Hit, Recall, Recalled};
+use super::{Collection, Hit, Recall, Recalled};
 use crate::error::Result;
 use crate::id::MemoryId;
+use crate::index::Index;
 use crate::index::format::impact_weight;
 use crate::index::segment::Segment;
+use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
 /// Turns that are read, newest first, in search of what a mistyped word means.
@@ -27,28 +29,51 @@ struct Scored {
 /// Finds turns.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
-    let Some(index) = recall.sources.list.iter().find_map(|source| source.index.as_ref()) else {
-        return recalled;
-    };
-    let (segments, damage) = index.turns();
-    if let Some(damage) = damage {
-        recall.sources.note(&damage);
-    }
+    let segments = open(&recall.sources, search.thinking);
     let parts: Vec<Part<'_>> =
         segments.iter().map(|segment| Part { segment: Some(segment), loose: &[] }).collect();
     let wanted =
         Wanted::new(recall, search, now, &parts, &|typos| read_all(recall, &segments, typos));
-    recalled.hits = found(recall, search, &wanted, &segments, &parts);
+    let found = |wanted: &Wanted| {
+        let mut hits = found(recall, search, wanted, &segments, &parts);
+        if search.thinking {
+            hits.iter_mut().for_each(|hit| hit.collection = Collection::Thinking);
+        }
+        hits
+    };
+    recalled.hits = found(&wanted);
     recalled.notes.clone_from(&wanted.notes);
     if recalled.hits.is_empty()
         && let Some(less) = wanted.without_wishes()
     {
-        recalled.hits = found(recall, search, &less, &segments, &parts);
+        recalled.hits = found(&less);
         if !recalled.hits.is_empty() {
             recalled.notes.push(NOT_ALL.to_owned());
         }
     }
     recalled
+}
+
+/// Opens the segments of turns, or of what the model thought in them; what cannot be read is noted.
+fn open(sources: &Sources, thinking: bool) -> Vec<Segment> {
+    let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
+        return Vec::new();
+    };
+    let (segments, damage) = if thinking {
+        // Beside the index, and in no hook's way.
+        let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        match folder.map(|folder| Index::open(&folder)) {
+            Some(Ok(Some(index))) => index.turns(),
+            Some(Ok(None)) | None => (Vec::new(), None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+        }
+    } else {
+        index.turns()
+    };
+    if let Some(damage) = damage {
+        sources.note(&damage);
+    }
+    segments
 }
 
 fn found(
@@ -86,7 +111,7 @@ fn found(
         };
         let mut hit = hit(&entry, record, turn.score);
         if matcher.is(turn.segment, turn.doc, &hit) {
-            hit.neighbours = neighbours(segments, entry.id);
+            hit.neighbours = neighbours(sources, segments, entry.id);
             hits.push(hit);
         }
     }
@@ -131,15 +156,11 @@ fn scored(segments: &[Segment], query: &Query, all: bool) -> Result<Vec<Scored>>
 
 /// The turn of this name, in the index of the project.
 pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
-    let index = sources.list.iter().find_map(|source| source.index.as_ref())?;
-    index.turns().0.iter().find_map(|segment| {
-        let (_, entry) = segment.find(id).ok()??;
-        Some(hit(&entry, segment.record(&entry).ok()?, 0.0))
-    })
+    read_one(sources, &open(sources, false), id)
 }
 
 /// The turns before and after one: their ids differ in the last number only.
-fn neighbours(segments: &[Segment], id: MemoryId) -> Vec<MemoryId> {
+fn neighbours(sources: &Sources, segments: &[Segment], id: MemoryId) -> Vec<Hit> {
     let [head @ .., a, b, c, d] = id.0;
     let number = u32::from_be_bytes([a, b, c, d]);
     let near = [number.checked_sub(1), number.checked_add(1)];
@@ -149,8 +170,23 @@ fn neighbours(segments: &[Segment], id: MemoryId) -> Vec<MemoryId> {
         near[12..].copy_from_slice(&number.to_be_bytes());
         MemoryId(near)
     });
-    ids.filter(|&near| segments.iter().any(|segment| matches!(segment.find(near), Ok(Some(_)))))
-        .collect()
+    ids.filter_map(|id| read_one(sources, segments, id)).collect()
+}
+
+fn read_one(sources: &Sources, segments: &[Segment], id: MemoryId) -> Option<Hit> {
+    let read = |segment: &Segment| -> Result<Option<Hit>> {
+        let Some((doc, entry)) = segment.find(id)? else { return Ok(None) };
+        if segment.is_dead(doc) {
+            return Ok(None);
+        }
+        Ok(Some(hit(&entry, segment.record(&entry)?, 0.0)))
+    };
+    segments.iter().find_map(|segment| {
+        read(segment).unwrap_or_else(|error| {
+            sources.note(&error);
+            None
+        })
+    })
 }
 
 /// Shows the texts of the newest turns.

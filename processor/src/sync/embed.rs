@@ -37,6 +37,13 @@ impl Run<'_> {
                 }
             }
         }
+        // What the model thought is found by words.
+        for tree in &self.trees {
+            let folder = self.options.dirs.tree(&tree.root).thinking();
+            while build::is_unsettled(&folder)? && build::settle(&folder, None, self.options.now)? {
+                any = true;
+            }
+        }
         if embedded && let Some(table) = Table::installed(self.options.dirs) {
             self.report.embedding_waits = self.anything_waits(table.space())?;
         }
@@ -69,7 +76,7 @@ impl Run<'_> {
             // What was published serves; the table made its vectors.
             Err(error) => self.report.warnings.push(format!("texts were not embedded: {error:#}")),
         }
-        self.publish_turns(NewTurns::Some(&[]))?;
+        self.publish_turns(NewTurns::Some(&[]), NewTurns::Some(&[]))?;
         Ok(true)
     }
 

@@ -29,7 +29,10 @@ impl Run<'_> {
             add(&tree.root.to_string_lossy());
             add(&git::position(&tree.root));
             add(&fingerprint_of_folder(&tree.store().join("memories")));
-            add(&stamp(&self.options.dirs.tree(&tree.root).index().join("MANIFEST")));
+            let state = self.options.dirs.tree(&tree.root);
+            for index in [state.index(), state.thinking()] {
+                add(&stamp(&index.join("MANIFEST")));
+            }
             Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
         }
         for folder in

@@ -61,8 +61,9 @@ impl Run<'_> {
             })
             .collect::<Result<_>>()?;
         let unindexed = |tree: &Tree| {
-            let index = Index::open(&self.options.dirs.tree(&tree.root).index());
-            !matches!(index, Ok(Some(_)))
+            let state = self.options.dirs.tree(&tree.root);
+            let indexes = [state.index(), state.thinking()];
+            !indexes.iter().all(|folder| matches!(Index::open(folder), Ok(Some(_))))
         };
         let all_turns = self.state.all_turns || self.trees.iter().any(unindexed);
         let before = (self.state.all_turns, self.state.pending.clone());
@@ -107,7 +108,7 @@ impl Run<'_> {
     }
 
     /// The drafts of all sessions, and the turns that the index lacks.
-    pub(super) fn mine(&mut self, ownership: &Ownership) -> Result<(Vec<MinedFile>, Vec<Turn>)> {
+    pub(super) fn mine(&mut self, ownership: &Ownership) -> Result<(Vec<MinedFile>, Lacking)> {
         let miner = self.miner(ownership);
         let roots = miner.roots();
         let mut warnings = Vec::new();
@@ -143,18 +144,21 @@ impl Run<'_> {
                 })
                 .collect::<Result<_>>()?,
         };
-        let lacking: Vec<(&String, Result<Vec<Turn>>)> = self
+        let found: Vec<(&String, Result<Lacking>)> = self
             .state
             .sessions
             .par_iter()
             .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
-            .map(|(name, _)| (name, turns_of(&miner, name)))
+            .map(|(name, _)| (name, Lacking::of(&miner, name)))
             .collect();
-        let mut turns = Vec::new();
+        let mut lacking = Lacking::default();
         let mut unread = BTreeSet::new();
-        for (name, found) in lacking {
+        for (name, found) in found {
             match found {
-                Ok(found) => turns.extend(found),
+                Ok(Lacking { turns, thoughts }) => {
+                    lacking.turns.extend(turns);
+                    lacking.thoughts.extend(thoughts);
+                }
                 Err(error) => {
                     warnings.push(format!("{error:#}"));
                     unread.insert(name.clone());
@@ -175,10 +179,25 @@ impl Run<'_> {
             files.extend(self.expired.load(&name).map(MinedFile::from));
         }
         self.report.turns = files.iter().map(|file| file.turns).sum();
-        Ok((files, turns))
+        Ok((files, lacking))
     }
 }
 
-fn turns_of(miner: &Miner<'_>, name: &str) -> Result<Vec<Turn>> {
-    Ok(miner.sessions(name)?.iter().flat_map(turns::of_session).collect())
+/// What the index lacks.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    /// Turns.
+    pub turns: Vec<Turn>,
+    /// What the model thought in them.
+    pub thoughts: Vec<Turn>,
+}
+
+impl Lacking {
+    fn of(miner: &Miner<'_>, name: &str) -> Result<Self> {
+        let sessions = miner.sessions(name)?;
+        Ok(Self {
+            turns: sessions.iter().flat_map(turns::of_session).collect(),
+            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).collect(),
+        })
+    }
 }

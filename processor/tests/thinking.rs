@@ -1,0 +1,108 @@
+//! What the model thought: archived with its turn, found by those who ask for it and by nobody else,
+//! and gone with the session.
+
+mod scripts;
+
+use std::path::Path;
+
+use memory_store::recall::{Collection, Hit, Recall, Search};
+use processor::purge::{What, purge};
+use scripts::{Script, Sealed, now};
+use serde_json::json;
+
+/// A session whose second turn has a thought with a secret in it, beside an empty one of a newer
+/// client.
+fn thoughtful(sealed: &Sealed, session: &str, secret: &str) -> Script {
+    let mut script = Script::new(session, sealed.root());
+    script.prompt("Make the importer faster");
+    script.say("It is faster now.");
+    script.prompt("Why was the importer slow?");
+    let thought =
+        format!("The zebra cache is rebuilt for each row. password={secret} helps nobody.");
+    script.block_of("m1", json!({"type": "thinking", "thinking": thought, "signature": "x"}));
+    script.block_of("m1", json!({"type": "thinking", "thinking": "", "signature": "only"}));
+    script.block_of("m1", json!({"type": "text", "text": "It did the same work for every row."}));
+    script.prompt("Thanks");
+    script.block_of(
+        "m2",
+        json!({"type": "thinking", "thinking": "Nothing is left to do here.", "signature": "x"}),
+    );
+    script.block_of("m2", json!({"type": "text", "text": "You are welcome."}));
+    script
+}
+
+fn found(sealed: &Sealed, search: Search) -> Vec<Hit> {
+    let recalled = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now());
+    assert_eq!(recalled.degraded, None);
+    recalled.hits
+}
+
+fn thoughts(sealed: &Sealed, text: &str) -> Vec<Hit> {
+    found(sealed, Search { text: text.into(), thinking: true, ..Search::default() })
+}
+
+#[test]
+fn a_thought_is_found_where_it_is_asked_for_and_nowhere_else() {
+    let sealed = Sealed::new();
+    sealed.write_script(&thoughtful(&sealed, "s1", "hunter2hunter2"));
+    sealed.sync();
+    let hits = thoughts(&sealed, "zebra rows");
+    assert_eq!(hits.len(), 1);
+    let hit = &hits[0];
+    assert_eq!((hit.collection, hit.turn), (Collection::Thinking, 1));
+    assert_eq!(hit.session.as_deref(), Some("s1"));
+    assert!(hit.text.starts_with("The zebra cache is rebuilt for each row."), "{}", hit.text);
+    assert!(!hit.text.contains("hunter2"), "{}", hit.text);
+    let after: Vec<&str> = hit.neighbours.iter().map(|near| near.text.as_str()).collect();
+    assert_eq!(after, ["Nothing is left to do here."]);
+
+    assert_eq!(thoughts(&sealed, "importer slow"), [], "that was said");
+    assert_eq!(
+        found(&sealed, Search { text: "zebra".into(), turns: true, ..Search::default() }),
+        []
+    );
+    assert_eq!(found(&sealed, Search { text: "zebra".into(), ..Search::default() }), []);
+    let recall = Recall::open(&sealed.dirs, &sealed.tree);
+    let asked = recall.prompt("Is the zebra cache rebuilt for each row?", now(), &|_| false);
+    assert!(asked.hits.iter().all(|hit| !hit.text.contains("zebra")), "{:?}", asked.hits);
+    let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
+    assert!(committed.iter().all(|(_, bytes)| !bytes.windows(5).any(|word| word == b"zebra")));
+}
+
+#[test]
+fn a_session_that_goes_on_adds_to_it_and_a_lost_index_is_made_again() {
+    let sealed = Sealed::new();
+    let mut script = thoughtful(&sealed, "s1", "x");
+    sealed.write_script(&script);
+    sealed.sync();
+    script.prompt("And the exporter?");
+    script.block_of(
+        "m3",
+        json!({"type": "thinking", "thinking": "The exporter has a yak cache.", "signature": "x"}),
+    );
+    script.say("It is fine.");
+    sealed.write_script(&script);
+    sealed.sync();
+    assert_eq!(thoughts(&sealed, "yak").len(), 1);
+    assert_eq!(thoughts(&sealed, "zebra").len(), 1);
+    std::fs::remove_dir_all(sealed.dirs.tree(&sealed.tree.root).thinking()).unwrap();
+    assert_eq!(thoughts(&sealed, "yak").len(), 0);
+    sealed.sync();
+    assert_eq!((thoughts(&sealed, "yak").len(), thoughts(&sealed, "zebra").len()), (1, 1));
+}
+
+#[test]
+fn a_purge_takes_it_and_proves_it() {
+    let sealed = Sealed::new();
+    sealed.write_script(&thoughtful(&sealed, "s1", "x"));
+    sealed.write_script(&scripts::eventful("s2", sealed.root(), 1));
+    sealed.sync();
+    assert_eq!(thoughts(&sealed, "zebra").len(), 1);
+    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    assert!(report.left.is_empty(), "{:?}", report.left);
+    assert_eq!(thoughts(&sealed, "zebra").len(), 0);
+    for (path, bytes) in sealed.files(|path: &Path| path.starts_with(".claude")) {
+        assert!(!bytes.windows(11).any(|word| word == b"zebra cache"), "{}", path.display());
+        assert!(!path.ends_with("s1.jsonl.gz"));
+    }
+}
