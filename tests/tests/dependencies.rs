@@ -18,7 +18,7 @@ fn each_part_needs_only_what_it_may_know() {
         ("mcp", &["memory-store"]),
         ("cli", &["memory-store", "processor", "mcp"]),
         // Only its bench, which builds stores.
-        ("journeys", &["memory-store"]),
+        ("journeys", &["memory-store", "processor"]),
     ];
     assert_eq!(
         siblings.keys().cloned().collect::<BTreeSet<_>>(),

@@ -10,6 +10,7 @@ use super::rows::Rows;
 use super::vector::{DIMENSIONS, Space, Vector};
 use super::wordpiece::each_token;
 use crate::error::Result;
+use crate::index::kernel;
 use crate::layout::UserDirs;
 
 /// Tokens of a text that count: a long text says what it is about early, and a hook has a
@@ -73,9 +74,7 @@ impl Table {
         let mut sum = [0.0f32; DIMENSIONS];
         let mut left = TOKENS_MAX;
         each_token(&self.0, text, self.0.header().cut, &mut |row| {
-            for (sum, &value) in sum.iter_mut().zip(&row.values) {
-                *sum += row.scale * f32::from(value);
-            }
+            kernel::add(&mut sum, row.scale, &row.values);
             count_down(&mut left)
         })?;
         Ok(Vector::of(&sum))

@@ -1,9 +1,23 @@
 //! The loops that touch every vector or every byte: dot products, distances of sign codes, and the
 //! sum that guards vectors.
 //!
-//! They use what every processor of their architecture has (SSE2, NEON): to ask for more costs a hook
-//! 7 to 50 us where CPUID traps, and a hook's loops run for less than that. All kernels of one
-//! operation give the same number to the last bit; elsewhere the portable ones are used.
+//! They use what every processor of their architecture has (SSE2, NEON), and AVX2 where they are built
+//! for processors that have it, as the hooks are: to ask costs a hook 7 to 50 us where CPUID traps, and
+//! its loops run for less than that. All kernels of one operation give the same number to the last bit;
+//! elsewhere the portable ones are used.
+
+#[cfg(all(target_arch = "x86_64", any(test, target_feature = "avx2")))]
+mod avx2;
+
+#[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+use avx2 as best;
+#[cfg(target_arch = "aarch64")]
+use neon as best;
+#[cfg(all(
+    target_arch = "x86_64",
+    not(all(target_feature = "avx2", target_feature = "popcnt"))
+))]
+use sse2 as best;
 
 use crate::embed::{DIMENSIONS, Vector};
 
@@ -50,26 +64,36 @@ impl Code {
     }
 }
 
+/// The components as a vector that is stored has them.
+pub fn components(stored: &[u8; DIMENSIONS]) -> &[i8; DIMENSIONS] {
+    // SAFETY: both are as large, need no alignment, and each bit pattern is a number in both.
+    unsafe { &*stored.as_ptr().cast() }
+}
+
 /// The dot product of two vectors.
 pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
-    // SAFETY: every processor of these architectures has SSE2 or NEON.
-    #[cfg(target_arch = "x86_64")]
-    return unsafe { sse2::dot(a, b) };
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    return unsafe { neon::dot(a, b) };
+    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    return unsafe { best::dot(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::dot(a, b)
 }
 
+/// Adds a vector, `scale` times, to a sum.
+pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
+    // SAFETY: this is built for processors that have it.
+    #[cfg(all(target_arch = "x86_64", target_feature = "avx2"))]
+    return unsafe { avx2::add(sum, scale, vector) };
+    // Compilers make of this what they make of it for AVX2, unless the code is to be small.
+    #[cfg(not(all(target_arch = "x86_64", target_feature = "avx2")))]
+    portable::add(sum, scale, vector)
+}
+
 /// In how many bits two codes differ.
 pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
-    // SAFETY: every processor of these architectures has SSE2 or NEON.
-    #[cfg(target_arch = "x86_64")]
-    return unsafe { sse2::differing(a, b) };
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    return unsafe { neon::differing(a, b) };
+    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    return unsafe { best::differing(a, b) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::differing(a, b)
 }
@@ -100,12 +124,9 @@ impl Weights {
 
     /// The sum of the components whose bits are set.
     fn set(&self, code: &[u8; CODE]) -> i32 {
-        // SAFETY: every processor of these architectures has SSE2 or NEON.
-        #[cfg(target_arch = "x86_64")]
-        return unsafe { sse2::set(&self.places, code) };
-        // SAFETY: as above.
-        #[cfg(target_arch = "aarch64")]
-        return unsafe { neon::set(&self.places, code) };
+        // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+        return unsafe { best::set(&self.places, code) };
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         portable::set(&self.places, code)
     }
@@ -119,12 +140,33 @@ const BITS: [u8; LANE] = [1, 1, 2, 2, 4, 4, 8, 8, 16, 16, 32, 32, 64, 64, 128, 1
 /// and 32-bit words: pairs of words, each plus its key, are multiplied and the products added; what
 /// is missing to a multiple of 16 bytes counts as zero. These are chained by xor and multiplication.
 pub fn sum(bytes: &[u8]) -> u64 {
-    let mut state = bytes.len() as u64;
-    for chunk in bytes.chunks(CHUNK) {
-        state = (state ^ pairs(chunk)).wrapping_mul(MULTIPLIER);
-        state ^= state >> 32;
+    let mut sum = Sum::of(bytes.len());
+    sum.add(bytes);
+    sum.finish()
+}
+
+/// A [`sum`] of bytes that are not all there at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Sum(u64);
+
+impl Sum {
+    /// Of so many bytes.
+    pub fn of(count: usize) -> Self {
+        Self(count as u64)
     }
-    state
+
+    /// Takes in the next bytes: a multiple of 1,024, unless they are the last ones.
+    pub fn add(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(CHUNK) {
+            self.0 = (self.0 ^ pairs(chunk)).wrapping_mul(MULTIPLIER);
+            self.0 ^= self.0 >> 32;
+        }
+    }
+
+    /// The sum.
+    pub fn finish(self) -> u64 {
+        self.0
+    }
 }
 
 /// The NH hash of at most [`CHUNK`] bytes.
@@ -139,22 +181,26 @@ fn pairs(chunk: &[u8]) -> u64 {
 }
 
 fn whole_pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
-    // SAFETY: every processor of these architectures has SSE2 or NEON.
-    #[cfg(target_arch = "x86_64")]
-    return unsafe { sse2::pairs(lanes, keys) };
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    return unsafe { neon::pairs(lanes, keys) };
+    // SAFETY: every processor of these architectures, or of those that this is built for, has it.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    return unsafe { best::pairs(lanes, keys) };
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     portable::pairs(lanes, keys)
 }
 
-#[cfg(any(test, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+#[cfg_attr(
+    all(any(target_arch = "x86_64", target_arch = "aarch64"), not(test)),
+    expect(dead_code, reason = "other architectures, tests and other kernels use it")
+)]
 mod portable {
     use super::{BITS, CODE, DIMENSIONS, LANE};
 
     pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
         a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+    }
+
+    pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
+        sum.iter_mut().zip(vector).for_each(|(sum, &value)| *sum += scale * f32::from(value));
     }
 
     pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
@@ -185,7 +231,7 @@ mod portable {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", any(test, not(target_feature = "avx2"))))]
 mod sse2 {
     use std::arch::x86_64::*;
 
@@ -357,14 +403,14 @@ mod tests {
 
     use super::*;
 
-    fn components() -> impl Strategy<Value = [i8; DIMENSIONS]> {
+    fn any_components() -> impl Strategy<Value = [i8; DIMENSIONS]> {
         prop::collection::vec(any::<i8>(), DIMENSIONS)
             .prop_map(|components| components.try_into().unwrap())
     }
 
     proptest! {
         #[test]
-        fn kernels_agree_on_dot_products(a in components(), b in components()) {
+        fn kernels_agree_on_dot_products(a in any_components(), b in any_components()) {
             prop_assert_eq!(dot(&a, &b), portable::dot(&a, &b));
         }
 
@@ -373,8 +419,35 @@ mod tests {
             prop_assert_eq!(differing(&a, &b), portable::differing(&a, &b));
         }
 
+        #[cfg(target_arch = "x86_64")]
         #[test]
-        fn kernels_agree_on_signs(vector in components(), code: [u8; CODE]) {
+        fn the_kernels_of_later_processors_agree(
+            a in any_components(),
+            b in any_components(),
+            code: [u8; CODE],
+            scale in -2f32..2.0,
+            lanes in prop::collection::vec(any::<[u8; LANE]>(), 0..CHUNK / LANE),
+        ) {
+            if is_x86_feature_detected!("avx2") {
+                let keys = KEYS.as_chunks().0;
+                // SAFETY: this processor has it.
+                unsafe {
+                    prop_assert_eq!(avx2::dot(&a, &b), portable::dot(&a, &b));
+                    let mut sums = [b.map(|value| 1.3 * f32::from(value)); 2];
+                    portable::add(&mut sums[0], scale, &a);
+                    avx2::add(&mut sums[1], scale, &a);
+                    prop_assert_eq!(sums[0], sums[1]);
+                    prop_assert_eq!(avx2::set(&a, &code), portable::set(&a, &code));
+                    let other = code.map(|byte| byte.wrapping_mul(7));
+                    let differing = portable::differing(&code, &other);
+                    prop_assert_eq!(avx2::differing(&code, &other), differing);
+                    prop_assert_eq!(avx2::pairs(&lanes, keys), portable::pairs(&lanes, keys));
+                }
+            }
+        }
+
+        #[test]
+        fn kernels_agree_on_signs(vector in any_components(), code: [u8; CODE]) {
             let weights = Weights::of(&Vector(vector));
             prop_assert_eq!(weights.set(&code), portable::set(&weights.places, &code));
             let signs: i32 = (0..DIMENSIONS)

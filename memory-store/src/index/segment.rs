@@ -21,9 +21,10 @@ const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 /// What is read at first of a larger one: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
 /// A document table up to this size is read whole when its first entry is asked for.
-const TABLE_BYTES_MAX: u64 = 16 * 1024;
-/// After this many entries of a larger one, it is read whole too,
-const ENTRIES_ONE_BY_ONE: u32 = 64;
+const TABLE_BYTES_MAX: u64 = 56 * 1024;
+/// A larger one is read whole, too, when more of its entries than one in so many have been read: then
+/// it has cost as much,
+const ENTRIES_SHARE: u32 = 32;
 /// unless it is larger than this: ten turns are looked for among a million by halves.
 const TABLE_WHOLE_BYTES_MAX: u64 = 1 << 20;
 /// Slots read at a time; at half load most keys are found or missed in one go.
@@ -234,7 +235,7 @@ impl Segment {
         let read = self.entries_read.get();
         self.entries_read.set(read.saturating_add(1));
         let whole = section.length <= TABLE_BYTES_MAX
-            || read >= ENTRIES_ONE_BY_ONE && section.length <= TABLE_WHOLE_BYTES_MAX;
+            || read > self.docs / ENTRIES_SHARE && section.length <= TABLE_WHOLE_BYTES_MAX;
         let decoded = if whole {
             let table = self.table.get_or_init(|| {
                 self.read(SectionKind::Docs, 0, section.length).ok().map(Cow::into_owned)

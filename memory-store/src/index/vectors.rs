@@ -3,13 +3,13 @@
 //! Few vectors are compared one by one. Of more, the sign codes are read first, an eighth of the
 //! bytes, and in three steps fewer and fewer documents are compared better and better: code with
 //! code, the query's vector with the codes that differ least, and vector with vector. Nothing is
-//! mapped: a page fault costs ten times what reading a vector does.
-
-use std::borrow::Cow;
+//! mapped: a page fault costs ten times what reading a vector does. And nothing is read into more
+//! memory than a small buffer, which is used again: to touch a page for the first time costs a hook
+//! more than to fill it from a file.
 
 use super::format::{Cursor, SectionKind};
 use super::hub;
-use super::kernel::{self, CODE, Code, Weights};
+use super::kernel::{self, CODE, Code, Sum, Weights};
 use super::segment::Segment;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use crate::error::Result;
@@ -19,12 +19,15 @@ use crate::settings::IndexSearch;
 pub(super) const HEAD: usize = 40;
 /// Bytes of a document's vector with what is known of it.
 pub(super) const STRIDE: usize = DIMENSIONS + 16;
-/// Codes that are guarded by one sum, and read at once.
-pub(super) const CODES_AT_ONCE: usize = 8192;
+/// Codes that are guarded by one sum.
+pub(super) const CODES_GUARDED: usize = 8192;
+/// Codes read at once.
+const CODES_AT_ONCE: usize = 1024;
 /// Vectors read at once when all are compared.
-const VECTORS_AT_ONCE: usize = 512;
-/// Up to so many, vectors are compared one by one.
-const EXACT_MAX: u32 = 512;
+const VECTORS_AT_ONCE: usize = 112;
+/// Up to so many, vectors are compared one by one: beyond, to read those whose codes are most alike
+/// takes less time.
+const EXACT_MAX: u32 = 2500;
 /// From so many documents on the graph is searched, where nothing else is asked for.
 const GRAPH_MIN: u32 = 50_000;
 /// How many codes are compared with the query's vector for each vector that is read.
@@ -129,7 +132,7 @@ impl<'a> Item<'a> {
     }
 
     fn vector(&self) -> Vector {
-        Vector(self.components.map(u8::cast_signed))
+        Vector(*kernel::components(self.components))
     }
 }
 
@@ -153,7 +156,7 @@ impl<'a> Query<'a> {
     fn near(&self, doc: u32, item: &Item<'_>) -> Option<Near> {
         let encoder = item.encoder?;
         let lengths = self.length * (item.square as f32).sqrt();
-        let dot = kernel::dot(&self.vector.0, &item.vector().0) as f32;
+        let dot = kernel::dot(&self.vector.0, kernel::components(item.components)) as f32;
         let cosine = if lengths > 0.0 { dot / lengths } else { 0.0 };
         Some(Near { doc, cosine, encoder, hub: item.hub })
     }
@@ -189,7 +192,8 @@ impl Segment {
     /// Reads the vector of a document.
     pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
         let Some(head) = self.vector_head()? else { return Ok(None) };
-        let bytes = self.items(doc, 1)?;
+        let mut bytes = [0; STRIDE];
+        self.read_items(doc, &mut bytes)?;
         let item = self.item(&bytes)?;
         let embedded = item.encoder.map(|encoder| Embedded {
             space: head.space,
@@ -207,15 +211,11 @@ impl Segment {
             return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
         }
         let mut waiting = Vec::new();
-        for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
-            let count = (self.docs() - first).min(VECTORS_AT_ONCE as u32);
-            let bytes = self.items(first, count)?;
-            for (doc, item) in (first..).zip(bytes.chunks_exact(STRIDE)) {
-                if self.item(item)?.encoder == Some(Encoder::Static) && !self.is_dead(doc) {
-                    waiting.push(doc);
-                }
+        self.each_item(&mut |doc, item| {
+            if item.encoder == Some(Encoder::Static) && !self.is_dead(doc) {
+                waiting.push(doc);
             }
-        }
+        })?;
         Ok(waiting)
     }
 
@@ -226,7 +226,22 @@ impl Segment {
             return Ok(vec![None; docs.len()]);
         }
         let query = Query::new(query);
-        docs.iter().map(|&doc| Ok(query.near(doc, &self.item(&self.items(doc, 1)?)?))).collect()
+        let mut bytes = [0; STRIDE];
+        let cosine = |&doc: &u32| {
+            self.read_items(doc, &mut bytes)?;
+            Ok(query.near(doc, &self.item(&bytes)?))
+        };
+        docs.iter().map(cosine).collect()
+    }
+
+    /// Compares all documents, in their order, when they are so few that nothing less would be
+    /// faster; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
+    pub fn nearness(&self, query: &Vector, search: IndexSearch) -> Result<Option<Vec<Near>>> {
+        let by_graph = search == IndexSearch::Graph && self.has_graph();
+        if by_graph || self.docs() > EXACT_MAX || self.vector_head()?.is_none() {
+            return Ok(None);
+        }
+        self.nearness_of_all(query).map(Some)
     }
 
     /// The `count` documents that are nearest to a query, the nearest first, equal ones in their
@@ -236,33 +251,27 @@ impl Segment {
         if head.count == 0 || count == 0 {
             return Ok(Vec::new());
         }
+        if let Some(all) = self.nearness(query, search)? {
+            return Ok(nearest(&all, count));
+        }
         let by_graph = match search {
             IndexSearch::Auto => self.docs() >= GRAPH_MIN,
             IndexSearch::Graph => true,
             IndexSearch::Scan => false,
         };
-        let mut near = if by_graph && self.has_graph() {
+        let near = if by_graph && self.has_graph() {
             self.nearest_by_graph(query, count)?
-        } else if self.docs() <= EXACT_MAX {
-            self.nearest_of_all(query)?
         } else {
             self.nearest_by_code(query, count)?
         };
-        order(&mut near, count);
-        Ok(near)
+        Ok(nearest(&near, count))
     }
 
     /// Compares every vector.
-    fn nearest_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
+    fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
         let query = Query::new(query);
         let mut near = Vec::with_capacity(self.docs() as usize);
-        for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
-            let count = (self.docs() - first).min(VECTORS_AT_ONCE as u32);
-            let bytes = self.items(first, count)?;
-            for (doc, item) in (first..).zip(bytes.chunks_exact(STRIDE)) {
-                near.extend(query.near(doc, &self.item(item)?));
-            }
-        }
+        self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
         near.retain(|near| !self.is_dead(near.doc));
         Ok(near)
     }
@@ -273,44 +282,78 @@ impl Segment {
         let (code, weights) = (Code::of(query), Weights::of(query));
         let rescored = rescored(count);
         let mut least = Least::new(rescored.saturating_mul(WEIGHED));
-        let (mut buffer, mut differing) = (Vec::new(), Vec::new());
-        let mut weighed: Vec<(i32, u32)> = Vec::new();
-        for block in 0..self.docs().div_ceil(CODES_AT_ONCE as u32) {
-            let first = block * CODES_AT_ONCE as u32;
-            let codes = self.codes(block, &mut buffer)?;
+        // The best so far, and some more before they are sorted out.
+        let room = rescored.saturating_mul(4).min(self.docs() as usize);
+        let mut weighed: Vec<(i32, u32)> = Vec::with_capacity(room);
+        let keep_best = |weighed: &mut Vec<(i32, u32)>| {
+            if weighed.len() > rescored {
+                weighed.select_nth_unstable(rescored);
+                weighed.truncate(rescored);
+            }
+        };
+        let mut differing = Vec::with_capacity(CODES_AT_ONCE);
+        self.each_code(&mut |first, codes| {
             differing.clear();
             differing.extend(codes.iter().map(|other| kernel::differing(&code.0, other) as u16));
             let limit = least.limit(&differing);
             for ((doc, other), &differing) in (first..).zip(codes).zip(&differing) {
                 if differing <= limit && !self.is_dead(doc) {
+                    if weighed.len() == weighed.capacity() {
+                        keep_best(&mut weighed);
+                    }
                     weighed.push((-weights.dot(other), doc));
                 }
             }
-        }
-        if weighed.len() > rescored {
-            weighed.select_nth_unstable(rescored);
-            weighed.truncate(rescored);
-        }
+        })?;
+        keep_best(&mut weighed);
         weighed.sort_unstable_by_key(|&(_, doc)| doc);
         let docs: Vec<u32> = weighed.into_iter().map(|(_, doc)| doc).collect();
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Reads a block of codes.
-    fn codes<'a>(&self, block: u32, buffer: &'a mut Vec<u8>) -> Result<&'a [[u8; CODE]]> {
-        let first = block * CODES_AT_ONCE as u32;
-        let count = (self.docs() - first).min(CODES_AT_ONCE as u32) as usize;
-        buffer.resize(count * CODE + 8, 0);
-        let offset = u64::from(block) * (CODES_AT_ONCE * CODE + 8) as u64;
-        self.read_into(SectionKind::Codes, offset, buffer)?;
-        let codes = guarded(buffer).ok_or_else(|| self.damaged("the sum of codes does not fit"))?;
-        Ok(codes.as_chunks().0)
+    /// Calls `each` with the first document of some, and with their codes. What it is called with may
+    /// turn out to be damaged at the end.
+    fn each_code(&self, each: &mut dyn FnMut(u32, &[[u8; CODE]])) -> Result<()> {
+        let mut buffer = vec![0; CODES_AT_ONCE * CODE];
+        let mut offset = 0;
+        for first in (0..self.docs()).step_by(CODES_GUARDED) {
+            let end = self.docs().min(first + CODES_GUARDED as u32);
+            let mut sum = Sum::of((end - first) as usize * CODE);
+            for first in (first..end).step_by(CODES_AT_ONCE) {
+                let count = (end - first).min(CODES_AT_ONCE as u32);
+                let codes = &mut buffer[..count as usize * CODE];
+                self.read_into(SectionKind::Codes, offset, codes)?;
+                offset += codes.len() as u64;
+                sum.add(codes);
+                each(first, codes.as_chunks().0);
+            }
+            let mut expected = [0; 8];
+            self.read_into(SectionKind::Codes, offset, &mut expected)?;
+            offset += 8;
+            if sum.finish() != u64::from_le_bytes(expected) {
+                return Err(self.damaged("the sum of codes does not fit"));
+            }
+        }
+        Ok(())
     }
 
-    /// Reads the items of some documents.
-    fn items(&self, first: u32, count: u32) -> Result<Cow<'_, [u8]>> {
-        let stride = STRIDE as u64;
-        self.read(SectionKind::Vectors, u64::from(first) * stride, u64::from(count) * stride)
+    /// Calls `each` with every document and its item.
+    fn each_item(&self, each: &mut dyn FnMut(u32, &Item<'_>)) -> Result<()> {
+        let mut buffer = Vec::new();
+        for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
+            let count = (self.docs() - first).min(VECTORS_AT_ONCE as u32);
+            buffer.resize(count as usize * STRIDE, 0);
+            self.read_items(first, &mut buffer)?;
+            for (doc, item) in (first..).zip(buffer.chunks_exact(STRIDE)) {
+                each(doc, &self.item(item)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the items of a document and of those after it.
+    fn read_items(&self, first: u32, bytes: &mut [u8]) -> Result<()> {
+        self.read_into(SectionKind::Vectors, u64::from(first) * STRIDE as u64, bytes)
     }
 
     fn item<'a>(&self, bytes: &'a [u8]) -> Result<Item<'a>> {
@@ -320,17 +363,33 @@ impl Segment {
 
 /// Length of the section of codes.
 fn codes_bytes(docs: u64) -> u64 {
-    docs * CODE as u64 + docs.div_ceil(CODES_AT_ONCE as u64) * 8
+    docs * CODE as u64 + docs.div_ceil(CODES_GUARDED as u64) * 8
 }
 
-/// Keeps the `count` nearest, the nearest first, equal ones in their order.
-pub fn order(near: &mut Vec<Near>, count: usize) {
+/// The `count` nearest of some, the nearest first, equal ones in their order.
+pub fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
-    if count > 0 && near.len() > count {
-        near.select_nth_unstable_by(count - 1, order);
+    let room = count.saturating_mul(4).min(all.len());
+    let mut best: Vec<Near> = Vec::with_capacity(room);
+    let mut floor = f32::NEG_INFINITY;
+    let keep_best = |best: &mut Vec<Near>| {
+        if count < best.len() {
+            best.select_nth_unstable_by(count, order);
+            best.truncate(count);
+        }
+        best.iter().map(|near| near.cosine).fold(f32::INFINITY, f32::min)
+    };
+    for &near in all {
+        if best.len() == room {
+            floor = keep_best(&mut best);
+        }
+        if near.cosine >= floor {
+            best.push(near);
+        }
     }
-    near.truncate(count);
-    near.sort_unstable_by(order);
+    keep_best(&mut best);
+    best.sort_unstable_by(order);
+    best
 }
 
 /// How much the codes may differ that are among those that differ least of all seen so far.
@@ -418,15 +477,13 @@ pub(super) mod tests {
     }
 
     pub fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
-        let mut near = segment.nearest_of_all(query).unwrap();
-        order(&mut near, count);
-        near
+        nearest(&segment.nearness_of_all(query).unwrap(), count)
     }
 
     #[test]
     fn codes_find_what_comparing_everything_finds() {
         // More than one block of codes; some without a vector, some dead.
-        let docs = CODES_AT_ONCE as u32 + 1000;
+        let docs = CODES_GUARDED as u32 + 2500;
         let dead: Vec<u32> = (0..docs).step_by(50).collect();
         let vectors = (0..docs).map(|number| (number % 7 != 3).then(|| vector(number)));
         let segment = open(bytes(vectors), &dead).unwrap();
@@ -446,7 +503,7 @@ pub(super) mod tests {
 
     #[test]
     fn equally_near_documents_keep_their_order() {
-        let segment = open(bytes((0..2000).map(|_| Some(vector(1)))), &[]).unwrap();
+        let segment = open(bytes((0..3000).map(|_| Some(vector(1)))), &[]).unwrap();
         let docs: Vec<u32> = segment
             .nearest(&vector(1), 20, IndexSearch::Auto)
             .unwrap()
@@ -474,14 +531,14 @@ pub(super) mod tests {
 
         #[test]
         fn a_changed_byte_is_noticed_or_harmless(
-            few: bool,
+            many: bool,
             at: prop::sample::Index,
             change in 1u8..,
         ) {
             static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 2]> = std::sync::LazyLock::new(|| {
-                [20, 600].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
+                [20, 3000].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
             });
-            let (bytes, docs) = SOUND[usize::from(few)].clone();
+            let (bytes, docs) = SOUND[usize::from(many)].clone();
             let query = vector(7);
             testing::notice_a_changed_byte(bytes, at, change, |bytes| {
                 let segment = open((bytes, docs), &[])?;

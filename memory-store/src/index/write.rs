@@ -13,7 +13,7 @@ use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::pairs;
 use super::segment::{Header, Segment};
-use super::vectors::{self, CODES_AT_ONCE, Embedded, Head, STRIDE};
+use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
 use crate::embed::{Encoder, Space, Vector};
 use crate::error::Result;
 use crate::id::MemoryId;
@@ -254,7 +254,7 @@ fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space)
     let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
     let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
     let mut codes = Vec::with_capacity(embedded.len() * CODE);
-    for block in embedded.chunks(CODES_AT_ONCE) {
+    for block in embedded.chunks(CODES_GUARDED) {
         let first = codes.len();
         for embedded in block {
             let code = embedded.map_or([0; CODE], |embedded| Code::of(&embedded.vector).0);

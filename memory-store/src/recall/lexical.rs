@@ -111,7 +111,7 @@ impl<'a> Found<'a> {
     }
 
     /// The best documents by BM25, of a long query by the sum of their best paragraphs; then those
-    /// of `also` that are not among them, in their order.
+    /// of `also` that are not among them.
     pub fn best(
         &self,
         sources: &Sources,
@@ -152,7 +152,6 @@ impl<'a> Found<'a> {
         let best = best.sorted().into_iter();
         let mut candidates: Vec<Candidate> = best.filter_map(candidate).take(max).collect();
         others.retain(|(at, _)| candidates.iter().all(|candidate| candidate.at != *at));
-        others.sort_by_key(|(at, _)| also.iter().position(|other| other == at));
         candidates.extend(others.into_iter().filter_map(candidate));
         candidates
     }
@@ -333,10 +332,15 @@ mod tests {
         // A few are the first of all; what was asked for besides comes behind them.
         let ats = [all[5].at, all[900].at, At { source: 0, doc: 3 }, all[300].at];
         let few = found.best(&sources, &query, 100, &ats);
-        let expected = all[..100].iter().chain([&all[900], &all[300]]);
-        let ranked = few.iter().filter(|candidate| candidate.lexical > 0.0);
-        assert!(ranked.map(|c| (c.at, said(c))).eq(expected.map(|c| (c.at, said(c)))));
-        assert_eq!((few.len(), few[101].at, few[101].shared.len()), (103, ats[2], 0));
+        let expected = all[..100].iter();
+        assert!(few[..100].iter().map(|c| (c.at, said(c))).eq(expected.map(|c| (c.at, said(c)))));
+        assert_eq!(few.len(), 103);
+        for (at, expected) in
+            [(ats[1], said(&all[900])), (ats[3], said(&all[300])), (ats[2], (0.0, Vec::new()))]
+        {
+            let found = few[100..].iter().find(|candidate| candidate.at == at).unwrap();
+            assert_eq!(said(found), expected);
+        }
     }
 
     proptest! {

@@ -190,7 +190,9 @@ pub struct Recall {
     sources: Sources,
     /// Where the embedder's files lie.
     models: Option<PathBuf>,
-    embedder: OnceCell<Option<Box<dyn Embed>>>,
+    /// What stays open from one question to the next. The table does not: to read it again is cheap, and
+    /// its memory is used for other things meanwhile.
+    embedder: OnceCell<Box<dyn Embed>>,
     stamps: Stamps,
     traces: bool,
 }
@@ -351,7 +353,13 @@ impl Recall {
     }
 
     fn probe(&self, text: &str) -> Option<Probe> {
-        let embedder = self.embedder.get_or_init(|| self.open_table()).as_deref()?;
+        if let Some(embedder) = self.embedder.get() {
+            return self.embed(embedder.as_ref(), text);
+        }
+        self.embed(&self.open_table()?, text)
+    }
+
+    fn embed(&self, embedder: &dyn Embed, text: &str) -> Option<Probe> {
         let vector = embedder.embed(text).unwrap_or_else(|error| {
             self.sources.note(&error);
             None
@@ -360,10 +368,10 @@ impl Recall {
     }
 
     /// Opens the table, where it is installed and there is something to compare its vectors with.
-    fn open_table(&self) -> Option<Box<dyn Embed>> {
+    fn open_table(&self) -> Option<Table> {
         let models = self.models.as_deref().filter(|_| self.sources.have_vectors())?;
         match Table::open(models) {
-            Ok(table) => Some(Box::new(table)),
+            Ok(table) => Some(table),
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
             Err(error) => {
                 self.sources.note(&error);

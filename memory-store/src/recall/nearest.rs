@@ -4,7 +4,7 @@ use super::sources::{Source, Sources};
 use crate::embed::{Space, Vector};
 use crate::index::hub;
 use crate::index::segment::Segment;
-use crate::index::vectors::{Embedded, Near, order};
+use crate::index::vectors::{Embedded, Near, nearest};
 
 /// A query's vector, and the space it lies in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,39 +15,69 @@ pub struct Probe {
     pub vector: Vector,
 }
 
+/// What a source's vectors say of a query.
+#[derive(Debug, Default)]
+pub struct Nearest {
+    /// The nearest documents, the nearest first. What the journal replaced is among them, as it is
+    /// among the lexical candidates.
+    pub best: Vec<Near>,
+    /// All documents of the segment, in their order, where all were compared.
+    all: Option<Vec<Near>>,
+}
+
 impl Source {
-    /// The `count` documents whose vectors are nearest to a query's, the nearest first. What the
-    /// journal replaced is among them, as it is among the lexical candidates.
-    pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Vec<Near> {
-        let mut near = Vec::new();
+    /// Finds the `count` documents whose vectors are nearest to a query's.
+    pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Nearest {
         let keep = count.saturating_add(sources.hidden());
+        let (mut best, mut all) = (Vec::new(), None);
         if let Some(segment) = self.comparable(sources, probe) {
             let search = sources.settings.index.search;
-            near = segment.nearest(&probe.vector, keep, search).unwrap_or_else(|error| {
+            let found = segment.nearness(&probe.vector, search).and_then(|compared| {
+                all = compared;
+                all.as_ref().map_or_else(
+                    || segment.nearest(&probe.vector, keep, search),
+                    |all| Ok(nearest(all, keep)),
+                )
+            });
+            best = found.unwrap_or_else(|error| {
                 sources.note(&error);
                 Vec::new()
             });
         }
-        let first = self.segment().map_or(0, Segment::docs);
-        let loose = (first..).zip(&self.loose);
-        near.extend(
-            loose.filter_map(|(doc, document)| loose_near(probe, doc, document.vector.as_ref()?)),
-        );
-        order(&mut near, keep);
-        near
+        if !self.loose.is_empty() {
+            let first = self.segment().map_or(0, Segment::docs);
+            let loose = (first..).zip(&self.loose);
+            best.extend(
+                loose.filter_map(|(doc, document)| {
+                    loose_near(probe, doc, document.vector.as_ref()?)
+                }),
+            );
+            best = nearest(&best, keep);
+        }
+        Nearest { best, all }
     }
 
-    /// The cosines of some documents; `None` for those without a vector of the query's space.
-    pub fn cosines(&self, sources: &Sources, probe: &Probe, docs: &[u32]) -> Vec<Option<Near>> {
+    /// The cosines of some documents, of which `known` are known; `None` for those without a vector
+    /// of the query's space.
+    pub fn cosines(
+        &self,
+        sources: &Sources,
+        probe: &Probe,
+        known: &Nearest,
+        docs: &[u32],
+    ) -> Vec<Option<Near>> {
         let first = self.segment().map_or(0, Segment::docs);
         let segment = self.comparable(sources, probe);
         let look_up = |&doc: &u32| {
-            let Some(loose) = doc.checked_sub(first) else {
-                let near = segment?.cosines(&probe.vector, &[doc]);
-                let near = near.map_err(|error| sources.note(&error)).ok()?;
-                return near.into_iter().flatten().next();
-            };
-            loose_near(probe, doc, self.loose.get(loose as usize)?.vector.as_ref()?)
+            if let Some(loose) = doc.checked_sub(first) {
+                return loose_near(probe, doc, self.loose.get(loose as usize)?.vector.as_ref()?);
+            }
+            if let Some(all) = &known.all {
+                return Some(all[all.binary_search_by_key(&doc, |near| near.doc).ok()?]);
+            }
+            let near = segment?.cosines(&probe.vector, &[doc]);
+            let near = near.map_err(|error| sources.note(&error)).ok()?;
+            near.into_iter().flatten().next()
         };
         docs.iter().map(look_up).collect()
     }
@@ -118,11 +148,14 @@ mod tests {
     fn segment_and_journal_are_one() {
         let sources = sources();
         let probe = Probe { space: SPACE, vector: vector(0.16) };
-        let near = sources.list[0].nearest(&sources, &probe, 3);
+        let found = sources.list[0].nearest(&sources, &probe, 3);
+        let near = &found.best;
         assert_eq!(near.iter().map(|near| near.doc).collect::<Vec<_>>(), [4, 2, 1]);
-        let cosines = sources.list[0].cosines(&sources, &probe, &[2, 4, 5, 99]);
-        assert_eq!(cosines[..2], [Some(near[1]), Some(near[0])]);
-        assert_eq!(cosines[2..], [None, None]);
+        for known in [&found, &Nearest::default()] {
+            let cosines = sources.list[0].cosines(&sources, &probe, known, &[2, 4, 5, 99]);
+            assert_eq!(cosines[..2], [Some(near[1]), Some(near[0])]);
+            assert_eq!(cosines[2..], [None, None]);
+        }
         assert_eq!(*sources.damage.borrow(), None);
     }
 
@@ -130,7 +163,8 @@ mod tests {
     fn another_space_is_not_compared() {
         let sources = sources();
         let probe = Probe { space: Space([5; 16]), vector: vector(0.1) };
-        assert!(sources.list[0].nearest(&sources, &probe, 3).is_empty());
-        assert_eq!(sources.list[0].cosines(&sources, &probe, &[0, 4]), [None, None]);
+        let found = sources.list[0].nearest(&sources, &probe, 3);
+        assert!(found.best.is_empty());
+        assert_eq!(sources.list[0].cosines(&sources, &probe, &found, &[0, 4]), [None, None]);
     }
 }

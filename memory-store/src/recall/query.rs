@@ -70,9 +70,12 @@ impl Query {
         let text = without_wrapper(text);
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
         if text.len() <= LONG_BYTES {
-            query.only_acknowledges = acknowledges(text);
-            query.add_paragraph(text);
-            query.add_pairs(text);
+            let mut assent = Assent::default();
+            query.add_short(text, &mut |term, form| {
+                assent.hear(term, form);
+                true
+            });
+            query.only_acknowledges = assent.is_all(text);
         } else {
             for paragraph in paragraphs(text) {
                 query.add_paragraph(&paragraph);
@@ -105,8 +108,7 @@ impl Query {
             text.push_str(&crate::signature::normalise_command(command));
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
-        query.add_paragraph_if(&text, |term| !varies(term));
-        query.add_pairs(&text);
+        query.add_short(&text, &mut |term, _| !varies(term));
         query.text = text;
         query
     }
@@ -116,8 +118,7 @@ impl Query {
     pub fn search(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
-        query.add_paragraph(text);
-        query.add_pairs(text);
+        query.add_short(text, &mut |_, _| true);
         query
     }
 
@@ -126,28 +127,39 @@ impl Query {
         self.paragraphs.len() > 1
     }
 
+    /// Adds a text as a paragraph.
     fn add_paragraph(&mut self, text: &str) {
-        self.add_paragraph_if(text, |_| true);
+        let mut paragraph = Vec::new();
+        text::each_term(text, &mut |term, _| self.add_to(&mut paragraph, term));
+        self.finish(paragraph);
     }
 
-    fn add_pairs(&mut self, text: &str) {
-        for pair in text::pairs(text) {
-            if self.pairs.len() < PAIRS_MAX && !self.pairs.contains(&pair) {
+    /// Adds a text as a paragraph, of the terms that `keep` keeps, and all its neighbouring words.
+    fn add_short(&mut self, text: &str, keep: &mut dyn FnMut(&str, Form) -> bool) {
+        let (mut paragraph, mut pairs) = (Vec::new(), text::Pairs::default());
+        text::each_term(text, &mut |term, form| {
+            if keep(term, form) {
+                self.add_to(&mut paragraph, term);
+            }
+            if let Some(pair) = pairs.next(term, form)
+                && self.pairs.len() < PAIRS_MAX
+                && !self.pairs.contains(&pair)
+            {
                 self.pairs.push(pair);
             }
+        });
+        self.finish(paragraph);
+    }
+
+    fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) {
+        if let Some(number) = self.number(term)
+            && !paragraph.contains(&number)
+        {
+            paragraph.push(number);
         }
     }
 
-    fn add_paragraph_if(&mut self, text: &str, keep: impl Fn(&str) -> bool) {
-        let mut paragraph: Vec<u16> = Vec::new();
-        text::each_term(text, &mut |term, _| {
-            if keep(term)
-                && let Some(number) = self.number(term)
-                && !paragraph.contains(&number)
-            {
-                paragraph.push(number);
-            }
-        });
+    fn finish(&mut self, mut paragraph: Vec<u16>) {
         if paragraph.len() > PARAGRAPH_TERMS_MAX {
             // The most common ones say least.
             let rare = |&number: &u16| self.terms[usize::from(number)].background;
@@ -258,16 +270,25 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// Whether a text says nothing but that work may go on.
-fn acknowledges(text: &str) -> bool {
-    let mut words = 0;
-    let mut other = false;
-    text::each_term(text, &mut |term, form| {
-        words += 1;
-        other = other || form == Form::Bigram || !is_acknowledgement(term);
-    });
-    // Stop words alone ("do it", "all of them") are no request either.
-    !other && (words > 0 || !text.trim().is_empty())
+/// Whether a text says nothing but that work may go on, found out term by term.
+#[derive(Default)]
+struct Assent {
+    words: usize,
+    other: bool,
+}
+
+impl Assent {
+    /// Takes in a term of the text.
+    fn hear(&mut self, term: &str, form: Form) {
+        self.words += 1;
+        self.other = self.other || form == Form::Bigram || !is_acknowledgement(term);
+    }
+
+    /// Whether there was nothing else.
+    fn is_all(&self, text: &str) -> bool {
+        // Stop words alone ("do it", "all of them") are no request either.
+        !self.other && (self.words > 0 || !text.trim().is_empty())
+    }
 }
 
 /// The paths that a text names.
@@ -326,12 +347,12 @@ mod tests {
             "looks good",
             "try again",
         ] {
-            assert!(acknowledges(text), "{text}");
+            assert!(Query::prompt(text).only_acknowledges, "{text}");
         }
         for text in
             ["commit", "push it", "run the tests", "release", "ok, now add a button", "修正"]
         {
-            assert!(!acknowledges(text), "{text}");
+            assert!(!Query::prompt(text).only_acknowledges, "{text}");
         }
     }
 

@@ -1,11 +1,13 @@
 //! Ranks documents for a query: by its words, by nearness in meaning, then by confidence, kind, age
 //! and paths.
 
+use std::cmp::Reverse;
+
 use super::gate;
 use super::lexical::Found;
-use super::nearest::Probe;
+use super::nearest::Nearest;
 use super::query::{Query, Term};
-use super::sources::{At, Source, Sources};
+use super::sources::{At, Sources};
 use super::worth::freshness;
 use crate::index::record::Entry;
 use crate::index::vectors::Near;
@@ -148,9 +150,16 @@ impl Candidate {
 
 /// Best first; equal ones by id.
 pub fn sort(candidates: &mut [Candidate]) {
-    candidates.sort_by(|a, b| {
-        b.fused.total_cmp(&a.fused).then_with(|| a.entry.id.cmp(&b.entry.id)).then(a.at.cmp(&b.at))
+    // Candidates are large: what they are sorted by is sorted first, and they are moved once.
+    candidates.sort_by_cached_key(|candidate| {
+        (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
     });
+}
+
+/// A number in the place of another, ordered as [`f32::total_cmp`] orders these.
+fn ordered(number: f32) -> i32 {
+    let bits = number.to_bits().cast_signed();
+    if bits < 0 { bits ^ i32::MAX } else { bits }
 }
 
 /// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
@@ -172,41 +181,30 @@ pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candi
 /// Finds the documents that have the best words, and those that are nearest to the query, with what
 /// is known of both.
 pub fn find(sources: &Sources, query: &Query, found: &Found<'_>, max: usize) -> Vec<Candidate> {
+    let Some(probe) = &query.probe else { return found.best(sources, query, max, &[]) };
     // These come first, so that one walk through the words tells of them, too.
-    let nearest = nearest(sources, query);
-    let also: Vec<At> = nearest.iter().map(|&(at, _)| at).collect();
+    let nearest: Vec<Nearest> =
+        sources.list.iter().map(|source| source.nearest(sources, probe, NEAREST_MAX)).collect();
+    let also: Vec<At> = (0..)
+        .zip(&nearest)
+        .flat_map(|(source, nearest)| {
+            nearest.best.iter().map(move |near| At { source, doc: near.doc })
+        })
+        .collect();
     let mut candidates = found.best(sources, query, max, &also);
-    for candidate in &mut candidates {
-        let known = nearest.iter().find(|(at, _)| *at == candidate.at);
-        candidate.near = known.map(|&(_, near)| near);
-    }
-    if let Some(probe) = &query.probe {
-        add_cosines(sources, probe, &mut candidates);
-    }
-    candidates
-}
-
-/// The documents that are nearest to a query.
-fn nearest(sources: &Sources, query: &Query) -> Vec<(At, Near)> {
-    let Some(probe) = &query.probe else { return Vec::new() };
-    let of_source = |(number, source): (u8, &Source)| {
-        let nearest = source.nearest(sources, probe, NEAREST_MAX).into_iter();
-        nearest.map(move |near| (At { source: number, doc: near.doc }, near))
-    };
-    (0..).zip(&sources.list).flat_map(of_source).collect()
-}
-
-/// Tells the candidates that words alone brought how near they are.
-fn add_cosines(sources: &Sources, probe: &Probe, candidates: &mut [Candidate]) {
-    for (number, source) in (0..).zip(&sources.list) {
-        let mut others: Vec<&mut Candidate> = candidates
-            .iter_mut()
-            .filter(|candidate| candidate.at.source == number && candidate.near.is_none())
-            .collect();
+    for ((number, source), nearest) in (0..).zip(&sources.list).zip(&nearest) {
+        let of_source = |candidate: &&mut Candidate| candidate.at.source == number;
+        for candidate in candidates.iter_mut().filter(of_source) {
+            let doc = candidate.at.doc;
+            candidate.near = nearest.best.iter().find(|near| near.doc == doc).copied();
+        }
+        let others = candidates.iter_mut().filter(of_source).filter(|other| other.near.is_none());
+        let mut others: Vec<&mut Candidate> = others.collect();
         let docs: Vec<u32> = others.iter().map(|candidate| candidate.at.doc).collect();
-        let cosines = source.cosines(sources, probe, &docs);
+        let cosines = source.cosines(sources, probe, nearest, &docs);
         others.iter_mut().zip(cosines).for_each(|(candidate, near)| candidate.near = near);
     }
+    candidates
 }
 
 /// Gives candidates the score they are ranked by: words, in the measure in which the best of them
@@ -251,6 +249,12 @@ mod tests {
         let record = Record { title: title.to_owned(), ..Record::default() };
         let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
         Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record)
+    }
+
+    #[test]
+    fn numbers_are_ordered_as_they_are() {
+        let numbers = [f32::NEG_INFINITY, -2.0, -0.5, -0.0, 0.0, 1e-9, 0.5, 2.0, f32::INFINITY];
+        assert!(numbers.map(ordered).is_sorted_by(|a, b| a < b));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;
 use super::{Fate, Hit, Recall, Recalled, collapse, gate, named, trace, turns, when};
-use crate::embed::{Embed, Transformer};
+use crate::embed::Transformer;
 use crate::error::Error;
 use crate::index::record::Record;
 use crate::kind::Kind;
@@ -100,21 +100,20 @@ impl Recall {
     /// Lets what is asked from now on have vectors of the transformer, where it is installed and
     /// there is something to compare them with: who asks explicitly waits for milliseconds.
     fn open_transformer(&self) {
-        self.embedder.get_or_init(|| {
-            let models = self.models.as_deref().filter(|_| self.sources.have_vectors())?;
-            let error = match Transformer::open(models) {
-                Ok(transformer) => return Some(Box::new(transformer) as Box<dyn Embed>),
-                Err(error) => error,
-            };
-            let table = self.open_table();
+        if self.embedder.get().is_some() {
+            return;
+        }
+        let models = self.models.as_deref().filter(|_| self.sources.have_vectors());
+        match models.map(Transformer::open) {
+            Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
             // Where no model is installed, that is all right.
-            if table.is_some() {
-                self.sources.note_text(|| {
-                    format!("{error}; asked with the quicker table instead, `throughline doctor` says more")
-                });
-            }
-            table
-        });
+            Some(Err(error)) if self.open_table().is_some() => self.sources.note_text(|| {
+                format!(
+                    "{error}; asked with the quicker table instead, `throughline doctor` says more"
+                )
+            }),
+            Some(Err(_)) | None => {}
+        }
     }
 }
 

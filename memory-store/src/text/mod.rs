@@ -87,18 +87,29 @@ pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
 /// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code
 /// names are passed over, so that two words with a stop word between them are neighbours.
 pub fn pairs(text: &str) -> Vec<u32> {
-    let mut pairs = Vec::new();
-    let mut last: Option<u64> = None;
-    each_term(text, &mut |term, form| {
+    let (mut found, mut pairs) = (Vec::new(), Pairs::default());
+    each_term(text, &mut |term, form| found.extend(pairs.next(term, form)));
+    found
+}
+
+/// Makes the [`pairs`] of a text while it is walked through term by term.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pairs {
+    /// The hash of the last word.
+    last: Option<u64>,
+}
+
+impl Pairs {
+    /// Takes in the next term; returns the pair that it makes with the word before.
+    pub fn next(&mut self, term: &str, form: Form) -> Option<u32> {
         if form == Form::Part {
-            return;
+            return None;
         }
         let hash = term_hash(term);
         // The order counts: one of them is turned.
-        pairs.extend(last.map(|last| (Hasher(last.rotate_left(1) ^ hash).finish() >> 32) as u32));
-        last = Some(hash);
-    });
-    pairs
+        let last = self.last.replace(hash)?;
+        Some((Hasher(last.rotate_left(1) ^ hash).finish() >> 32) as u32)
+    }
 }
 
 /// Whether a word is one that the English stemmer knows what to do with.

@@ -4,6 +4,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use memory_store::layout::MODELS_VARIABLE;
+
 use super::Result;
 
 /// What one process took.
@@ -27,14 +29,35 @@ pub struct Row<'a> {
     pub size: Option<u64>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// How many times the empty program it may take, if that is promised.
-    pub target: Option<f64>,
+    /// What is promised of it.
+    pub promise: Option<Promise>,
     /// The home that it runs in.
     pub home: PathBuf,
+    /// Where it finds the embedder's files.
+    pub models: Option<PathBuf>,
     /// Returns the payload of the run with this number; called before it, and not measured.
     pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
     /// Whether it must print something; `None` when either is well.
     pub speaks: Option<bool>,
+}
+
+impl Row<'_> {
+    /// The variables that it runs with.
+    pub fn environment(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let models = self.models.as_deref().map(|models| (MODELS_VARIABLE, models));
+        std::iter::once(("HOME", self.home.as_path())).chain(models)
+    }
+}
+
+/// What a row may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// How many times the time of the empty program.
+    pub ratio: f64,
+    /// User and system time.
+    pub cpu_us: f64,
+    /// Memory at once.
+    pub peak_kib: f64,
 }
 
 /// The program that starts others, and a place for payloads.
@@ -47,7 +70,6 @@ pub struct Launcher {
 impl Launcher {
     /// Uses the launcher at this path.
     pub fn new(program: PathBuf) -> Result<Self> {
-        pin_to_one_processor();
         Ok(Self { program, scratch: tempfile::tempdir()? })
     }
 
@@ -60,6 +82,7 @@ impl Launcher {
         rounds: Range<usize>,
         chill: &dyn Fn(&[&Path]) -> Result<()>,
     ) -> Result<Vec<Vec<Sample>>> {
+        pin_to_one_processor();
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
         for round in rounds {
             for (row, samples) in rows.iter_mut().zip(&mut samples) {
@@ -78,7 +101,7 @@ impl Launcher {
         let output = Command::new(program)
             .args(arguments)
             .env_clear()
-            .env("HOME", &row.home)
+            .envs(row.environment())
             .stdin(std::fs::File::open(stdin)?)
             .output()?;
         let speaks = !output.stdout.is_empty();
@@ -102,7 +125,7 @@ impl Launcher {
             .arg(stdin)
             .args(arguments)
             .env_clear()
-            .env("HOME", &row.home)
+            .envs(row.environment())
             .output()?;
         let text = String::from_utf8(output.stdout)?;
         let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();

@@ -1,10 +1,11 @@
 //! The store of the bench: N memories, 10 N turns unless told otherwise, 50 memories of the user,
-//! receipts on.
+//! all with the vectors of the embedder's table; receipts on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
+use memory_store::embed::Table;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
@@ -13,6 +14,7 @@ use memory_store::settings::Settings;
 use memory_store::spare;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, Memory, ProjectId, Timestamp};
+use processor::graph::HnswGraphs;
 
 use super::corpus;
 use crate::bench::Result;
@@ -42,8 +44,9 @@ pub struct BenchStore {
 }
 
 impl BenchStore {
-    /// Names the files and publishes the indexes, as a sync does.
-    pub fn build(size: u64, turns_per_memory: u32) -> Result<Self> {
+    /// Names the files and publishes the indexes, as a sync does that has the embedder's files in
+    /// `models`.
+    pub fn build(size: u64, turns_per_memory: u32, models: &Path) -> Result<Self> {
         let home = tempfile::tempdir()?;
         let root = home.path().canonicalize()?.join("work");
         fs::create_dir_all(&root)?;
@@ -58,15 +61,18 @@ impl BenchStore {
         let memories =
             name_files(project.folder(), (0..size).map(|n| corpus::memory(n, now, false)))?;
         let turns = u32::try_from(size)?.checked_mul(turns_per_memory).ok_or("too many turns")?;
+        let table = Table::load(models)?;
         let begin = Instant::now();
-        publish(&dirs.tree(&root).index(), &root, &memories, turns, now)?;
+        let index = dirs.tree(&root).index();
+        let mut turns = (0..turns).map(|number| corpus::turn(number, now));
+        publish(&index, &root, &memories, Turns::Replace(&mut turns), &table, now)?;
         let built_s = begin.elapsed().as_secs_f64();
         drop(memories);
 
         let user = Store::user(&dirs)?;
         let preferences = (0..USER_MEMORIES).map(|number| corpus::memory(number, now, true));
         let preferences = name_files(user.folder(), preferences)?;
-        publish(&dirs.user_state().index(), &dirs.data, &preferences, 0, now)?;
+        publish(&dirs.user_state().index(), &dirs.data, &preferences, Turns::Keep, &table, now)?;
 
         Ok(Self { home, state: dirs.tree(&root), root, size, built_s, now })
     }
@@ -97,17 +103,25 @@ impl BenchStore {
 
     /// All files that hooks read but the memories' own, of which they look at the length only.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
-        let mut files = Vec::new();
-        let mut folders = vec![self.home.path().join(".local")];
-        while let Some(folder) = folders.pop().filter(|folder| !folder.ends_with("memories")) {
-            for entry in fs::read_dir(folder)? {
-                let entry = entry?;
-                let list = if entry.file_type()?.is_dir() { &mut folders } else { &mut files };
-                list.push(entry.path());
+        files_below(&self.home.path().join(".local"))
+    }
+}
+
+/// The files below a folder, but those of memories.
+pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            if !entry.file_type()?.is_dir() {
+                files.push(entry.path());
+            } else if entry.file_name() != "memories" {
+                folders.push(entry.path());
             }
         }
-        Ok(files)
     }
+    Ok(files)
 }
 
 fn now() -> Timestamp {
@@ -149,20 +163,20 @@ fn publish(
     index: &Path,
     root: &Path,
     memories: &[Stored],
-    turns: u32,
+    turns: Turns<'_>,
+    table: &Table,
     now: Timestamp,
 ) -> Result<()> {
-    let publisher = Publisher::begin(index)?;
     let wishes = memories.iter().filter(|stored| {
         matches!(stored.memory.kind, Kind::Preference | Kind::Convention | Kind::Gotcha)
     });
     let start = StartPlan {
         memories: wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect(),
     };
-    publisher.publish(Content {
+    Publisher::begin(index)?.vectors(table).graphs(&HnswGraphs).publish(Content {
         root,
         memories,
-        turns: Turns::Replace(&mut (0..turns).map(|number| corpus::turn(number, now))),
+        turns,
         start: &start,
         settings: &Settings::default(),
         now,

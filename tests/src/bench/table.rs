@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::run::{Row, Sample, median, quantile};
+use super::run::{Promise, Row, Sample, median, quantile};
 
 /// What the runs of one row come to.
 #[derive(Clone, Debug)]
@@ -13,14 +13,11 @@ pub struct Line {
     median_us: f64,
     p90_us: f64,
     ratio: f64,
-    target: Option<f64>,
+    promise: Option<Promise>,
     cpu_us: f64,
     peak_kib: f64,
     minor_faults: f64,
 }
-
-/// Bytes that a hook may have at once.
-const PEAK_KIB_MAX: f64 = 8.0 * 1024.0;
 
 impl Line {
     /// Sums up the samples of a row; `empty_us` is the median of the empty program.
@@ -34,7 +31,7 @@ impl Line {
             median_us,
             p90_us: quantile(&mut of(|sample| sample.wall_us), 0.9),
             ratio: median_us / empty_us,
-            target: row.target.filter(|_| !cold),
+            promise: row.promise.filter(|_| !cold),
             cpu_us: median(of(|sample| sample.cpu_us)),
             peak_kib: of(|sample| sample.peak_kib).into_iter().fold(0.0, f64::max),
             minor_faults: median(of(|sample| sample.minor_faults)),
@@ -43,7 +40,11 @@ impl Line {
 
     /// Whether it keeps what is promised; always, where nothing is.
     pub fn keeps_its_promise(&self) -> bool {
-        self.target.is_none_or(|target| self.ratio <= target && self.peak_kib < PEAK_KIB_MAX)
+        self.promise.is_none_or(|promise| {
+            self.ratio <= promise.ratio
+                && self.cpu_us <= promise.cpu_us
+                && self.peak_kib <= promise.peak_kib
+        })
     }
 
     /// The line for programs.
@@ -55,7 +56,7 @@ impl Line {
             "wall_us": self.median_us,
             "wall_us_p90": self.p90_us,
             "ratio": self.ratio,
-            "ratio_target": self.target,
+            "ratio_target": self.promise.map(|promise| promise.ratio),
             "cpu_us": self.cpu_us,
             "peak_kib": self.peak_kib,
             "minor_faults": self.minor_faults,
@@ -66,11 +67,9 @@ impl Line {
     /// The line for people.
     pub fn to_text(&self) -> String {
         let size = self.size.map(|size| size.to_string()).unwrap_or_default();
-        let target = match self.target {
-            Some(target) if self.keeps_its_promise() => format!("<= {target} ok"),
-            Some(target) => format!("<= {target} MISSED"),
-            None => String::new(),
-        };
+        let verdict = if self.keeps_its_promise() { "ok" } else { "MISSED" };
+        let target = self.promise.map(|promise| format!("<= {} {verdict}", promise.ratio));
+        let target = target.unwrap_or_default();
         let name = if self.cold { format!("{}, cold", self.name) } else { self.name.clone() };
         format!(
             "{name:<44} {size:>8} {:>9.3} {:>9.3} {:>7.2} {:>9.3} {:>8.0} {:>7.0}  {target}",

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 use journeys::bench::Result;
 use journeys::bench::cold;
 use journeys::bench::corpus::{self, Random};
-use journeys::bench::run::{Launcher, Row, Sample, argument, median};
-use journeys::bench::store::BenchStore;
+use journeys::bench::run::{Launcher, Promise, Row, Sample, argument, median};
+use journeys::bench::store::{self, BenchStore};
 use journeys::bench::table::{self, Line};
 use serde_json::{Value, json};
 
@@ -18,8 +18,8 @@ const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes 
 /// The round whose payloads are kept: none that is measured.
 const KEPT_ROUND: usize = 100_000;
 
-/// What is promised at this size.
-const PROMISED_SIZE: u64 = 1000;
+/// The size that is measured unless others are asked for.
+const USUAL_SIZE: u64 = 1000;
 
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
@@ -51,7 +51,7 @@ impl Options {
         let mut options = Self {
             programs: PathBuf::new(),
             against: None,
-            sizes: vec![PROMISED_SIZE],
+            sizes: vec![USUAL_SIZE],
             turns_per_memory: 10,
             rounds: 300,
             cold_rounds: 0,
@@ -85,14 +85,15 @@ impl Options {
 /// Runs everything and prints the table; says whether all promises are kept.
 fn bench(options: &Options) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
-    let build = |&size: &u64| BenchStore::build(size, options.turns_per_memory);
+    let models = models()?;
+    let build = |&size: &u64| BenchStore::build(size, options.turns_per_memory, &models);
     let stores = options.sizes.iter().map(build).collect::<Result<Vec<_>>>()?;
     let mut rows =
         vec![plain("empty static program", vec![argument(&options.programs.join("empty"))])];
     for store in &stores {
-        rows.extend(hooks(&options.programs, "", store));
+        rows.extend(hooks(&options.programs, "", store, &models));
         if let Some(against) = &options.against {
-            rows.extend(hooks(against, ", other build", store));
+            rows.extend(hooks(against, ", other build", store, &models));
         }
     }
     rows.extend(interpreters());
@@ -101,7 +102,8 @@ fn bench(options: &Options) -> Result<bool> {
     let mut lines = lines(&rows, &warm, false);
     if options.cold_rounds > 0 {
         let rounds = options.rounds + 1..options.rounds + 1 + options.cold_rounds;
-        let cold = launcher.interleave(&mut rows, rounds, &|files| chill(&stores, files))?;
+        let cold =
+            launcher.interleave(&mut rows, rounds, &|files| chill(&stores, &models, files))?;
         lines.extend(self::lines(&rows, &cold, true));
     }
     print(options, &stores, &lines)?;
@@ -121,17 +123,24 @@ fn lines(rows: &[Row<'_>], samples: &[Vec<Sample>], cold: bool) -> Vec<Line> {
     lines.map(|(row, samples)| Line::new(row, samples, empty_us, cold)).collect()
 }
 
-/// Drops what is kept in memory of a row's files and of all stores.
-fn chill(stores: &[BenchStore], files: &[&Path]) -> Result<()> {
+/// Where the embedder's files of this build lie.
+fn models() -> Result<PathBuf> {
+    Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets").canonicalize()?)
+}
+
+/// Drops what is kept in memory of a row's files, of the embedder's and of all stores.
+fn chill(stores: &[BenchStore], models: &Path, files: &[&Path]) -> Result<()> {
     for file in files {
         cold::forget(file)?;
     }
+    let mut files = store::files_below(models)?;
     for store in stores {
-        for file in store.files()? {
-            cold::forget(&file)?;
-            if cold::is_kept(&file) == Some(true) {
-                return Err(format!("{} cannot be dropped from memory", file.display()).into());
-            }
+        files.extend(store.files()?);
+    }
+    for file in files {
+        cold::forget(&file)?;
+        if cold::is_kept(&file) == Some(true) {
+            return Err(format!("{} cannot be dropped from memory", file.display()).into());
         }
     }
     Ok(())
@@ -174,8 +183,11 @@ fn keep(rows: &mut [Row<'_>]) -> Result<()> {
     for (number, row) in rows.iter_mut().enumerate().filter(|(_, row)| row.size.is_some()) {
         let payload = row.home.join(format!("payload-{number}.json"));
         std::fs::write(&payload, (row.prepare)(KEPT_ROUND)?)?;
-        let (home, payload) = (row.home.display(), payload.display());
-        eprintln!("{}: HOME={home} {} <{payload}", row.name, row.command.join(" "));
+        let variables =
+            row.environment().map(|(name, value)| format!("{name}={}", value.display()));
+        let variables = variables.collect::<Vec<_>>().join(" ");
+        let command = row.command.join(" ");
+        eprintln!("{}: {variables} {command} <{}", row.name, payload.display());
     }
     Ok(())
 }
@@ -186,8 +198,9 @@ fn plain(name: &str, command: Vec<String>) -> Row<'static> {
         name: name.into(),
         size: None,
         command,
-        target: None,
+        promise: None,
         home: std::env::temp_dir(),
+        models: None,
         prepare: Box::new(|_| Ok(Vec::new())),
         speaks: Some(false),
     }
@@ -217,58 +230,60 @@ fn find_program(name: &str) -> Option<String> {
 }
 
 /// The rows of the four hooks of one build with one store; `build` is added to their names.
-fn hooks<'a>(programs: &Path, build: &'static str, store: &'a BenchStore) -> Vec<Row<'a>> {
+fn hooks<'a>(
+    programs: &Path,
+    build: &'static str,
+    store: &'a BenchStore,
+    models: &Path,
+) -> Vec<Row<'a>> {
     let size = store.size;
-    let program = |hook: &str| vec![argument(&programs.join(format!("throughline-{hook}")))];
-    let row =
-        |name: &str, hook: &'static str, target: f64, speaks: bool, payload: Payload<'a>| Row {
-            name: format!("{name}{build}"),
-            size: Some(size),
-            command: program(hook),
-            target: (size == PROMISED_SIZE && build.is_empty()).then_some(target),
-            home: store.home.path().to_owned(),
-            prepare: Box::new(move |round| {
-                store.catch_up()?;
-                payload(
-                    store,
-                    &Round { number: round as u64, session: format!("{hook}{build}-{round}") },
-                )
-            }),
-            speaks: Some(speaks),
-        };
+    let row = |name: &'static str, hook: &'static str, speaks: bool, payload: Payload<'a>| Row {
+        name: format!("{name}{build}"),
+        size: Some(size),
+        command: vec![argument(&programs.join(format!("throughline-{hook}")))],
+        promise: promise(hook, name, size).filter(|_| build.is_empty()),
+        home: store.home.path().to_owned(),
+        models: Some(models.to_owned()),
+        prepare: Box::new(move |round| {
+            store.catch_up()?;
+            let session = format!("{name}{build}-{round}");
+            payload(store, &Round { number: round as u64, session })
+        }),
+        speaks: Some(speaks),
+    };
+    let prompt = "user-prompt-submit";
+    let tool = "post-tool-use";
+    let by_words =
+        row("user-prompt-submit, with hits, by words", prompt, true, Box::new(prompt_that_hits));
     vec![
-        row(
-            "user-prompt-submit, with hits",
-            "user-prompt-submit",
-            3.0,
-            true,
-            Box::new(prompt_that_hits),
-        ),
-        row(
-            "user-prompt-submit, silent",
-            "user-prompt-submit",
-            3.0,
-            false,
-            Box::new(silent_prompt),
-        ),
-        row("session-start", "session-start", 3.0, true, Box::new(session_start)),
-        row(
-            "post-tool-use, file without memories",
-            "post-tool-use",
-            2.0,
-            false,
-            Box::new(file_without_memories),
-        ),
-        row(
-            "post-tool-use, file with memories",
-            "post-tool-use",
-            3.0,
-            true,
-            Box::new(file_with_memories),
-        ),
-        row("post-tool-use, known error", "post-tool-use", 3.0, true, Box::new(known_error)),
-        row("stop, not due", "stop", 2.0, false, Box::new(stop)),
+        row("user-prompt-submit, with hits", prompt, true, Box::new(prompt_that_hits)),
+        // There are no models there.
+        Row { models: Some(store.root.clone()), ..by_words },
+        row("user-prompt-submit, silent", prompt, false, Box::new(silent_prompt)),
+        row("session-start", "session-start", true, Box::new(session_start)),
+        row("post-tool-use, file without memories", tool, false, Box::new(file_without_memories)),
+        row("post-tool-use, file with memories", tool, true, Box::new(file_with_memories)),
+        row("post-tool-use, known error", tool, true, Box::new(known_error)),
+        row("stop, not due", "stop", false, Box::new(stop)),
     ]
+}
+
+/// What a hook may take in a store of this size.
+fn promise(hook: &str, row: &str, size: u64) -> Option<Promise> {
+    let (ratio, cpu_us, peak_mib) = match (hook, row, size) {
+        ("user-prompt-submit", "user-prompt-submit, with hits, by words", 1000) => {
+            (3.0, 3000.0, 8.0)
+        }
+        ("user-prompt-submit", _, 1000) => (4.0, 3000.0, 8.0),
+        ("user-prompt-submit", _, 10_000) => (6.0, 3000.0, 12.0),
+        ("user-prompt-submit", _, 100_000) => (10.0, f64::INFINITY, 12.0),
+        ("session-start", _, 1000) => (3.0, 3000.0, 8.0),
+        ("post-tool-use", "post-tool-use, file without memories", 1000) => (2.0, 3000.0, 8.0),
+        ("post-tool-use", _, 1000) => (3.0, 3000.0, 8.0),
+        ("stop", _, 1000) => (2.0, 3000.0, 8.0),
+        _ => return None,
+    };
+    Some(Promise { ratio, cpu_us, peak_kib: peak_mib * 1024.0 })
 }
 
 /// A run of a row.
