@@ -7,7 +7,8 @@ use memory_store::Kind;
 use regex::Regex;
 
 use super::Entry;
-use crate::extract::{overlap, word_set};
+use crate::extract::draft::Draft;
+use crate::extract::{lays_down, overlap, tells_work, word_set};
 
 /// Titles that share this much of their words are about the same thing.
 const SUBJECT_SHARE: f32 = 0.6;
@@ -34,12 +35,14 @@ pub fn mark(entries: &mut [Entry]) {
             let out = entries[older].superseded_by.is_none()
                 && entries[older].draft.session != entries[newer].draft.session
                 && (finishes(&entries[newer], &texts[newer], &entries[older])
+                    || mends(&entries[newer], &texts[newer], &entries[older])
                     || holds_one(&texts[older], &replaced)
                         && describes(&entries[older])
                         && describes(&entries[newer])
                         && share_a_file(&entries[older], &entries[newer]));
             if out {
                 entries[older].superseded_by = Some(newer);
+                carry(entries, &titles, older, newer);
             }
         }
         if !REPLACES.is_match(&entries[newer].draft.title)
@@ -48,15 +51,15 @@ pub fn mark(entries: &mut [Entry]) {
             continue;
         }
         for older in 0..newer {
-            let replaced = corrects(&entries[newer], &entries[older])
-                || entries[older].superseded_by.is_none()
-                    && states(entries[older].draft.kind)
-                    && states(entries[newer].draft.kind)
-                    && entries[older].draft.session != entries[newer].draft.session
-                    && same_subject(&titles[older], &titles[newer])
-                    && share_a_folder(&entries[older], &entries[newer]);
+            let replaced = entries[older].superseded_by.is_none()
+                && states(entries[older].draft.kind)
+                && states(entries[newer].draft.kind)
+                && entries[older].draft.session != entries[newer].draft.session
+                && same_subject(&titles[older], &titles[newer])
+                && share_a_folder(&entries[older], &entries[newer]);
             if replaced {
                 entries[older].superseded_by = Some(newer);
+                carry(entries, &titles, older, newer);
             }
         }
     }
@@ -110,6 +113,16 @@ fn finishes(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
         && shared * 2 >= task.len()
 }
 
+/// Whether a later fix cured what an earlier memory says is broken: both name it.
+fn mends(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
+    newer.draft.kind == Kind::Fix
+        && describes(older)
+        && older.draft.kind != Kind::Fix
+        && crate::extract::says_broken(&older.draft.title)
+        && word_set(&older.draft.title).iter().any(|word| word.contains('.') && text.contains(word))
+        && share_a_file(newer, older)
+}
+
 /// Whether a memory of this kind states how things are to be; what happened is not undone.
 fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
@@ -119,32 +132,27 @@ fn same_subject(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
     a.intersection(b).count() >= SHARED_MIN && overlap(a, b) >= SUBJECT_SHARE
 }
 
-/// The user's objection to what was decided just before, in the same session.
-fn corrects(newer: &Entry, older: &Entry) -> bool {
-    let head = &older.draft.title[..older.draft.title.floor_char_boundary(HEAD_BYTES)];
-    newer.draft.kind == Kind::Preference
-        && older.draft.kind == Kind::Decision
-        && newer.draft.session == older.draft.session
-        && (newer.draft.body.contains(&format!("Said about: {head}"))
-            || newer.draft.title.starts_with(head.trim_end_matches('…')))
-        && WHOLE.is_match(&newer.draft.quote)
-        && OBJECTS.is_match(&newer.draft.quote)
+/// Marks with a replaced memory those that tell details of the same work.
+fn carry(entries: &mut [Entry], titles: &[BTreeSet<String>], older: usize, newer: usize) {
+    for detail in 0..newer {
+        let first = entries[older].draft.turns.first();
+        let of_it = entries[detail].superseded_by.is_none()
+            && !is_detail(&entries[older].draft)
+            && is_detail(&entries[detail].draft)
+            && entries[detail].draft.session == entries[older].draft.session
+            && (entries[detail].draft.turns.first() == first
+                || same_subject(&titles[detail], &titles[older]));
+        if of_it {
+            entries[detail].superseded_by = Some(newer);
+        }
+    }
 }
 
-/// Bytes of a title that show what a wish is about.
-const HEAD_BYTES: usize = 60;
-
-/// Words by which a user speaks of all that was done, not of a part of it.
-static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
-    crate::extract::pattern(r"(?i)^(?:no|wait|hmm|stop)?[,.!\s]*(?:it|this|that|they)\b")
-});
-
-/// Words by which a user objects.
-static OBJECTS: LazyLock<Regex> = LazyLock::new(|| {
-    crate::extract::pattern(
-        r"(?i)\b(?:should not|shouldn't|should n[o']t|not .{1,60}\bbut\b|instead|revert|undo|go back|don't|do not|wrong)\b",
-    )
-});
+/// Whether a memory tells a detail of a piece of work that another one tells of.
+fn is_detail(draft: &Draft) -> bool {
+    let named = draft.title.rsplit_once(": ").is_some_and(|(_, last)| lays_down(last));
+    tells_work(draft) && (named || draft.body.contains("Part of: "))
+}
 
 fn share_a_file(a: &Entry, b: &Entry) -> bool {
     a.draft.paths.iter().any(|path| b.draft.paths.contains(path))

@@ -2,13 +2,13 @@
 
 use memory_store::Kind;
 
-use super::clean::{capital, cut, plain};
+use super::clean::{capital, cut, headline, plain};
 use super::draft::Draft;
 use super::episode::Statement;
-use super::pool::{Pool, join};
+use super::pool::{self, Pool, TEXT_CHARS_MAX, join};
 use super::prose::Sentence;
 use super::score::Channel;
-use super::{Miner, Said};
+use super::{Miner, Said, TITLE_CHARS_MAX};
 use crate::transcript::session::Input;
 
 /// Characters of a question and of an answer.
@@ -44,16 +44,14 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>) -> Vec<Draft> {
                 score: 1.0,
                 transient: false,
             };
-            let mut parts = vec![format!("Asked \"{asked}\", the user chose: {answer}")];
+            let whole = format!("{}: {answer}", asked.trim_end_matches(['?', '.', ' ']));
+            let (title, rest) = headline(&capital(&whole), TITLE_CHARS_MAX);
+            let mut parts = vec![rest, "The user chose this when asked".to_owned()];
             let others = others(options, &answer);
             if !others.is_empty() {
                 parts.push(format!("Not chosen: {others}"));
             }
-            parts.push(format!("Decided while working on: {}", episode.subject));
-            let title = capital(&format!(
-                "{} {answer}",
-                asked.trim_end_matches(['?', '.', ' ']).to_owned() + ":"
-            ));
+            pool::situate(&mut parts, "Decided while working on", episode.name(), TEXT_CHARS_MAX);
             let said = Said {
                 kind: Kind::Decision,
                 title,

@@ -44,7 +44,7 @@ static FILLER: LazyLock<Regex> = LazyLock::new(|| {
             (?:all\s+)?(?:done|found\ (?:it|the\ (?:issue|problem|bug))|good|great|perfect|excellent|awesome|fixed|got\ it|understood|sure|
             right|ok(?:ay)?|yes|hmm+|ah+|oh|wow|nice|interesting|absolutely|certainly|of\ course|
             you(?:'|’)re\ (?:absolutely\ )?right|good\ (?:catch|question|point|idea|news|call)|
-            as\ expected|makes\ sense|no\ problem|thanks|thank\ you|well|alright|indeed)
+            as\ expected|makes\ sense|the\ (?:change|fix|work)\ is\ (?:done|complete|in\ place)|no\ problem|thanks|thank\ you|well|alright|indeed)
             \s*(?:[!.,:—–-]+)\s+)+)",
     )
 });
@@ -144,7 +144,6 @@ const CLAUSE_ENDS: &[(&str, usize)] = &[
     (" — ", 5),
     (" – ", 5),
     ("; ", 2),
-    (": ", 2),
     (" - ", 3),
     (", so ", 2),
     (", but ", 2),

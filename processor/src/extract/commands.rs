@@ -8,7 +8,7 @@ use memory_store::{Kind, Timestamp};
 
 use super::clean::{cut, plain};
 use super::draft::{Draft, Effect};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell};
+use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell, words};
 use crate::transcript::session::{Call, Input, What};
 
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
@@ -35,6 +35,11 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
             let What::Call(call) = &step.what else { continue };
             let Input::Shell { command, description } = &call.input else { continue };
             if !has_outcome(call) {
+                continue;
+            }
+            // A filter's exit status hides that of the command before it.
+            if !call.failed && command.contains('|') && words::SHOWS_FAILURE.is_match(&call.output)
+            {
                 continue;
             }
             let commands = shell::commands(command);

@@ -37,6 +37,11 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Whether it is a line of a pasted log.
+    pub fn is_pasted(&self) -> bool {
+        self.sentence.block == PASTED
+    }
+
     /// Its plain text.
     pub fn text(&self) -> &str {
         &self.sentence.text
@@ -90,6 +95,26 @@ impl Episode<'_> {
         &self.ask
     }
 
+    /// The name of its work: the title of its plan, or the subject of its commit; else empty.
+    pub fn name(&self) -> &str {
+        match self.commits.first() {
+            _ if self.plan => &self.subject,
+            Some(commit) => &commit.message.subject,
+            None => "",
+        }
+    }
+
+    /// Whether a file was changed after a step.
+    pub fn edits_after(&self, step: usize) -> bool {
+        let mut edits = self.calls().filter(|(at, _)| at.step > step);
+        edits.any(|(_, call)| matches!(call.input, Input::Edit { .. }) && !call.failed)
+    }
+
+    /// What the user pasted under the request; `None` without a log.
+    pub fn pasted(&self) -> Option<&str> {
+        pasted(words_of(&self.turns[0]))
+    }
+
     /// The tool calls with their steps.
     pub fn calls(&self) -> impl Iterator<Item = (At<'_>, &Call)> {
         self.steps.iter().filter_map(|at| match &at.what.what {
@@ -98,10 +123,23 @@ impl Episode<'_> {
         })
     }
 
-    /// The step in which a file was changed first.
-    pub fn first_edit(&self) -> Option<usize> {
-        let edits = self.calls().filter(|(_, call)| matches!(call.input, Input::Edit { .. }));
-        edits.map(|(at, _)| at.step).next()
+    /// Whether only texts for readers were changed in it: what they tell of stayed as it was.
+    pub fn writes(&self) -> bool {
+        self.changes_only(&words::DOCUMENT)
+    }
+
+    /// Whether only a list of changes was changed in it.
+    pub fn notes_changes(&self) -> bool {
+        self.changes_only(&words::CHANGELOG)
+    }
+
+    fn changes_only(&self, files: &regex::Regex) -> bool {
+        let edits = self.calls().filter(|(_, call)| !call.failed);
+        let mut paths = edits.filter_map(|(_, call)| match &call.input {
+            Input::Edit { path, .. } if !path.contains("/.claude/") => Some(path.as_str()),
+            _ => None,
+        });
+        self.edited() && paths.all(|path| files.is_match(path))
     }
 
     /// Whether files were changed in it.
@@ -172,7 +210,10 @@ fn episode(turns: &[Turn]) -> Episode<'_> {
     say_texts(&mut statements, turns);
     let plan_title = pasted.map(title_of_plan);
     let ask = plan_title.clone().unwrap_or_else(|| plain(first_lines(prompt)));
-    let subject = subject(&ask, &commits, &statements);
+    let subject = match &plan_title {
+        Some(title) if !title.is_empty() => cut(&capital(title), SUBJECT_CHARS_MAX),
+        _ => subject(&ask, &commits, &statements),
+    };
     Episode { turns, ask, plan: pasted.is_some(), subject, steps, statements, commits }
 }
 
@@ -187,6 +228,14 @@ fn first_lines(prompt: &str) -> &str {
     };
     let head = if head.is_empty() { prompt.trim() } else { head };
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
+}
+
+/// What a prompt holds beside the words of the request; `None` without a log.
+fn pasted(prompt: &str) -> Option<&str> {
+    let prompt = prompt.trim_start();
+    words::LOG.find(prompt)?;
+    let rest = &prompt[first_lines(prompt).len()..];
+    Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
 /// What follows a colon in front of a log is pasted too when it is longer.
@@ -304,9 +353,9 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn]) {
 
 /// Of a pasted log, the lines that say what went wrong.
 fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: Place<'_>) {
-    let Some(found) = words::LOG.find(prompt) else { return };
+    let Some(pasted) = pasted(prompt) else { return };
     let mut seen: Vec<String> = Vec::new();
-    for line in telling_lines(&prompt[found.start()..], LOG_LINES_MAX) {
+    for line in telling_lines(pasted, LOG_LINES_MAX) {
         let text = cut(&plain(&line), LOG_CHARS_MAX);
         if text.split_whitespace().count() < 3 || seen.contains(&text) {
             continue;
@@ -315,7 +364,7 @@ fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: Place<'_>) {
             raw: line.trim().to_owned(),
             heading: String::new(),
             list: false,
-            block: usize::MAX,
+            block: PASTED,
             code: false,
             text: text.clone(),
         };
@@ -326,6 +375,9 @@ fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: Place<'_>) {
         }
     }
 }
+
+/// The paragraph of what was pasted.
+const PASTED: usize = usize::MAX;
 
 /// Characters of a log line, and lines of a log, that are kept.
 const LOG_CHARS_MAX: usize = 200;
@@ -349,15 +401,29 @@ fn say_texts(statements: &mut Vec<Statement>, turns: &[Turn]) {
     let mut step = 0;
     for turn in turns {
         let last = turn.steps.iter().rposition(|what| matches!(what.what, What::Text { .. }));
+        let mut slipped = false;
         for (index, what) in turn.steps.iter().enumerate() {
             step += 1;
             if let What::Text { text } = &what.what {
                 let ends = Some(index) == last && !turn.interrupted;
                 let channel = if ends { Channel::Final } else { Channel::Said };
+                let from = statements.len();
                 say(statements, text, Place { channel, uuid: &what.uuid, at: what.at, step });
+                for statement in &mut statements[from..] {
+                    statement.transient |= slipped && !ends;
+                }
+            }
+            if let What::Call(call) = &what.what {
+                slipped = is_slip(call);
             }
         }
     }
+}
+
+/// Whether Claude handled a tool of its own wrongly: an edit found nothing to replace, a file was
+/// not read before. What is said of it concerns nobody later.
+fn is_slip(call: &Call) -> bool {
+    call.failed && !call.denied && matches!(call.input, Input::Edit { .. } | Input::Read { .. })
 }
 
 /// Where a text was said.
@@ -401,6 +467,9 @@ fn push(
     if is_edit_list(&sentence, place.channel) {
         score -= EDIT_LIST_LOSS;
     }
+    if place.channel == Channel::Final && words::TEST_NOTE.is_match(&sentence.text) {
+        score -= TEST_NOTE_LOSS;
+    }
     if matches!(place.channel, Channel::Final | Channel::Said)
         && words::GUESSES.is_match(&sentence.text)
     {
@@ -421,6 +490,9 @@ fn push(
 
 /// What a guess loses: what was found out later says it better.
 const GUESS_LOSS: f32 = 0.6;
+
+/// What a note on a changed test loses: it says nothing of the work.
+const TEST_NOTE_LOSS: f32 = 0.8;
 
 /// What an item of a list of edits loses: the code says it better.
 const EDIT_LIST_LOSS: f32 = 0.6;
@@ -443,6 +515,17 @@ const CODE_MARKS_MAX: usize = 10;
 /// A sentence of fewer words that names no code says nothing by itself.
 const BARE_WORDS_MIN: usize = 6;
 
+/// Whether a text names a commit by its hash.
+fn names_commit(text: &str) -> bool {
+    words::HASH
+        .find_iter(text)
+        .any(|found| (HASH_CHARS_MIN..=HASH_CHARS_MAX).contains(&found.len()))
+}
+
+/// Characters of a commit's hash.
+const HASH_CHARS_MIN: usize = 7;
+const HASH_CHARS_MAX: usize = 40;
+
 /// Whether a sentence only accompanies the work: what comes next, how things stand, a heading for
 /// what follows, a question back.
 fn is_transient(sentence: &Sentence, channel: Channel) -> bool {
@@ -463,11 +546,14 @@ fn is_transient(sentence: &Sentence, channel: Channel) -> bool {
     if bare || words::AT_LINE.is_match(text) {
         return true;
     }
-    if words::QUESTION.is_match(text) || words::BOOKKEEPING.is_match(text) {
+    if words::QUESTION.is_match(text) || words::BOOKKEEPING.is_match(text) || names_commit(text) {
+        return true;
+    }
+    if channel == Channel::Said && words::GUESSES.is_match(text) {
         return true;
     }
     let chore = words::CHORE_HEADING.is_match(&sentence.heading) && sentence.list;
-    if words::LOOKS.is_match(text) {
+    if words::LOOKS.is_match(text) || words::INTENDS.is_match(text) {
         return true;
     }
     let accompanies = words::NARRATION.is_match(text) || words::STATUS.is_match(text);

@@ -38,7 +38,7 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>) -> Vec<Draft> {
         let mut parts = vec![rest];
         parts.extend(texts(&chosen));
         let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
-        pool::situate(&mut parts, "Tried while working on", &episode.subject, room);
+        pool::situate(&mut parts, "Tried while working on", episode.name(), room);
         let mut evidence = vec![lead];
         evidence.extend(chosen.iter().copied().filter(|statement| statement.order != lead.order));
         let worth = mean_score(&evidence) + FAILED_GAIN;

@@ -1,6 +1,8 @@
 //! Fixes: a call failed, something was changed, the same call passed. Or a command failed because
 //! it was put wrongly, and another one did what it was for.
 
+use std::collections::BTreeSet;
+
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::signature::{
     CommandClass, classify, error_signature, normalise_command, telling_lines,
@@ -121,7 +123,8 @@ fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<Failure<'a>> {
     }
     let key = key(call)?;
     let output = without_status(&call.output);
-    let line = error_line(call, output)?;
+    let known = passing_lines(steps, &key);
+    let line = error_line(call, output, &known)?;
     // A tool repeats what it was given; its first line is the error.
     let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
     let signature = error_signature(told)?;
@@ -145,7 +148,7 @@ const HIDDEN_LINES_MAX: usize = 4;
 const HIDDEN_BYTES_MAX: usize = 300;
 
 /// The line that says what went wrong: of a tool its first, of a command its most telling one.
-fn error_line(call: &Call, output: &str) -> Option<String> {
+fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<String> {
     if !matches!(call.input, Input::Shell { .. }) {
         let first = output.lines().map(str::trim).find(|line| !line.is_empty())?;
         return Some(first.replace("</tool_use_error>", ""));
@@ -154,13 +157,33 @@ fn error_line(call: &Call, output: &str) -> Option<String> {
     if let Some(found) = marked.filter(|found| !words::GENERIC_ERROR.is_match(&found[1])) {
         return Some(found[1].trim_end_matches(':').to_owned());
     }
-    let lines = telling_lines(output, TELLING_LINES_MAX);
+    // What it prints when it passes, too, is not what went wrong.
+    let mut lines = telling_lines(output, TELLING_LINES_MAX + known.len());
+    lines.retain(|line| !known.contains(line.as_str()));
     lines
         .iter()
         .find(|line| !words::GENERIC_ERROR.is_match(line))
         .or_else(|| lines.first())
         .cloned()
 }
+
+/// The lines that look like errors in runs of the same call that passed.
+fn passing_lines<'a>(steps: &[&'a Step], key: &str) -> BTreeSet<&'a str> {
+    let passing = steps.iter().filter_map(|step| match &step.what {
+        What::Call(call) if !call.failed => Some(call.as_ref()),
+        _ => None,
+    });
+    passing
+        .filter(|call| matches!(call.input, Input::Shell { .. }))
+        .filter(|call| self::key(call).as_deref() == Some(key))
+        .flat_map(|call| call.output.lines().map(str::trim))
+        .filter(|line| words::LOG_ERROR.is_match(line))
+        .take(PASSING_LINES_MAX)
+        .collect()
+}
+
+/// Lines of passing runs that are compared with.
+const PASSING_LINES_MAX: usize = 200;
 
 /// Lines of an output among which the telling one is looked for.
 const TELLING_LINES_MAX: usize = 6;
@@ -307,7 +330,11 @@ fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
             (shared.count() >= 2).then_some(())?;
         }
         // Another tool was asked for something it does not have; the shell did it.
-        Input::Other { .. } | Input::Unknown => {}
+        Input::Other { .. } | Input::Unknown => {
+            let right = word_set(right);
+            let asked = word_set(&failure.call.output);
+            asked.iter().any(|word| right.contains(word)).then_some(())?;
+        }
         _ => return None,
     }
     Some(one_line(right))
@@ -424,7 +451,8 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: boo
         if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
     match (&cure.command, check) {
         (Some(_), _) => 1.1 + gain,
-        (None, true) if said.is_empty() || only_tests(cure) => UNTOLD_WORTH,
+        (None, true) if only_tests(cure) => TEST_WORTH,
+        (None, true) if said.is_empty() => UNTOLD_WORTH,
         (None, true) => gain,
         (None, false) if said.is_empty() && !cure.read => UNTOLD_WORTH,
         (None, false) => 0.6 + gain,
@@ -435,6 +463,9 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: boo
 fn only_tests(cure: &Cure<'_>) -> bool {
     !cure.files.is_empty() && cure.files.iter().all(|file| words::TEST_PATH.is_match(file))
 }
+
+/// A test that was wrong and is right now is nobody's fix, however often.
+const TEST_WORTH: f32 = -4.0;
 
 /// A fix that nobody explained is kept only when it is seen again.
 const UNTOLD_WORTH: f32 = -0.5;
@@ -460,10 +491,16 @@ fn name(miner: &Miner<'_>, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
             let line = normalise_command(&miner.roots.strip(command));
+            let line = format!("{}{line}", variables(command));
             format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
         }
         _ => call.tool.clone(),
     }
+}
+
+/// Short settings in front of a command: without them it may not fail.
+fn variables(command: &str) -> String {
+    words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }
 
 /// What was said between a failure and its cure, the sentences that explain first.
@@ -502,6 +539,8 @@ fn telling(sentence: &str) -> Option<String> {
     let text = without_filler(sentence);
     let bare = words::NARRATION.is_match(text) && !words::SEEN.is_match(text);
     let says = !bare
+        && !words::BOOKKEEPING.is_match(text)
+        && !words::GUESSES.is_match(text)
         && !words::STATUS.is_match(text)
         && !text.ends_with(':')
         && text.split_whitespace().count() >= SENTENCE_WORDS_MIN

@@ -23,9 +23,12 @@ mod prose;
 pub mod score;
 mod shell;
 mod summary;
+mod tables;
 mod tasks;
+mod tense;
 mod wishes;
 mod words;
+mod work;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -44,6 +47,7 @@ pub use episode::goes_on;
 pub use paths::Roots;
 pub use pool::{TEXT_CHARS_MAX, overlap, word_set};
 pub use tasks::OPEN;
+pub use work::tells_work;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {
@@ -68,7 +72,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/2";
+pub const EXTRACTOR: &str = "rules/3";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;
@@ -87,17 +91,31 @@ const SPREAD_LOSS: f32 = 0.5;
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     let miner = Miner { session, roots };
     let mut drafts = commands::mine(&miner);
-    let (fixes, told) = fixes::mine(&miner);
+    let (fixes, mut told) = fixes::mine(&miner);
     drafts.extend(fixes);
     // A subagent's words are for the agent that asked: what matters of them is said again there.
     if session.agent.is_none() {
         let episodes = episode::episodes(session);
+        let mut found: Vec<Draft> = Vec::new();
         for (at, episode) in episodes.iter().enumerate() {
-            let before = episodes[..at].iter().rev().find(|before| {
-                (before.plan || before.edited()) && !words::CONVERSES.is_match(&before.subject)
-            });
-            drafts.extend(mine_episode(&miner, episode, before, &told));
+            if episode.notes_changes() {
+                continue;
+            }
+            let named = |before: &&Episode<'_>| before.plan || !before.commits.is_empty();
+            let around = Around {
+                before: episodes[..at].iter().rev().find(named),
+                run: work::run_of(&episodes, at),
+                conclusion: work::conclusion(&episodes, at),
+            };
+            told.extend(found.iter().map(text_of));
+            let mined = mine_episode(&miner, episode, around, &told);
+            found.extend(
+                mined
+                    .into_iter()
+                    .filter(|draft| !(tells_work(draft) && work::is_taken_back(&episodes, at))),
+            );
         }
+        drafts.extend(best_digest(found));
         let left = crate::left::session(session, roots);
         drafts.extend(summary::mine(&miner, &episodes, left));
         let tasks = tasks::mine(&miner, &episodes);
@@ -109,26 +127,63 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     drafts
 }
 
+/// Whether a text says that something is broken.
+pub fn says_broken(text: &str) -> bool {
+    words::FAILS.is_match(text)
+}
+
+/// Whether a heading announces what holds, however the work is done.
+pub fn lays_down(heading: &str) -> bool {
+    words::DECIDED_HEADING.is_match(heading)
+}
+
 /// Looks for one kind of thing in what is left to tell of an episode.
-type Finder<'f> = &'f dyn Fn(&mut Pool<'_>) -> Vec<Draft>;
+type Finder<'f, 'a> = &'f dyn Fn(&mut Pool<'a>) -> Vec<Draft>;
 
 /// Whether a draft says no more than that a task is open.
 fn tells_task(draft: &Draft, task: &Draft) -> bool {
     let named = task.title.strip_prefix(OPEN).unwrap_or(&task.title).trim_end_matches('…');
     let head = &named[..named.floor_char_boundary(TASK_HEAD_BYTES)];
-    draft.kind != Kind::Session
-        && !head.is_empty()
-        && draft.title.starts_with(head)
-        && draft.turns.first() == task.turns.first()
+    !head.is_empty() && draft.title.starts_with(head) && draft.turns.first() == task.turns.first()
 }
 
 /// Bytes of two titles that show that they are the same.
 const TASK_HEAD_BYTES: usize = 48;
 
-fn mine_episode(
+/// What an episode has to do with the others of its session.
+#[derive(Clone, Copy)]
+struct Around<'a> {
+    /// The work before it that has a name.
+    before: Option<&'a Episode<'a>>,
+    /// What its commits conclude, itself included.
+    run: &'a [Episode<'a>],
+    /// The commit that tells of what was done in it.
+    conclusion: Option<&'a str>,
+}
+
+/// Of the digests of a session, the best of each kind alone.
+fn best_digest(mut drafts: Vec<Draft>) -> Vec<Draft> {
+    for kind in [Kind::Session, Kind::Fact] {
+        let is_digest = |draft: &Draft| draft.kind == kind && draft.confidence < DIGEST_SURE;
+        let best = drafts
+            .iter()
+            .enumerate()
+            .filter(|(_, draft)| is_digest(draft))
+            .max_by(|(at, a), (other, b)| a.worth.total_cmp(&b.worth).then(other.cmp(at)))
+            .map(|(at, _)| at);
+        let mut at = 0..;
+        drafts.retain(|draft| at.next() == best || !is_digest(draft));
+    }
+    drafts
+}
+
+/// Digests are less sure than this, what a commit says more.
+const DIGEST_SURE: f32 = 0.6;
+
+fn mine_episode<'a>(
     miner: &Miner<'_>,
-    episode: &Episode<'_>,
-    before: Option<&Episode<'_>>,
+    episode: &'a Episode<'a>,
+    around: Around<'a>,
     told: &[String],
 ) -> Vec<Draft> {
     let mut pool = Pool::new(episode);
@@ -136,28 +191,43 @@ fn mine_episode(
         pool.tell_text(text);
     }
     let mut drafts = Vec::new();
-    let steps: [Finder<'_>; 7] = [
+    let steps: [Finder<'_, 'a>; 8] = [
         &|pool| answers::mine(miner, pool),
-        &|pool| wishes::mine(miner, pool, before),
-        &|pool| choices::plan(miner, pool),
-        &|pool| choices::commits(miner, pool),
+        &|pool| wishes::mine(miner, pool, around.before),
+        &|pool| choices::planned(miner, pool).into_iter().collect(),
+        &|pool| work::mine(miner, pool, around.run, told, around.conclusion.is_some()),
+        &|pool| tables::mine(miner, pool).into_iter().collect(),
         &|pool| failed::mine(miner, pool),
         &|pool| causes::mine(miner, pool),
         &|pool| choices::stated(miner, pool),
     ];
     for step in steps {
         for draft in step(&mut pool) {
-            pool.entitle(&draft.title);
+            if draft.kind == Kind::Fix && retells(&draft, &drafts) {
+                continue;
+            }
             pool.tell_said(&format!("{} {}", draft.title, draft.body));
             drafts.push(draft);
         }
     }
-    let digests = digest::mine(miner, &mut pool, drafts.is_empty());
+    // Of work, a commit or plan tells already; what is left is a detail of it.
+    let told = around.conclusion.or(drafts.iter().any(tells_work).then(|| episode.name()));
+    let part = told.filter(|_| episode.plan || episode.edited());
     let known = word_set(&drafts.iter().map(text_of).collect::<Vec<_>>().join("\n"));
-    drafts.extend(digests.into_iter().filter(|digest| says_more(digest, &known)));
+    drafts.extend(digest::mine(miner, &mut pool, part).filter(|digest| says_more(digest, &known)));
     spread(&mut drafts);
     drafts
 }
+
+/// Whether a cause is told by the work that cured it.
+fn retells(cause: &Draft, drafts: &[Draft]) -> bool {
+    let words = word_set(&text_of(cause));
+    let work = drafts.iter().filter(|draft| tells_work(draft) || draft.kind == Kind::Fix);
+    work.map(text_of).any(|text| pool::within(&words, &word_set(&text)) >= RETOLD_SHARE)
+}
+
+/// The share of a cause's words by which it is known again.
+const RETOLD_SHARE: f32 = 0.45;
 
 fn text_of(draft: &Draft) -> String {
     format!("{}\n{}", draft.title, draft.body)
@@ -169,7 +239,7 @@ fn says_more(digest: &Draft, known: &BTreeSet<String>) -> bool {
 }
 
 /// The share of a digest's words that other memories may say, too.
-const KNOWN_SHARE_MAX: f32 = 0.7;
+const KNOWN_SHARE_MAX: f32 = 0.5;
 
 /// Lowers the worth of each draft by the number of better ones of the same episode.
 fn spread(drafts: &mut [Draft]) {

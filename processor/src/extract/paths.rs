@@ -85,6 +85,7 @@ pub fn nearest(
             let (path, edited) = touched(call)?;
             Some((at.step, roots.relative(path)?, edited))
         })
+        .filter(|(_, path, _)| !words::BUILT.is_match(path))
         .collect();
     let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
     let lower = text.to_lowercase();
@@ -113,6 +114,24 @@ pub fn nearest(
             paths.push(named);
         }
     }
+    paths
+}
+
+/// Returns the files that were changed in some episodes: those that a text names first.
+pub fn changed(roots: &Roots, episodes: &[Episode<'_>], text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let mut paths: Vec<String> = Vec::new();
+    let edits = episodes.iter().flat_map(Episode::calls).filter(|(_, call)| !call.failed);
+    for (path, _) in edits.filter_map(|(_, call)| touched(call).filter(|(_, edited)| *edited)) {
+        let path = roots.relative(path).filter(|path| !words::BUILT.is_match(path));
+        paths.extend(path.filter(|path| !paths.contains(path)));
+    }
+    let stem = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+        name.split('.').next().unwrap_or_default().to_owned()
+    };
+    paths.sort_by_key(|path| !lower.contains(&stem(path)));
+    paths.truncate(PATHS_MAX);
     paths
 }
 
@@ -147,18 +166,24 @@ pub fn named(roots: &Roots, text: &str) -> Vec<String> {
                 && path
                     .rsplit('/')
                     .next()
-                    .is_some_and(|name| name.contains('.') && !name.starts_with('.'))
+                    .is_some_and(|name| has_ending(name) && !name.starts_with('.'))
         })
         .filter(|path| {
             !path.contains("://") && !path.starts_with("//") && !path.starts_with("www.")
         })
         .filter_map(|path| roots.relative(path))
+        .filter(|path| !words::BUILT.is_match(path))
         .filter(|path| {
             !path.contains("..") && !path.starts_with('.')
                 || path.starts_with(".github/")
                 || path.starts_with(".claude/")
         })
         .collect()
+}
+
+/// Whether a name ends like a file's: a version or a tag ends with a number.
+fn has_ending(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, end)| end.starts_with(|c: char| c.is_alphabetic()))
 }
 
 #[cfg(test)]

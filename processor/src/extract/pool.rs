@@ -39,20 +39,13 @@ pub struct Pool<'a> {
     pub asked: bool,
     used: Vec<bool>,
     words: Vec<BTreeSet<String>>,
-    titles: Vec<String>,
 }
 
 impl<'a> Pool<'a> {
     /// Takes an episode's statements.
     pub fn new(episode: &'a Episode<'a>) -> Self {
         let words = episode.statements.iter().map(|statement| word_set(statement.text())).collect();
-        Self {
-            episode,
-            asked: false,
-            used: vec![false; episode.statements.len()],
-            words,
-            titles: Vec::new(),
-        }
+        Self { episode, asked: false, used: vec![false; episode.statements.len()], words }
     }
 
     /// The statements that are not told yet and say something.
@@ -63,10 +56,13 @@ impl<'a> Pool<'a> {
             .filter(|statement| !self.used[statement.order] && !statement.transient)
     }
 
-    /// Marks statements as told.
+    /// Marks statements as told; those of other episodes are none of it.
     pub fn tell(&mut self, told: &[&Statement]) {
         for statement in told {
-            self.used[statement.order] = true;
+            let own = self.episode.statements.get(statement.order);
+            if own.is_some_and(|own| std::ptr::eq(own, *statement)) {
+                self.used[statement.order] = true;
+            }
         }
     }
 
@@ -78,18 +74,6 @@ impl<'a> Pool<'a> {
                 self.used[order] = true;
             }
         }
-    }
-
-    /// Remembers a title, so that no two memories of an episode have the same.
-    pub fn entitle(&mut self, title: &str) {
-        self.titles.push(title.to_owned());
-    }
-
-    /// Whether a memory of this episode has this title.
-    pub fn is_title(&self, title: &str) -> bool {
-        // One of two that were cut begins as the other does.
-        let same = |a: &str, b: &str| a.starts_with(b.trim_end_matches('…'));
-        self.titles.iter().any(|known| same(known, title) || same(title, known))
     }
 
     /// Marks what says the same as an already told text.
@@ -134,9 +118,12 @@ impl<'a> Pool<'a> {
         chosen
     }
 
-    /// Whether a text says what a statement says.
-    pub fn says(&self, text: &str, statement: &Statement) -> bool {
-        within(&self.words[statement.order], &word_set(text)) >= SAME_SHARE
+    /// Whether a statement speaks of the same things as a text with these terms.
+    pub fn shares(&self, statement: &Statement, subject: &BTreeSet<String>) -> bool {
+        let sentence = &statement.sentence;
+        // What an item is about often stands above its list.
+        let above = if sentence.list { sentence.heading.as_str() } else { "" };
+        shared_subject(&subject_of(&format!("{above} {}", sentence.text)), subject)
     }
 
     fn gain(&self, statement: &Statement, chosen: &[&Statement]) -> f32 {
@@ -175,6 +162,25 @@ fn rank(channel: Channel) -> u8 {
         Channel::Summary => 4,
     }
 }
+
+/// The terms by which a text is known to speak of something.
+pub fn subject_of(text: &str) -> BTreeSet<String> {
+    text::tokens(text).into_iter().map(|token| token.term).collect()
+}
+
+/// Whether two texts speak of the same things: of one that has a name, or of two others.
+pub fn shared_subject(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
+    let is_name = |term: &str| term.contains(['.', '/', '_', ':']) || term.len() >= NAME_BYTES_MIN;
+    let mut words = 0;
+    a.intersection(b).any(|term| {
+        words += 1;
+        is_name(term) || words >= SHARED_TERMS_MIN
+    })
+}
+
+/// Terms that two texts of one subject share, and bytes of one that is enough by itself.
+const SHARED_TERMS_MIN: usize = 2;
+const NAME_BYTES_MIN: usize = 10;
 
 /// The set of a text's words.
 pub fn word_set(text: &str) -> BTreeSet<String> {

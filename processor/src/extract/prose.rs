@@ -362,8 +362,11 @@ fn is_short_number(text: &str) -> bool {
 
 fn begins_sentence(rest: &str) -> bool {
     let rest = rest.trim_start_matches(['"', '\'', '*', '”', '’']).trim_start();
+    // Some names begin with a small letter and go on with a capital one.
+    let word = rest.split_whitespace().next().unwrap_or_default();
+    let is_name = word.chars().all(char::is_alphanumeric) && word.chars().any(char::is_uppercase);
     rest.chars().next().is_none_or(|c| {
-        c.is_uppercase() || c.is_ascii_digit() || !c.is_alphabetic() || !c.is_ascii()
+        is_name || c.is_uppercase() || c.is_ascii_digit() || !c.is_alphabetic() || !c.is_ascii()
     })
 }
 

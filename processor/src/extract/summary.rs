@@ -25,15 +25,12 @@ pub fn mine(
     left: Option<LeftSession>,
 ) -> Option<Draft> {
     let left = left?;
-    let worked: Vec<&Episode<'_>> = episodes
-        .iter()
-        .filter(|episode| episode.edited() || !episode.commits.is_empty() || episode.plan)
-        .filter(|episode| !episode.subject.is_empty())
-        .collect();
+    let worked: Vec<&Episode<'_>> =
+        episodes.iter().filter(|episode| !episode.name().is_empty()).collect();
     let first = worked.first()?;
     let evidence = opening(first)?;
-    let mut told = vec![first.subject.clone()];
-    let subjects = worked.iter().skip(1).map(|episode| episode.subject.clone());
+    let mut told = vec![first.name().to_owned()];
+    let subjects = worked.iter().skip(1).map(|episode| episode.name().to_owned());
     let others = unlike(&mut told, subjects, ASKED_MAX);
     let done = unlike(&mut told, done(&worked, &left).into_iter(), usize::MAX);
     let not_done = unlike(&mut told, left.not_done.into_iter(), usize::MAX);
@@ -50,7 +47,7 @@ pub fn mine(
     parts.extend(listed("Not done", &not_done));
     parts.extend(listed("Next", &next));
     parts.extend(left.failing.map(|failing| format!("Still failing: {failing}")));
-    let title = cut(&format!("Session: {}", first.subject), TITLE_CHARS_MAX);
+    let title = cut(&format!("Session: {}", first.name()), TITLE_CHARS_MAX);
     let body = cut(&join(&parts), TEXT_CHARS_MAX.saturating_sub(title.chars().count()));
     let said = Said {
         kind: Kind::Session,

@@ -84,9 +84,13 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
 
 /// A request at the end of a session that was broken off before anything was changed.
 fn broken_off(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
-    let refused =
-        episode.calls().any(|(_, call)| call.denied && matches!(call.input, Input::Plan { .. }));
-    let interrupted = episode.turns.iter().any(|turn| turn.interrupted) || refused;
+    // A plan that was written is carried out in the next session.
+    let planned = episode.calls().any(|(_, call)| match &call.input {
+        Input::Plan { .. } => true,
+        Input::Edit { path, .. } => path.contains("/.claude/plans/"),
+        _ => false,
+    });
+    let interrupted = episode.turns.iter().any(|turn| turn.interrupted) && !planned;
     let ask = episode
         .statements
         .iter()
@@ -135,19 +139,9 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         .take(3)
         .collect();
     let lead = open.first().copied()?;
-    let (lead_title, rest) = headline(lead.text(), OPEN_TITLE_CHARS_MAX);
+    let (lead_title, rest) = headline(&with_list(lead, &of_last), OPEN_TITLE_CHARS_MAX);
     let mut parts = vec![rest];
-    parts.extend(open.iter().skip(1).map(|statement| statement.text().to_owned()));
-    // What is needed often stands in the list after the sentence that says so.
-    if lead.text().ends_with(':') {
-        parts.extend(
-            of_last
-                .iter()
-                .filter(|statement| statement.order > lead.order && statement.sentence.list)
-                .take(OPEN_MAX)
-                .map(|statement| statement.text().to_owned()),
-        );
-    }
+    parts.extend(open.iter().skip(1).map(|statement| with_list(statement, &of_last)));
     let failed = of_last
         .iter()
         .filter(|statement| {
@@ -157,10 +151,11 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         .take(1);
     parts.extend(failed.map(|statement| statement.text().to_owned()));
     let title = format!("{OPEN}{lead_title}");
-    let body = cut(
-        &join(&[join(&parts), format!("Left open in the session on \"{}\"", episode.subject)]),
-        TEXT_CHARS_MAX,
-    );
+    let left_open = match episode.name() {
+        "" => String::new(),
+        name => format!("Left open in the session on \"{name}\""),
+    };
+    let body = cut(&join(&[join(&parts), left_open]), TEXT_CHARS_MAX);
     miner.draft(
         episode,
         Said {
@@ -172,6 +167,22 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
             worth: lead.score + 0.5,
         },
     )
+}
+
+/// A sentence that announces a list, together with it: what is needed often stands there.
+fn with_list(statement: &Statement, of_message: &[&Statement]) -> String {
+    let text = statement.text();
+    if !text.ends_with(':') {
+        return text.to_owned();
+    }
+    let items: Vec<&str> = of_message
+        .iter()
+        .filter(|item| item.order > statement.order)
+        .take_while(|item| item.sentence.list || item.sentence.is_table())
+        .take(OPEN_MAX)
+        .map(|item| item.text().trim_end_matches('.'))
+        .collect();
+    format!("{text} {}", items.join("; "))
 }
 
 fn spoken(text: &str, uuid: &str, at: memory_store::Timestamp, step: usize) -> Statement {

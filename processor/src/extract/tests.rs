@@ -97,7 +97,7 @@ fn a_standing_wish_is_kept_in_the_users_words() {
     assert_eq!(wishes.len(), 1, "{drafts:#?}");
     assert_eq!(wishes[0].title, "Never use floats for money, keep cents as integers");
     assert_eq!(wishes[0].quote, "Never use floats for money, keep cents as integers.");
-    assert!(wishes[0].body.contains("The user: \"Add the invoice total."));
+    assert_eq!(wishes[0].body, "The total is an integer number of cents now, kept in total_cents.");
     assert_eq!(wishes[0].paths, ["src/invoice.py"]);
     assert_eq!(wishes[0].turns[0], "t1");
 }

@@ -10,7 +10,7 @@ use memory_store::memory::Scope;
 use super::clean::{capital, cut};
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
-use super::pool::{Pool, TEXT_CHARS_MAX, join, overlap, texts, word_set};
+use super::pool::{Pool, TEXT_CHARS_MAX, join, overlap, texts, within, word_set};
 use super::score::Channel;
 use super::{Miner, Said, TITLE_CHARS_MAX, mean_score, paths, words};
 use crate::transcript::session::PromptBy;
@@ -52,7 +52,7 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>, before: Option<&Episode<'_>>
 /// Whether the whole prompt of a wish is short enough to be told with it.
 fn is_short(episode: &Episode<'_>, wish: &Statement) -> bool {
     let of_prompt = episode.statements.iter().filter(|statement| {
-        statement.uuid == wish.uuid && statement.channel == Channel::User && !is_pasted(statement)
+        statement.uuid == wish.uuid && statement.channel == Channel::User && !statement.is_pasted()
     });
     of_prompt.map(|statement| statement.text().chars().count() + 1).sum::<usize>()
         <= WORDING_CHARS_MAX
@@ -63,17 +63,13 @@ fn is_wish(statement: &Statement) -> bool {
     let count = text.split_whitespace().count();
     let once = words::REQUEST.is_match(text)
         || words::ASKS_ONCE.is_match(text) && !words::ALWAYS.is_match(text);
-    let asks = words::STANDING.is_match(text) && !once || words::EVERMORE.is_match(text);
+    let evermore = words::EVERMORE.is_match(text) && !words::LASTING.is_match(text);
+    let asks = words::STANDING.is_match(text) && !once || evermore;
     statement.channel == Channel::User
         && (WORDS_MIN..=WORDS_MAX).contains(&count)
-        && !is_pasted(statement)
+        && !statement.is_pasted()
         && !words::QUESTION.is_match(text)
         && (asks || words::HABIT.is_match(text))
-}
-
-/// Whether a statement is a line of a pasted log.
-fn is_pasted(statement: &Statement) -> bool {
-    statement.sentence.block == usize::MAX
 }
 
 fn wish(
@@ -90,7 +86,7 @@ fn wish(
         .statements
         .iter()
         .filter(|statement| statement.uuid == lead.uuid && statement.channel == Channel::User)
-        .filter(|statement| !is_pasted(statement))
+        .filter(|statement| !statement.is_pasted())
         .collect();
     let told = wording_of(group, &wording);
     let about = about(episode, lead, before);
@@ -100,11 +96,12 @@ fn wish(
     let points = words::POINTS_BACK.is_match(&title);
     if points {
         title = cut(
-            &format!("{}: {}", cut(about?, ABOUT_CHARS_MAX), uncapital(&title)),
+            &format!("{}: {}", cut(about?, ABOUT_CHARS_MAX), uncapital(first_clause(&title))),
             TITLE_CHARS_MAX,
         );
     }
-    if told.chars().count() > title.chars().count() + 3 || title.ends_with('…') {
+    let titled = within(&word_set(&told), &word_set(&title)) >= TITLE_SHARE;
+    if !titled && told.chars().count() > title.chars().count() + 3 {
         parts.push(format!("The user: \"{}\"", cut(&told, WORDING_CHARS_MAX)));
     }
     if let Some(about) = about.filter(|_| !points) {
@@ -113,8 +110,10 @@ fn wish(
     let chosen = outcome(pool, lead, &title, &join(&parts));
     parts.extend(texts(&chosen));
     if parts.iter().all(String::is_empty) {
-        let subject = before.map_or(episode.subject.as_str(), |before| before.subject.as_str());
-        parts.push(format!("Said while working on: {subject}"));
+        let subject = episode.name();
+        if !subject.is_empty() {
+            parts.push(format!("Said while working on: {subject}"));
+        }
     }
     let mut draft = miner.draft(episode, said(episode, lead, &chosen, title, join(&parts)))?;
     limit(miner, lead, &mut draft);
@@ -128,8 +127,17 @@ fn wish(
     Some(draft)
 }
 
+/// A title that holds this much of a wish says it.
+const TITLE_SHARE: f32 = 0.7;
+
 /// Characters of what a wish is about, in its title.
 const ABOUT_CHARS_MAX: usize = 60;
+
+/// A wish that only points, without what it goes on to say.
+fn first_clause(text: &str) -> &str {
+    let end = text.find(", ").filter(|&end| text[..end].split_whitespace().count() > WORDS_MIN);
+    &text[..end.unwrap_or(text.len())]
+}
 
 fn uncapital(text: &str) -> String {
     let mut chars = text.chars();
@@ -153,7 +161,7 @@ fn title_of(lead: &Statement, wording: &[&Statement]) -> String {
 fn outcome<'a>(pool: &Pool<'a>, lead: &Statement, title: &str, front: &str) -> Vec<&'a Statement> {
     let until = next_prompt(pool.episode, lead);
     let answers = |statement: &Statement| {
-        matches!(statement.channel, Channel::Final | Channel::Said)
+        statement.channel == Channel::Final
             && statement.step > lead.step
             && statement.step <= until
             && !words::NARRATION.is_match(statement.text())
@@ -235,16 +243,22 @@ fn about<'a>(
     wish: &Statement,
     before: Option<&'a Episode<'_>>,
 ) -> Option<&'a str> {
-    let subject = if wish.step == 0 {
-        before.map(|before| before.subject.as_str())
-    } else {
-        Some(episode.subject.as_str())
-    };
+    let subject = Some(named(episode, wish, before));
     let text = wish.text();
     let points = words::POINTS_BACK.is_match(text) || text.split_whitespace().count() < CLEAR_WORDS;
     subject
         .filter(|subject| points && !subject.is_empty())
         .filter(|subject| overlap(&word_set(subject), &word_set(text)) < 0.6)
+}
+
+/// The work that a wish is about: what was done before it, or the plan it interrupts.
+fn named<'a>(
+    episode: &'a Episode<'_>,
+    wish: &Statement,
+    before: Option<&'a Episode<'_>>,
+) -> &'a str {
+    let before = before.map_or("", Episode::name);
+    if wish.step > 0 && !episode.name().is_empty() { episode.name() } else { before }
 }
 
 /// The last step before the user spoke again.

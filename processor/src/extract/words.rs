@@ -39,6 +39,7 @@ patterns! {
         |(?:no|zero|0)\s+(?:new\s+)?(?:errors?|warnings?|issues?|regressions?|failures?)\b.{0,40}$
         |(?:the\ )?(?:changes?|commit|files?|work|task|implementation|plan|pr|fix|feature)\s+(?:is|are|has\ been|have\ been|was|were)\s+(?:now\s+)?(?:now\ )?(?:complete[d]?|done|in\ place|committed|pushed|ready|implemented|applied|created|made|live)\b.{0,60}$
         |(?:created|deleted|removed|added|updated|edited|wrote|renamed)\s+\S+\.?$
+        |[^.]{2,60}\s(?:—|–|-|:)\s*(?:passed|skipped|failed|succeeded|unchanged)\b[^.]{0,40}$
         |nothing\ (?:else|more)|no\ (?:further|other)\ changes|that(?:'|’)s\ (?:it|all))";
     /// A sentence that limits or contrasts is kept even in narration.
     RESTRICTS = r"(?i)\b(?:only|not|never|n't|n’t|instead|rather|because|since|without|unless|except|misleading|cannot|already)\b";
@@ -53,13 +54,13 @@ patterns! {
     /// A cure is named.
     CURE = r"(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|cured?|workaround|work-around|worked around|now (?:uses?|works?|passes|returns?|handles?|includes?|checks?|accepts?|shows?|always|also|classif\w+|drops?|skips?)|switch(?:ed|ing)? (?:to|from)|replac(?:ed?|ing)|changed|added|adding|removed|removing|renam(?:ed|ing)|moved|wrapped|instead|simplified|downgrad\w+|upgrad\w+|pinned|set (?:to|the)|use[sd]?)\b";
     /// A choice and its reason.
-    CHOICE = r"(?i)\b(?:decid(?:ed|e|es)|decision|chose|choose|chosen|opt(?:ed)? for|went with|going with|go with|settled on|picked|prefer(?:red|s)?|instead of|rather than|over (?:the )?(?:alternative|other)|trade-?off|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|so that|to avoid|to keep|to prevent|to ensure|to make sure|in order to|minimal and|simplest|safer|cleaner|single source of truth|approach|strategy|not worth|out of scope|for now|the reason (?:we|for)|why (?:we|this|it))\b";
+    CHOICE = r"(?i)\b(?:decid(?:ed|e|es)|decision|chose|choose|chosen|opt(?:ed)? for|went with|going with|go with|settled on|picked|prefer(?:red|s)?|instead of|replac\w+ .{3,120} with|rather than|over (?:the )?(?:alternative|other)|trade-?off|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|so that|to avoid|to keep|to prevent|to ensure|to make sure|in order to|minimal and|simplest|safer|cleaner|single source of truth|approach|strategy|not worth|out of scope|for now|the reason (?:we|for)|why (?:we|this|it))\b";
     /// The reason inside a choice.
     REASON = r"(?i)\b(?:because|causing|since|so that|so (?:the|it|we|that|they|users?)|to avoid|to keep|to prevent|to ensure|to make|in order to|due to|as (?:it|the|this|they|we)|otherwise|avoids?|prevents?|ensures?|allows?|enables?|enabling|allowing|without|instead of|rather than|which (?:is|was|would|causes?|makes?|means?)|previously|currently|no longer|were|was|for (?:better|easier|consistency|clarity|safety|simplicity|performance)|— )";
     /// What people call a thing that went wrong.
     FAILS = r"(?i)\b(?:fail(?:s|ed|ing|ure)?|missing|invalid|cannot|can't|can’t|unable|error|exception|crash(?:es|ed)?|broken|undefined|refused|denied|timed? ?out|not found|unsupported|unrecogni[sz]ed|rejected|conflict|panick?(?:s|ed)?|corrupt(?:ed)?|illegal)\b";
     /// A sentence that asks for a piece of work rather than for how things should be.
-    REQUEST = r"(?i)^(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete)\b";
+    REQUEST = r"(?i)^(?:(?:at|in|on|for|from|under|above|below|near|inside) [^,.]{3,60}, )?(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete)\b";
     /// A wish said for all times.
     ALWAYS = r"(?i)\b(?:always|never|every time|each time|whenever|from now on|in (?:the )?future|going forward|must(?:n't| not)?|do ?n[o']t|don’t|dont|prefer|rule|policy|convention|avoid|only|no need to)\b";
     /// The root of a trouble, named as such.
@@ -81,7 +82,7 @@ patterns! {
     /// A choice that is stated with its reason.
     STATED = r"(?i)^(?:decision|decided|design decision|choice)\b\s*[:—-]|\b(?:(?:i|we)(?: have|'ve)? (?:chose|decided|opted|went with|settled|picked|kept|left|avoided|prefer)|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|trade-?off|(?:chosen|decided|preferred|kept|left) .{3,80}\b(?:because|since|so that|to avoid|to keep)|(?:rather than|instead of) .{3,100}\b(?:because|since|so that|to avoid|to keep|to prevent|which (?:would|is|was)|as (?:it|that) would)|(?:because|since|to avoid|to keep) .{3,100}\b(?:rather than|instead of)|the reason (?:we|for|it)|not worth)\b";
     /// The outline of a failure that any failure has.
-    GENERIC_ERROR = r"(?i)^\s*[$>] |^\W*\d+(?:\s|\||│)|some (?:errors|warnings) were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[\d+\])?: \*\*\*|^(?:found|checked) \d+|^\d+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
+    GENERIC_ERROR = r"(?i)^\s*[$>] |^\s*(?:i|ℹ|note:|help:|hint:) |^\W*\d+(?:\s|\||│)|some (?:errors|warnings) were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[\d+\])?: \*\*\*|^(?:found|checked) \d+|^\d+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
     /// A sentence about one line of a file as it was that day.
     AT_LINE = r"(?i)^(?:at )?lines? ~?\d+";
     /// The first column of a table that lists the day's work.
@@ -102,13 +103,27 @@ patterns! {
     GUESSES = r"(?i)\b(?:likely|probably|might|may be|perhaps|maybe|seems?|appears?|could be|i think|i suspect|possibly|not sure)\b";
     /// A wish that says itself that it is for all times, even beside a request.
     EVERMORE = r"(?i)\b(?:from now on|always|never|every time|each time|whenever|in (?:the )?future|going forward)\b";
+    /// A state that is to last: no wish for all times.
+    LASTING = r"(?i)\balways[- ](?:\w+(?:ble|ed|en|ing)|on|off|open|there)\b";
     /// What a person says before what is meant.
     LEAD_IN = r"(?i)^(?:(?:ok(?:ay)?|yes|yep|no|nope|great|good|perfect|thanks|fine|now|so|and|also|but|wait|commit(?: (?:this|it|that))?|push(?: (?:this|it|that))?)\b[\s,.!;:—-]*)+";
     /// A look at something: whatever it limits, it says nothing.
     LOOKS = r"(?i)^(?:(?:ok(?:ay)?|good|great|now|so|but|and|perfect)[,.!—\s-]+)*(?:let me|i'll|i will|i need to|let's) (?:also |now |first |quickly |just |double-)*(?:check|verify|see|look|run|read|find|confirm|search|make sure|understand|review|inspect|explore|re-?read|try|take)\b";
     /// What is done next, at the end of a sentence that says something.
     THEN_LETS = r"(?i)(?:,? (?:but|so|and)|\s[—–-]|;)\s+(?:let me|i'll|let's|i will)\b.*$";
-    /// The hash of a commit.
+    /// What Claude is about to do, in the middle of a sentence.
+    INTENDS = r"(?i)\b(?:let me|i(?:'|’)ll|i (?:also |now |just |still )?(?:need|have|want) to|i (?:should|can|could|will)|i(?:'|’)m going to)\b";
+    /// An output that counts or names failures, whatever the exit status was.
+    SHOWS_FAILURE = r"(?im)\b[1-9]\d* (?:fail(?:ed|ures?|ing)?|errors?)\b|^\s*(?:fail(?:ed)?|error)\b[\s:]|^\(fail\)|\bcommand not found\b|^(?:fatal|traceback)\b|exited with code [1-9]";
+    /// A file that is built, installed or checked out, not written.
+    BUILT = r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|__pycache__|\.next|\.cache|vendor|tmp)/";
+    /// Variables that are set for one command, each with a short plain value.
+    VARIABLES = r"^(?:[A-Z_][A-Z0-9_]*=[\w:.+-]{1,24} )+";
+    /// A reason, told as one.
+    SAYS_WHY = r"(?i)\b(?:because|since|so that|so (?:the|it|they|we|that|users?)|otherwise|caus(?:ed|ing)|due to|in order to|to (?:avoid|prevent|keep|ensure|make sure)|enabling|allowing|improving|previously|which (?:means|meant|made|caused|broke)|for (?:better|easier|consistency|clarity|safety|performance)|without .{3,80}\bfails?)\b";
+    /// A note on what was done to a test.
+    TEST_NOTE = r"(?i)\b(?:assertions?|test cases?|unit tests?|tests? (?:file|for|that|to|which))\b|[._-](?:test|spec)\.|\btest_\w";
+    /// The hash of a commit, by its letters and digits.
     HASH = r"\b(?:[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9a-f]*\d[0-9a-f]*)\b";
     /// The path of a test.
     TEST_PATH = r"(?i)(?:^|[/_.-])(?:tests?|specs?|__tests__)(?:[/_.-]|$)";
@@ -138,24 +153,36 @@ patterns! {
     WHY_HEADING = r"(?i)\b(?:context|background|problem|motivation|goal|objective|overview|why|root cause|cause|issue|summary|current (?:state|behaviou?r))\b";
     /// Headings under which a plan says what was chosen.
     CHOICE_HEADING = r"(?i)\b(?:decisions?|approach|design|strategy|choices?|constraints?|principles|rules|requirements?|scope|non-goals?|edge cases|key (?:points|elements|changes)|notes?|guidelines|trade-?offs|prerequisites|required|conventions?|architecture|how it works)\b";
+    /// Headings under which a plan lays down what holds, however it is done.
+    DECIDED_HEADING = r"(?i)\b(?:decisions?|constraints?|principles|rules|requirements?|edge cases|guidelines|trade-?offs|conventions?|non-goals?)\b";
     /// Headings whose text is the day's work, not knowledge.
     CHORE_HEADING = r"(?i)\b(?:verification|verify|testing|test plan|tests?|files? (?:to|changed|modified|affected|summary)|implementation (?:order|steps)|order|steps|checklist|timeline|files|todo|out of scope|references?|critical files)\b";
     /// A word that points at something said before.
     POINTS_BACK = r"(?i)^(?:previously,? (?:this|it|that|they)|it|this|that|these|those|they|he|she|both|also|then|so|but|and|however|instead|otherwise|which|here|there|same|additionally|similarly)\b";
     /// What concerns only the files and the commit of that day.
-    BOOKKEEPING = r"(?i)^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
+    BOOKKEEPING = r"(?i)^committed\b|\b\d+ (?:insertions?|deletions?)\b|^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
     /// How people begin when they talk rather than name a thing.
     CONVERSES = r"(?i)^(?:i(?:'|’)?(?:d|m|ve)?\b|we\b|you\b|can\b|could\b|are\b|is\b|do\b|does\b|did\b|why\b|what\b|how\b|looks? like|look at|(?:it )?seems?\b|wait\b|now\b|and\b|but\b|so\b|then\b|also\b|ok(?:ay)?\b|no\b|yes\b|hmm|here\b|there\b|this\b|that\b|it\b|they\b|these\b|those\b|let(?:'|’)?s\b|please\b|commit\b)";
     /// A sentence that says why something is so, how it has to be, or what surprises.
     TELLS_WHY = r"(?i)\b(?:because|since|so that|so (?:the|it|they|we|that)|otherwise|caus(?:e[sd]?|ing)|due to|root cause|turns? out|in order to|to (?:avoid|prevent|keep|ensure|make sure)|which (?:means|caused|causes|breaks|would)|must|never|always|only|requires?|has to|have to|instead of|rather than|decides?|decided|chosen|chose|by design|default|previously|no longer|cannot|can't|does ?n[o']t|doesn’t|did ?n[o']t|is ?n[o']t|are ?n[o']t|without|silently|hard-?coded|overrid\w+|falls? (?:back|through)|unless|under the hood)\b";
     /// A sentence about the cure rather than about what was tried before it.
-    NAMES_FIX = r"(?i)^the (?:fix|solution|cure|answer) (?:is|was)\b";
+    NAMES_FIX = r"(?i)^the (?:fix|solution|cure|answer)\b";
     /// A sentence in which somebody says what was chosen.
     STATES_CHOICE = r"(?i)^(?:(?:i|we)(?: have|'ve|’ve)? (?:chose|decided|opted|went with|settled|picked|kept|avoided)|decision|decided|design decision|choice)\b";
     /// A wish about the work at hand: said once, for this once.
     ASKS_ONCE = r"(?i)^(?:\W*(?:ok(?:ay)?|now|and|also|so|then|but|please)[,.!\s]+)*(?:(?:can|could|would|will) you\b|(?:ensure|make sure|be sure|remember to)\b|let(?:'|’)?s\b|i (?:want|would like|'d like) (?:you|to)\b)|\bi think (?:we|you|it|that)\b";
     /// A note of what was edited where: the code says it better.
     EDIT_NOTE = r"(?i)^(?:`?[\w@./-]+\.\w{1,5}`?(?:\s*\([^)]*\))?\s*(?::|—|–|-)|(?:add(?:ed|s)?|updat(?:ed|es)|chang(?:ed|es)|remov(?:ed|es)|renam(?:ed|es)|creat(?:ed|es)|mov(?:ed|es)|replac(?:ed|es)|modifi(?:ed|es)|kept|extract(?:ed|s)|pass(?:ed|es)|import(?:ed|s)|wrap(?:ped|s)|type definitions?|(?:single )?files? to modify)\b)";
+    /// A file that is written for readers.
+    DOCUMENT = r"(?i)\.(?:md|mdx|rst|txt|adoc)$";
+    /// A file that lists what changed.
+    CHANGELOG = r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes)[^/]*$";
+    /// A request for a chore: it says nothing of what the work was about.
+    CHORE_REQUEST = r"(?i)\b(?:commit|push|tag|releas\w+|changelog|version|bump|merge|rebase|review|(?:re-?)?run|test)\b";
+    /// Words by which a user speaks of all that was done, not of a part of it.
+    WHOLE = r"(?i)^(?:no|wait|hmm|stop)?[,.!\s]*(?:it|this|that|they)\b";
+    /// Words by which a user rejects what was done.
+    OBJECTS = r"(?i)\b(?:should not|shouldn't|should n[o']t|not .{1,60}\bbut\b|instead|revert|undo|go back|don't|do not|wrong)\b";
     /// A question.
     QUESTION = r"\?\s*[\x22')\]]*$";
     /// Trailers and signatures of commit messages.
