@@ -180,3 +180,37 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("upload since:today session:al"), ["Please"]);
     assert_eq!(texts("").len(), 3);
 }
+
+#[test]
+fn turns_are_found_by_what_they_mean() {
+    let mut fixture = Fixture::filled();
+    fixture.dirs.models = Some(assets());
+    let turn = |number: u32, text: &str| Turn {
+        session: "alpha".into(),
+        number,
+        at: NOW,
+        text: text.into(),
+        ..Turn::default()
+    };
+    let vectors = Shipped::open();
+    let publish = |turns: Vec<Turn>| {
+        let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+        fixture.publish_with(publisher, &fixture.list(), Turns::Add(&mut turns.into_iter()));
+    };
+    publish(vec![
+        turn(0, "The car would not start in the morning."),
+        turn(1, "We painted the kitchen yellow."),
+    ]);
+    let texts = |text: &str| -> Vec<String> {
+        let search = Search { text: text.into(), turns: true, ..Search::default() };
+        let recalled = fixture.recall().search(&search, NOW);
+        assert_eq!(recalled.degraded, None);
+        recalled.hits.into_iter().map(|hit| hit.text).collect()
+    };
+    assert_eq!(texts("automobile engine trouble"), ["The car would not start in the morning."]);
+    assert!(texts("quarterly tax declaration").is_empty(), "what is far is not shown");
+    // What a later turn replaced is not found any more, by words or by meaning.
+    publish(vec![turn(0, "The bicycle has a flat tyre.")]);
+    assert_eq!(texts("automobile engine trouble morning"), Vec::<String>::new());
+    assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);
+}

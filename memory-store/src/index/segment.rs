@@ -223,6 +223,11 @@ impl Segment {
         self.bytes
     }
 
+    /// How many documents later segments replaced.
+    pub fn dead(&self) -> usize {
+        self.dead.len()
+    }
+
     /// Whether a later segment replaced a document.
     pub fn is_dead(&self, doc: u32) -> bool {
         self.dead.binary_search(&doc).is_ok()

@@ -260,7 +260,7 @@ impl Recall {
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
-        let mut query = self.with_vector(query);
+        let mut query = self.with_vector(query, &self.sources);
         let before = std::mem::replace(topic, topic.then(&query));
         let mut candidates = self.for_prompt(&query, text, now);
         if let Some(followed) = Followed::new(&query, &before) {
@@ -289,7 +289,7 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let query = self.with_vector(Query::error(command, error));
+        let query = self.with_vector(Query::error(command, error), &self.sources);
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
         let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));
@@ -348,15 +348,15 @@ impl Recall {
     }
 
     /// Gives a query its vector; without one it goes by words alone.
-    fn with_vector(&self, query: Query) -> Query {
-        Query { probe: self.probe(&query.text), ..query }
+    fn with_vector(&self, query: Query, sources: &Sources) -> Query {
+        Query { probe: self.probe(&query.text, sources), ..query }
     }
 
-    fn probe(&self, text: &str) -> Option<Probe> {
+    fn probe(&self, text: &str, sources: &Sources) -> Option<Probe> {
         if let Some(embedder) = self.embedder.get() {
             return self.embed(embedder.as_ref(), text);
         }
-        self.embed(&self.open_table()?, text)
+        self.embed(&self.open_table(sources)?, text)
     }
 
     fn embed(&self, embedder: &dyn Embed, text: &str) -> Option<Probe> {
@@ -368,8 +368,8 @@ impl Recall {
     }
 
     /// Opens the table, where it is installed and there is something to compare its vectors with.
-    fn open_table(&self) -> Option<Table> {
-        let models = self.models.as_deref().filter(|_| self.sources.have_vectors())?;
+    fn open_table(&self, sources: &Sources) -> Option<Table> {
+        let models = self.models.as_deref().filter(|_| sources.have_vectors())?;
         match Table::open(models) {
             Ok(table) => Some(table),
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,

@@ -8,7 +8,7 @@ impl Recall {
     /// Ranks memories for a prompt as [`Recall::prompt`] does, and returns the best `places` of
     /// them whether or not they help: neither the gate nor the cut behind the best is applied.
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
-        let query = self.with_vector(Query::prompt(text));
+        let query = self.with_vector(Query::prompt(text), &self.sources);
         let candidates = self.for_prompt(&query, text, now);
         let asked = Asked { places, gated: false, now, skip: &|_| false };
         self.answer(candidates, &query, &asked)

@@ -21,6 +21,8 @@ use crate::time::Timestamp;
 const LIMIT: usize = 10;
 /// Hits that may be asked for.
 const LIMIT_MAX: usize = 1000;
+/// Candidates that words may bring where nothing is demanded of them that could leave only the last.
+const RANKED_MAX: usize = 4 * LIMIT_MAX;
 /// Words of a search in which slips are looked for: what is longer is an error message or prose.
 const WORDS_MAX: usize = 16;
 /// Candidates that a trace tells of.
@@ -99,15 +101,15 @@ impl Search {
 impl Recall {
     /// Lets what is asked from now on have vectors of the transformer, where it is installed and
     /// there is something to compare them with: who asks explicitly waits for milliseconds.
-    fn open_transformer(&self) {
+    pub(super) fn open_transformer(&self, sources: &Sources) {
         if self.embedder.get().is_some() {
             return;
         }
-        let models = self.models.as_deref().filter(|_| self.sources.have_vectors());
+        let models = self.models.as_deref().filter(|_| sources.have_vectors());
         match models.map(Transformer::open) {
             Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
             // Where no model is installed, that is all right.
-            Some(Err(error)) if self.open_table().is_some() => self.sources.note_text(|| {
+            Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
                 format!(
                     "{error}; asked with the quicker table instead, `throughline doctor` says more"
                 )
@@ -278,10 +280,10 @@ fn found(
     let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
     let mut query = Query::search(&wanted.words);
     if !query.terms.is_empty() {
-        recall.open_transformer();
-        query = recall.with_vector(query);
+        recall.open_transformer(sources);
+        query = recall.with_vector(query, sources);
     }
-    let candidates = candidates(recall, &query, wanted, &matcher, now);
+    let candidates = candidates(recall, sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
     let mut kept = collapse::Kept::default();
@@ -323,18 +325,19 @@ fn found(
 
 /// What may be meant, best first: every document that shares a word, for filters may leave only the
 /// last of them; without words, and behind those with operators, the newest.
-fn candidates(
+pub(super) fn candidates(
     recall: &Recall,
+    sources: &Sources,
     query: &Query,
     wanted: &Wanted,
     matcher: &Matcher<'_>,
     now: Timestamp,
 ) -> Vec<Candidate> {
-    let sources = &recall.sources;
     if query.terms.is_empty() {
         return newest(sources);
     }
-    let mut candidates = ranked(recall, query, now);
+    let max = if wanted.must.is_empty() { RANKED_MAX } else { usize::MAX };
+    let mut candidates = ranked(recall, sources, query, max, now);
     named::add(sources, query, &mut candidates);
     when::favour(&mut candidates, &wanted.words, now);
     score::sort(&mut candidates);
@@ -349,10 +352,15 @@ fn candidates(
     candidates
 }
 
-fn ranked(recall: &Recall, query: &Query, now: Timestamp) -> Vec<Candidate> {
-    let sources = &recall.sources;
+fn ranked(
+    recall: &Recall,
+    sources: &Sources,
+    query: &Query,
+    max: usize,
+    now: Timestamp,
+) -> Vec<Candidate> {
     let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
-    let mut candidates = score::find(sources, query, &found, usize::MAX);
+    let mut candidates = score::find(sources, query, &found, max);
     score::fuse(sources, query, &found, &mut candidates, now);
     if recall.traces {
         for candidate in &mut candidates {

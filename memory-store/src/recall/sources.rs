@@ -95,6 +95,18 @@ impl Sources {
         Self { list: vec![source], ..Self::default() }
     }
 
+    /// Looks through segments of turns, the oldest first, as far as their places can be told apart.
+    #[cfg(feature = "write")]
+    pub fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
+        let mut list: Vec<Source> = Vec::new();
+        for segment in segments.into_iter().take(usize::from(u8::MAX)) {
+            let mut source = Source::new(Collection::Turns, Path::new(""), None);
+            source.bare = Some(segment);
+            list.push(source);
+        }
+        Self { list, settings: settings.clone(), ..Self::default() }
+    }
+
     fn add_user(&mut self, dirs: &UserDirs) {
         let opened = Index::open(&dirs.user_state().index());
         self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
@@ -306,9 +318,9 @@ impl Source {
         self.segment().map(Segment::no_postings)
     }
 
-    /// How many documents of the segment the journal may have replaced.
+    /// How many documents of the segment the journal, or later turns, may have replaced.
     fn hidden(&self) -> usize {
-        self.hidden.len()
+        self.hidden.len() + self.segment().map_or(0, Segment::dead)
     }
 
     /// How many documents there are, those that the journal replaced counted.
@@ -320,6 +332,7 @@ impl Source {
     fn entry(&self, doc: u32) -> Result<Option<Entry>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut entry = match self.segment() {
+            Some(segment) if doc < first && segment.is_dead(doc) => return Ok(None),
             Some(segment) if doc < first => segment.entry(doc)?,
             _ => match self.loose.get((doc - first) as usize) {
                 Some(document) => return Ok(Some(document.entry)),
@@ -342,7 +355,7 @@ impl Source {
             return Ok(Some(first + loose as u32));
         }
         let Some(segment) = self.segment() else { return Ok(None) };
-        Ok(segment.find(id)?.map(|(doc, _)| doc))
+        Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
     }
 
     /// The documents of the session-start block. What the journal or the files add comes first, in

@@ -1,17 +1,15 @@
-//! Turns of sessions, found by words: what was said, word for word, or what the model thought.
+//! Turns of sessions: what was said, word for word, or what the model thought. They are ranked as
+//! memories are, by words and by meaning.
 
 use super::excerpt::hit;
-use super::lexical;
 use super::matching::{Matcher, Part};
 use super::query::Query;
-use super::search::{NOT_ALL, Search, Wanted, show};
-use super::sources::Sources;
+use super::search::{NOT_ALL, Search, Wanted, candidates, show};
+use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
-use crate::error::Result;
 use crate::id::MemoryId;
 use crate::index::Index;
-use crate::index::format::impact_weight;
 use crate::index::segment::Segment;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
@@ -19,23 +17,18 @@ use crate::time::Timestamp;
 /// Turns that are read, newest first, in search of what a mistyped word means.
 const READ_MAX: u32 = 100_000;
 
-/// A turn that shares words with the query.
-struct Scored {
-    score: f32,
-    segment: usize,
-    doc: u32,
-}
+/// How near in meaning a turn that shares no word must be: something is always the nearest.
+const NEAR_MIN: f32 = 0.28;
 
 /// Finds turns.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
-    let segments = open(&recall.sources, search.thinking);
+    let turns = Sources::of_turns(open(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
-        segments.iter().map(|segment| Part { segment: Some(segment), loose: &[] }).collect();
-    let wanted =
-        Wanted::new(recall, search, now, &parts, &|typos| read_all(recall, &segments, typos));
+        turns.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
+    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(recall, &turns, typos));
     let found = |wanted: &Wanted| {
-        let mut hits = found(recall, search, wanted, &segments, &parts);
+        let mut hits = found(recall, search, wanted, &turns, &parts, now);
         if search.thinking {
             hits.iter_mut().for_each(|hit| hit.collection = Collection::Thinking);
         }
@@ -50,6 +43,9 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         if !recalled.hits.is_empty() {
             recalled.notes.push(NOT_ALL.to_owned());
         }
+    }
+    if let Some(damage) = turns.damage.take() {
+        recall.sources.note_text(|| damage);
     }
     recalled
 }
@@ -80,87 +76,52 @@ fn found(
     recall: &Recall,
     search: &Search,
     wanted: &Wanted,
-    segments: &[Segment],
+    turns: &Sources,
     parts: &[Part<'_>],
+    now: Timestamp,
 ) -> Vec<Hit> {
-    let sources = &recall.sources;
-    let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
-    let query = Query::search(&wanted.words);
-    let mut scored = scored(segments, &query, wanted.operators).unwrap_or_else(|error| {
-        sources.note(&error);
-        Vec::new()
-    });
-    scored.retain(|turn| matcher.may(turn.segment, turn.doc));
-    let order = |a: &Scored, b: &Scored| {
-        b.score.total_cmp(&a.score).then(b.segment.cmp(&a.segment)).then(a.doc.cmp(&b.doc))
-    };
-    scored.sort_by(order);
+    let matcher = Matcher::new(&wanted.must, parts, &|error| turns.note(error));
+    let mut query = Query::search(&wanted.words);
+    if !query.terms.is_empty() {
+        recall.open_transformer(turns);
+        query = recall.with_vector(query, turns);
+    }
     let mut hits = Vec::new();
-    for turn in scored {
+    for candidate in candidates(recall, turns, &query, wanted, &matcher, now) {
         if hits.len() >= search.limit() {
             break;
         }
-        let segment = &segments[turn.segment];
-        let read = segment.entry(turn.doc).and_then(|entry| Ok((entry, segment.record(&entry)?)));
-        let (entry, record) = match read {
-            Ok(read) => read,
+        let At { source, doc } = candidate.at;
+        let is_far = candidate.shared.is_empty()
+            && candidate.near.is_some_and(|near| near.cosine < NEAR_MIN)
+            && !wanted.operators;
+        if is_far || !matcher.may(usize::from(source), doc) {
+            continue;
+        }
+        let record = match turns.record(candidate.at, &candidate.entry) {
+            Ok(record) => record,
             Err(error) => {
-                sources.note(&error);
+                turns.note(&error);
                 continue;
             }
         };
-        let mut hit = hit(&entry, record, turn.score);
-        if matcher.is(turn.segment, turn.doc, &hit) {
-            hit.neighbours = neighbours(sources, segments, entry.id);
+        let mut hit = hit(&candidate.entry, record, candidate.fused);
+        if matcher.is(usize::from(source), doc, &hit) {
+            hit.why = candidate.why(&query);
+            hit.neighbours = neighbours(turns, candidate.entry.id);
             hits.push(hit);
         }
     }
     hits
 }
 
-/// BM25 over all segments of turns as if they were one. Without words, and with `all` behind those
-/// that share some, the newest first.
-fn scored(segments: &[Segment], query: &Query, all: bool) -> Result<Vec<Scored>> {
-    let mut scores: Vec<Vec<f32>> =
-        segments.iter().map(|segment| vec![0.0; segment.docs() as usize]).collect();
-    let docs = segments.iter().map(Segment::docs).sum();
-    for term in &query.terms {
-        let slots: Vec<_> =
-            segments.iter().map(|segment| segment.term(term.hash)).collect::<Result<_, _>>()?;
-        let idf = lexical::idf(docs, slots.iter().flatten().map(|slot| slot.count).sum());
-        for ((segment, slot), scores) in segments.iter().zip(slots).zip(&mut scores) {
-            let Some(slot) = slot else { continue };
-            segment.postings(&slot, |doc, impact| {
-                scores[doc as usize] += idf * impact_weight(impact);
-            })?;
-        }
-    }
-    if query.terms.is_empty() || all {
-        for (segment, scores) in segments.iter().zip(&mut scores) {
-            for (doc, score) in (0..).zip(scores.iter_mut()).filter(|(_, score)| **score == 0.0) {
-                // Below every score of words: the further back, the lower.
-                *score = -1.0 / (segment.entry(doc)?.when.0.max(1) as f32);
-            }
-        }
-    }
-    let mut found = Vec::new();
-    for (number, scores) in scores.into_iter().enumerate() {
-        for (doc, score) in (0..).zip(scores) {
-            if score != 0.0 && !segments[number].is_dead(doc) {
-                found.push(Scored { score, segment: number, doc });
-            }
-        }
-    }
-    Ok(found)
-}
-
 /// The turn of this name, in the index of the project.
 pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
-    read_one(sources, &open(sources, false), id)
+    read_one(&Sources::of_turns(open(sources, false), &sources.settings), id)
 }
 
 /// The turns before and after one: their ids differ in the last number only.
-fn neighbours(sources: &Sources, segments: &[Segment], id: MemoryId) -> Vec<Hit> {
+fn neighbours(turns: &Sources, id: MemoryId) -> Vec<Hit> {
     let [head @ .., a, b, c, d] = id.0;
     let number = u32::from_be_bytes([a, b, c, d]);
     let near = [number.checked_sub(1), number.checked_add(1)];
@@ -170,29 +131,20 @@ fn neighbours(sources: &Sources, segments: &[Segment], id: MemoryId) -> Vec<Hit>
         near[12..].copy_from_slice(&number.to_be_bytes());
         MemoryId(near)
     });
-    ids.filter_map(|id| read_one(sources, segments, id)).collect()
+    ids.filter_map(|id| read_one(turns, id)).collect()
 }
 
-fn read_one(sources: &Sources, segments: &[Segment], id: MemoryId) -> Option<Hit> {
-    let read = |segment: &Segment| -> Result<Option<Hit>> {
-        let Some((doc, entry)) = segment.find(id)? else { return Ok(None) };
-        if segment.is_dead(doc) {
-            return Ok(None);
-        }
-        Ok(Some(hit(&entry, segment.record(&entry)?, 0.0)))
-    };
-    segments.iter().find_map(|segment| {
-        read(segment).unwrap_or_else(|error| {
-            sources.note(&error);
-            None
-        })
-    })
+fn read_one(turns: &Sources, id: MemoryId) -> Option<Hit> {
+    let at = turns.find(id)?;
+    let entry = turns.entry(at)?;
+    let record = turns.record(at, &entry).map_err(|error| turns.note(&error)).ok()?;
+    Some(hit(&entry, record, 0.0))
 }
 
 /// Shows the texts of the newest turns.
-fn read_all(recall: &Recall, segments: &[Segment], typos: &mut Typos) {
+fn read_all(recall: &Recall, turns: &Sources, typos: &mut Typos) {
     let mut left = READ_MAX;
-    for segment in segments.iter().rev() {
+    for segment in turns.list.iter().rev().filter_map(Source::segment) {
         for doc in 0..segment.docs().min(left) {
             match segment.entry(doc).and_then(|entry| segment.record(&entry)) {
                 Ok(record) => show(&record, typos),
