@@ -1,5 +1,8 @@
 //! The server as a client sees it: the built binary, and JSON written by hand over its pipes.
 
+#[path = "../../memory-store/tests/common/mode.rs"]
+mod mode;
+
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -72,7 +75,7 @@ impl World {
             settings: &Settings::default(),
             now: now(),
         };
-        Publisher::begin(&dir).unwrap().publish(content).unwrap();
+        mode::publish(&dir, Publisher::begin(&dir).unwrap(), content);
     }
 
     fn command(&self, variables: &[(&str, &str)]) -> Command {
@@ -81,6 +84,7 @@ impl World {
             .env_clear()
             .env("HOME", self.home.path())
             .env("THROUGHLINE_NOW", NOW)
+            .envs(mode::variables())
             .envs(variables.iter().copied())
             .current_dir(&self.root)
             .stdin(Stdio::piped())

@@ -144,6 +144,7 @@ fn a_transformer_that_cannot_be_read_is_said_and_the_table_asked() {
         assert!(!recalled.hits.is_empty());
         let said = recalled.degraded.unwrap();
         assert!(said.contains(&model.transformer) && said.contains("quicker table"), "{said}");
+        assert!(!said.contains("words alone"), "{said}");
         assert_eq!(search("ledger port").degraded, Some(said), "the same, and once");
         // Hooks have no use for it.
         let prompted = recall.prompt("which port does the ledger use?", NOW, &|_| false);

@@ -2,6 +2,9 @@
 
 #![expect(dead_code, reason = "each test file uses its own part of this")]
 
+#[path = "../../../memory-store/tests/common/mode.rs"]
+mod mode;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -90,7 +93,8 @@ impl World {
             let file = MemoryFile::new(memory.clone()).unwrap();
             fs::write(store.folder().join(file_name(memory)), file.bytes()).unwrap();
         }
-        let publisher = Publisher::begin(&self.state().index()).unwrap();
+        let index = self.state().index();
+        let publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
         let wishes =
             listing.memories.iter().filter(|stored| stored.memory.kind == Kind::Preference);
@@ -103,7 +107,7 @@ impl World {
             settings,
             now: Timestamp::parse(NOW).unwrap(),
         };
-        publisher.publish(content).unwrap();
+        mode::publish(&index, publisher, content);
     }
 
     /// Says where the work was left.
@@ -198,6 +202,7 @@ impl World {
             .env("HOME", self.home())
             .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE_NOW", NOW)
+            .envs(mode::variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.root)
             .stdin(Stdio::piped())

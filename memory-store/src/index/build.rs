@@ -65,11 +65,13 @@ pub trait Graphs {
     /// Returns for each vector the numbers of its neighbours, the nearest first. The same vectors
     /// have the same neighbours.
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
-}
 
-/// From so many vectors on the memories have a graph. Searching it pays much later only, but so it is
-/// in use long before.
-const GRAPH_VECTORS_MIN: usize = 1000;
+    /// From so many vectors on the memories have a graph. Searching it pays much later only, but so it
+    /// is in use long before.
+    fn vectors_min(&self) -> usize {
+        1000
+    }
+}
 
 /// The vector of a document.
 pub(super) fn embed(document: &Document, vectors: &dyn Vectors) -> Option<Embedded> {
@@ -298,7 +300,7 @@ impl<'a> Publisher<'a> {
     ) -> Option<Frozen> {
         let graphs = self.graphs?;
         let vectored = write::vectored(documents, space);
-        if vectored.len() < GRAPH_VECTORS_MIN {
+        if vectored.len() < graphs.vectors_min() {
             return None;
         }
         let old = old.and_then(kept_memories);

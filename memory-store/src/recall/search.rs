@@ -110,6 +110,11 @@ impl Recall {
             Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
             // Where no model is installed, that is all right.
             Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
+                let error = match error {
+                    // This one's words are for when nothing else is left.
+                    Error::Model { path, message } => format!("{}: {message}", path.display()),
+                    error => error.to_string(),
+                };
                 format!(
                     "{error}; asked with the quicker table instead, `throughline doctor` says more"
                 )
