@@ -144,6 +144,36 @@ fn a_later_choice_about_the_same_thing_supersedes() {
 }
 
 #[test]
+fn details_are_superseded_with_their_work() {
+    let by_customer = "Group the order list by customer";
+    let memories = consolidated(&[
+        draft(
+            "a",
+            10,
+            Kind::Decision,
+            by_customer,
+            "One header with the number of bags stands above each household on the van.",
+        ),
+        draft(
+            "a",
+            11,
+            Kind::Decision,
+            &format!("{by_customer}: edge cases"),
+            "Guests come last, below everybody else; nothing at all is shown when nobody bought.",
+        ),
+        draft(
+            "b",
+            20,
+            Kind::Decision,
+            "Group the order list by day instead",
+            "Replaces the grouping by customer.",
+        ),
+    ]);
+    assert_eq!(memories[0].superseded_by, Some(memories[2].id));
+    assert_eq!(memories[1].superseded_by, Some(memories[2].id));
+}
+
+#[test]
 fn a_fix_that_was_refuted_is_withdrawn() {
     let key = "fix importerror".to_owned();
     let fix = Draft {

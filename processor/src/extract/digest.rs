@@ -121,6 +121,7 @@ fn leads(statement: &Statement) -> bool {
 /// Whether a statement says why, and not only what was edited.
 fn explains(statement: &Statement) -> bool {
     statement.score >= DETAIL_SCORE_MIN
+        && !statement.sentence.list
         && words::TELLS_WHY.is_match(statement.text())
         && !words::EDIT_NOTE.is_match(statement.text())
 }

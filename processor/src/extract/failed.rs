@@ -5,7 +5,7 @@ use memory_store::Kind;
 use super::clean::headline;
 use super::draft::Draft;
 use super::episode::Statement;
-use super::pool::{self, Pool, TEXT_CHARS_MAX, join, texts};
+use super::pool::{self, Pool, TEXT_CHARS_MAX, join, subject_of, texts};
 use super::score::Channel;
 use super::{Miner, Said, TITLE_CHARS_MAX, mean_score, words};
 
@@ -32,8 +32,9 @@ pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>) -> Vec<Draft> {
                     && statement.channel == Channel::Final
                     && words::CURE.is_match(statement.text())
         };
+        let about = subject_of(lead.text());
         let chosen = pool.fill(lead.text(), &[], room, &|statement| {
-            statement.order != lead.order && beside(statement)
+            statement.order != lead.order && beside(statement) && pool.shares(statement, &about)
         });
         let mut parts = vec![rest];
         parts.extend(texts(&chosen));

@@ -13,7 +13,7 @@ use super::clean::{cut, plain, without_filler};
 use super::commands::has_outcome;
 use super::draft::{Draft, Effect};
 use super::paths::touched;
-use super::pool::{TEXT_CHARS_MAX, join, overlap, word_set};
+use super::pool::{TEXT_CHARS_MAX, join, overlap, subject_of, word_set};
 use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, paths, prose, title, words};
 use crate::transcript::session::{Call, Input, Step, What};
 
@@ -69,8 +69,8 @@ pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
         let Some(failure) = failure(&steps, at) else { continue };
         // The same failure again, before its cure, is one failure.
         let again = drafts.iter().any(|known| {
-            matches!(known.effect, Effect::Confirms { .. })
-                && known.signatures.contains(&failure.signature)
+            matches!(&known.effect, Effect::Confirms { key } if key.contains(&failure.signature))
+                || known.signatures.contains(&failure.signature)
         });
         drafts.extend(refuted(miner, &steps, &failure));
         let Some(cure) = cure(&steps, &failure) else { continue };
@@ -400,7 +400,10 @@ fn draft(
         said_by: SaidBy::Tool,
         paths,
         tags,
-        signatures: vec![failure.signature.clone()],
+        signatures: Some(failure.signature.clone())
+            .filter(|it| is_telling(it))
+            .into_iter()
+            .collect(),
         command: None,
         extractor: EXTRACTOR.to_owned(),
         worth,
@@ -408,6 +411,15 @@ fn draft(
     };
     (draft, said)
 }
+
+/// Whether a signature tells one error from others: by a name, or by enough words.
+fn is_telling(signature: &str) -> bool {
+    let terms = subject_of(signature);
+    terms.len() >= TELLING_TERMS_MIN || terms.iter().any(|term| term.contains(['.', '/', '_']))
+}
+
+/// Words by which an error is known again.
+const TELLING_TERMS_MIN: usize = 3;
 
 /// What is the same when a fix is seen again: the command and the one that cured it, or the error.
 fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {

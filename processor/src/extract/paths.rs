@@ -206,7 +206,7 @@ mod tests {
     fn only_paths_with_a_folder_and_an_ending_are_named() {
         let roots = Roots::default();
         assert_eq!(
-            named(&roots, "see `src/a.py` and b.py, and/or https://x.y/z.html"),
+            named(&roots, "`src/a.py`, b.py, release/0.4.1, dist/a.css and/or https://x.y/z.html"),
             ["src/a.py"]
         );
     }

@@ -107,6 +107,7 @@ impl<'a> Pool<'a> {
                 .filter(|statement| statement.text().chars().count() < room)
                 .filter(|statement| !chosen.iter().any(|known| known.order == statement.order))
                 .filter(|statement| !self.repeats(statement, &chosen, &title))
+                .filter(|statement| !is_open(statement))
                 .map(|statement| (self.gain(statement, &chosen), statement))
                 .filter(|(gain, _)| *gain >= SCORE_MIN)
                 .max_by(|(a, left), (b, right)| a.total_cmp(b).then(right.order.cmp(&left.order)));
@@ -150,6 +151,12 @@ impl<'a> Pool<'a> {
         within(words, title) >= SAME_SHARE
             || chosen.iter().any(|known| within(words, &self.words[known.order]) >= SAME_SHARE)
     }
+}
+
+/// Whether a statement names what is left to do: that is a task of its own.
+fn is_open(statement: &Statement) -> bool {
+    matches!(statement.channel, Channel::Final | Channel::Said)
+        && words::STILL_OPEN.is_match(statement.text())
 }
 
 /// The order in which channels are told: the request and its reason first.

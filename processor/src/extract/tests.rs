@@ -262,6 +262,95 @@ fn a_commit_that_says_why_is_a_decision() {
     assert!(decisions[0].body.starts_with("It was written at logout only"));
 }
 
+const PLAN: &str = "Implement the following plan:\n\n# Plan: Group the order list\n\n## Context\n\nThe order list currently shows one long table without headings. A courier has to find a customer in the list quickly because the van blocks the street.\n\n## Edge cases\n\n- Orders without a customer go under Guests.\n- An empty order list shows no heading at all.\n";
+
+#[test]
+fn a_plan_and_its_commit_are_told_once_by_what_came_of_them() {
+    let drafts = Story::default()
+        .prompt(PLAN)
+        .edits("src/orders.py", "a", "b")
+        .says("The order list has a heading for each customer now.")
+        .prompt("commit")
+        .runs(
+            "git commit -m \"Group the order list by customer\" -m \"Each customer has a heading with the number of orders.\"",
+            "[main 1a2b3c4]",
+        )
+        .mined();
+    let told: Vec<(&str, &str)> = of(&drafts, Kind::Decision)
+        .iter()
+        .map(|draft| (draft.title.as_str(), draft.body.as_str()))
+        .collect();
+    let reason =
+        "A courier has to find a customer in the list quickly because the van blocks the street.";
+    assert!(
+        told.iter().any(|(title, body)| *title == "Group the order list by customer"
+            && body.contains(reason)
+            && body.contains("Each customer has a heading with the number of orders.")),
+        "{told:#?}"
+    );
+    assert!(told.iter().any(|(title, _)| *title == "Group the order list: edge cases"));
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(drafts.iter().all(|draft| !draft.body.contains("currently")), "{drafts:#?}");
+    assert_eq!(drafts[0].paths, ["src/orders.py"]);
+}
+
+#[test]
+fn how_things_were_is_told_as_that() {
+    let plan = "Implement the following plan:\n\n# Plan: Group the order list\n\n## Context\n\nThe order list currently shows one long table.";
+    let drafts = Story::default()
+        .prompt(plan)
+        .edits("src/orders.py", "a", "b")
+        .says("The order list has a heading for each customer.")
+        .mined();
+    let [draft] = drafts.as_slice() else { panic!("{drafts:#?}") };
+    assert_eq!(
+        draft.body,
+        "The order list has a heading for each customer. Before: The order list shows one long table."
+    );
+}
+
+#[test]
+fn what_the_user_rejects_is_not_kept() {
+    let drafts = Story::default()
+        .prompt(PLAN)
+        .edits("src/orders.py", "a", "b")
+        .says("The order list has a heading for each customer now.")
+        .prompt("it should not be grouped by customer but by street")
+        .edits("src/orders.py", "b", "c")
+        .says("The order list has a heading for each street, so that a van stops once in each.")
+        .mined();
+    assert!(drafts.iter().all(|draft| !draft.body.contains("each customer")), "{drafts:#?}");
+    assert_eq!(of(&drafts, Kind::Preference).len(), 1, "{drafts:#?}");
+}
+
+#[test]
+fn a_list_of_changes_and_a_written_plan_leave_nothing() {
+    let noted = Story::default()
+        .prompt("update the changelog with a small sentence")
+        .edits("CHANGELOG.md", "a", "b")
+        .says("The changelog names the new heading of the order list now, because users asked.")
+        .mined();
+    assert_eq!(noted, []);
+    let mut planned = Story::default().prompt("find a way to group the orders by customer").call(
+        Input::Plan { plan: "# Group the orders".to_owned() },
+        "",
+        true,
+    );
+    planned.turns[0].interrupted = true;
+    assert_eq!(planned.mined(), []);
+}
+
+#[test]
+fn a_filter_does_not_make_a_failure_pass() {
+    let drafts = Story::default()
+        .prompt("Check everything")
+        .runs("npm test 2>&1 | tail -5", "10 passed, 2 failed")
+        .runs("npm test 2>&1 | tail -5", "12 passed, 0 failed")
+        .mined();
+    let passed = of(&drafts, Kind::Command)[0].command.as_ref().map(|record| record.passed);
+    assert_eq!(passed, Some(1));
+}
+
 #[test]
 fn what_is_open_at_the_end_is_a_task() {
     let items = vec![

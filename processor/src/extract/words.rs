@@ -71,6 +71,8 @@ patterns! {
     TRIED = r"(?i)\b(?:(?:was|were) (?:first )?tried\b|revert(?:ed|ing)\b|undid|rolled back|backed out|(?:did ?n[o']t|didn’t|does ?n[o']t|doesn’t|won't|won’t|can't|cannot) work\b|not viable|dead end|gave up|abandoned|(?:first|initially|originally) (?:tried|attempted|used)|tried .{3,80}\bbut\b|attempt(?:ed)? .{3,80}\bbut\b|(?:instead of|rather than) .{3,60} which (?:failed|crashed|broke|caused|required|needed)|switch(?:ed|ing)? (?:away )?from .{3,120} (?:to|because|since|due)|too (?:slow|fragile|brittle|complex|heavy) )";
     /// Something that the last message leaves to be done.
     LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
+    /// What is called open, and nothing else.
+    STILL_OPEN = r"(?i)^(?:still (?:to do|open|missing|left)|to ?-?do|left (?:to do|open)|next(?: steps?)?|follow-?ups?|not done)\b";
     /// The subject of a commit that cures something.
     FIX_SUBJECT = r"(?i)^(?:\w+\([^)]*\)!?:\s*)?(?:hot)?(?:fix(?:e[sd])?|bugfix|resolve[sd]?|repair|correct|prevent|avoid|handle|stop|restore)\b|^fix";
     /// A command that was put wrongly, as its output says.

@@ -101,10 +101,13 @@ fn of_commit<'a>(
     }
     work.look_back(plan);
     let mut drafts: Vec<Draft> = work.draft(miner, pool.episode, COMMIT_GAIN).into_iter().collect();
-    if let Some(draft) = drafts.first_mut()
-        && cures(commit)
-    {
-        draft.kind = Kind::Fix;
+    if let Some(draft) = drafts.first_mut() {
+        draft.kind = match draft.kind {
+            _ if cures(subject, &draft.body) => Kind::Fix,
+            // Whoever writes more than a subject says what was chosen.
+            _ if !own.is_empty() => Kind::Decision,
+            kind => kind,
+        };
     }
     pool.tell(&work.chosen);
     pool.tell_text(subject);
@@ -324,10 +327,9 @@ fn fitting<'a>(statements: impl Iterator<Item = &'a Statement>, room: usize) -> 
     fitting
 }
 
-/// Whether a commit says what was broken and that it is whole now.
-fn cures(commit: &Commit) -> bool {
-    let body = commit.message.body.as_str();
-    words::FIX_SUBJECT.is_match(&commit.message.subject)
+/// Whether work is called a cure, and is told with what was broken.
+fn cures(subject: &str, body: &str) -> bool {
+    words::FIX_SUBJECT.is_match(subject)
         && [&words::FAILS, &words::CAUSE, &words::SURPRISE].iter().any(|says| says.is_match(body))
 }
 
