@@ -3,7 +3,8 @@
 
 mod common;
 
-use common::{Fixture, NOW, Shipped, assets, memory};
+use common::vectors::{Shipped, assets};
+use common::{Fixture, NOW, memory};
 use memory_store::Kind;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::recall::{Recall, Topic};

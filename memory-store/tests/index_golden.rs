@@ -10,16 +10,19 @@ mod common;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use common::vectors::{Nearest, Shipped, assets};
 use common::{Fixture, NOW, memory};
 use memory_store::Kind;
-use memory_store::index::build::Turns;
+use memory_store::index::Index;
+use memory_store::index::build::{Publisher, StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::Search;
+use memory_store::signature::error_signature;
 
-const VERSION: &str = "1.0";
+const VERSION: &str = "1.2";
 /// All versions that a folder is kept of.
-const VERSIONS: &[&str] = &["1.0"];
+const VERSIONS: &[&str] = &["1.0", VERSION];
 
 fn golden(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(version)
@@ -36,21 +39,32 @@ fn copy(source: &Path, target: &Path) {
 fn write_golden() {
     let fixture = Fixture::filled();
     fixture.set_times();
-    fixture.publish_start(&[5, 1]);
+    let vectors = Shipped::open();
+    let publisher =
+        || Publisher::begin(&fixture.index()).unwrap().vectors(&vectors).graphs(&Nearest);
+    let start = StartPlan { memories: vec![common::id(5), common::id(1)] };
+    let stored = fixture.list();
+    let content = common::content(fixture.root(), &stored, Turns::Keep, &start);
+    publisher().publish(content).unwrap();
     let mut turns = (0..3).map(|number| Turn {
         session: "golden".into(),
         number,
         at: NOW,
         text: format!("turn {number}: the ledger moved to another port"),
+        errors: error_signature("error: cannot find macro `money_fmt` in this scope")
+            .into_iter()
+            .collect(),
         ..Turn::default()
     });
-    fixture.publish_turns(Turns::Add(&mut turns));
+    let content = common::content(fixture.root(), &stored, Turns::Add(&mut turns), &start);
+    publisher().publish(content).unwrap();
     let gotcha = memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it twice.");
     fixture.write(gotcha);
     fixture.set_times();
     let stored =
         fixture.list().into_iter().find(|stored| stored.memory.id == common::id(40)).unwrap();
-    journal::append(&fixture.index(), &Entry::put(&stored, fixture.root())).unwrap();
+    let put = Entry::put(&stored, fixture.root()).embedded(&vectors);
+    journal::append(&fixture.index(), &put).unwrap();
     journal::append(&fixture.index(), &Entry::Remove(common::id(10))).unwrap();
     copy(&fixture.index(), &golden(VERSION).join("index"));
     copy(&fixture.root().join(".throughline/memories"), &golden(VERSION).join("memories"));
@@ -62,7 +76,8 @@ fn every_version_is_read() {
         write_golden();
     }
     for &version in VERSIONS {
-        let fixture = Fixture::empty();
+        let mut fixture = Fixture::empty();
+        fixture.dirs.models = Some(assets());
         copy(&golden(version).join("memories"), &fixture.root().join(".throughline/memories"));
         copy(&golden(version).join("index"), &fixture.index());
         fixture.set_times();
@@ -83,6 +98,11 @@ fn every_version_is_read() {
         assert_eq!(file.hits[0].id, common::id(1));
         let error = "error: cannot find macro `money_fmt` in this scope";
         assert_eq!(recall.error("make", error, NOW, &|_| false).hits[0].id, common::id(4));
+        let index = Index::open(&fixture.index()).unwrap().unwrap();
+        let memories = index.memories.unwrap();
+        // Without a graph in the first version, and without vectors.
+        assert_eq!(memories.space().unwrap().is_some(), version != "1.0");
+        assert_eq!(memories.has_graph(), version != "1.0");
         let turns = Search { text: "ledger".into(), turns: true, ..Search::default() };
         assert_eq!(recall.search(&turns, NOW).hits.len(), 3);
     }

@@ -5,7 +5,8 @@ mod common;
 
 use std::fs;
 
-use common::{Fixture, NOW, Shipped, assets, id, memory};
+use common::vectors::{Shipped, assets};
+use common::{Fixture, NOW, id, memory};
 use memory_store::embed::model::{self, Model};
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;

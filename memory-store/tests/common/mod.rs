@@ -2,13 +2,14 @@
 
 #![expect(dead_code, reason = "each test file uses a part of it")]
 
+pub mod vectors;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns, Vectors};
+use memory_store::index::build::{Content, Published, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::{PathRef, SaidBy, Scope, Source, Status};
 use memory_store::recall::Recall;
@@ -121,30 +122,6 @@ pub fn memories() -> Vec<Memory> {
         ),
         memory(10, Kind::Task, "Remove the legacy discount table", "Waits for the audit."),
     ]
-}
-
-/// The folder of the embedder's files.
-pub fn assets() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("assets")
-}
-
-/// Vectors of the table that comes with the programs.
-pub struct Shipped(Table);
-
-impl Shipped {
-    pub fn open() -> Self {
-        Self(Table::open(&assets()).unwrap())
-    }
-}
-
-impl Vectors for Shipped {
-    fn space(&self) -> Space {
-        self.0.space()
-    }
-
-    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        Some((Encoder::Static, self.0.embed(text).unwrap()?))
-    }
 }
 
 /// A sealed home with one project.

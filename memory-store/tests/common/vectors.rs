@@ -1,0 +1,55 @@
+//! Vectors and graphs for tests: those of the table that comes with the programs, and graphs of the
+//! nearest, however few there are.
+
+use std::path::{Path, PathBuf};
+
+use memory_store::embed::{Encoder, Space, Table, Vector};
+use memory_store::index::build::{Graphs, Vectors};
+
+/// Neighbours of a vector in a graph.
+const NEIGHBOURS: usize = 16;
+
+/// The folder of the embedder's files. Tests of other packages use this file, too.
+pub fn assets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets")
+}
+
+/// Vectors of the table.
+pub struct Shipped(Table);
+
+impl Shipped {
+    pub fn open() -> Self {
+        Self(Table::open(&assets()).unwrap())
+    }
+}
+
+impl Vectors for Shipped {
+    fn space(&self) -> Space {
+        self.0.space()
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        Some((Encoder::Static, self.0.embed(text).unwrap()?))
+    }
+}
+
+/// A graph of the nearest, however few there are.
+pub struct Nearest;
+
+impl Graphs for Nearest {
+    fn vectors_min(&self) -> usize {
+        1
+    }
+
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>> {
+        let neighbours = |vector: &&Vector| {
+            let mut all: Vec<u32> = (0..vectors.len() as u32).collect();
+            all.retain(|&other| !std::ptr::eq(vectors[other as usize], *vector));
+            let cosine = |other: &u32| vectors[*other as usize].cosine(vector);
+            all.sort_by(|a, b| cosine(b).total_cmp(&cosine(a)).then(a.cmp(b)));
+            all.truncate(NEIGHBOURS);
+            all
+        };
+        vectors.iter().map(neighbours).collect()
+    }
+}
