@@ -20,12 +20,14 @@ const LARGE_BYTES: usize = 64 << 10;
 /// Parts are aligned to this and are multiples of it.
 const GRAIN: usize = 16;
 
-/// Parts up to this size are kept by their size, when they are given back; larger ones by the power
-/// of two that they reach.
+/// Parts up to this size are kept by their size, when they are given back.
 const SMALL_BYTES: usize = 1024;
 
-/// The lists of parts that were given back.
-const LISTS: usize = SMALL_BYTES / GRAIN + (LARGE_BYTES / SMALL_BYTES).ilog2() as usize + 1;
+/// The lists of small parts that were given back.
+const LISTS: usize = SMALL_BYTES / GRAIN + 1;
+
+/// Larger parts that are kept when they are given back: there are few.
+const KEPT: usize = 16;
 
 /// The allocator of the hooks. The beginning of the block shares a page with what is known of it.
 #[derive(Debug)]
@@ -44,6 +46,37 @@ struct State {
     /// By list: the place of the part that was given back last, counted from 1; 0 for none. In the
     /// first bytes of a part stands the next one.
     lists: [u32; LISTS],
+    /// Larger parts that were given back.
+    kept: [Part; KEPT],
+}
+
+/// A part of the block; without bytes, none.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    place: u32,
+    bytes: u32,
+}
+
+impl State {
+    /// Takes so many bytes from the smallest large part that has them.
+    fn take_kept(&mut self, bytes: usize) -> Option<usize> {
+        let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
+        let part = fitting.min_by_key(|part| part.bytes)?;
+        let place = part.place as usize;
+        // What is left of it is kept as well.
+        *part = Part { place: (place + bytes) as u32, bytes: part.bytes - bytes as u32 };
+        Some(place)
+    }
+
+    /// Keeps a large part, unless all that are kept are larger.
+    fn keep(&mut self, place: usize, bytes: usize) {
+        let part = Part { place: place as u32, bytes: bytes as u32 };
+        if let Some(smallest) = self.kept.iter_mut().min_by_key(|part| part.bytes)
+            && smallest.bytes < part.bytes
+        {
+            *smallest = part;
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -63,7 +96,12 @@ impl Arena {
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self {
-            state: UnsafeCell::new(State { free: 0, touched: 0, lists: [0; LISTS] }),
+            state: UnsafeCell::new(State {
+                free: 0,
+                touched: 0,
+                lists: [0; LISTS],
+                kept: [Part { place: 0, bytes: 0 }; KEPT],
+            }),
             block: UnsafeCell::new(Block([0; BLOCK_BYTES])),
         }
     }
@@ -96,10 +134,15 @@ impl Arena {
         }
         let bytes = rounded(layout.size());
         let state = self.state();
-        if let Some(first @ 1..) = state.lists.get(list_with(bytes)).copied() {
+        if let Some(first @ 1..) = state.lists.get(bytes / GRAIN).copied() {
             let place = first as usize - 1;
             // SAFETY: what stands in a list is aligned and belongs to nobody else.
-            state.lists[list_with(bytes)] = unsafe { self.next(place).read() };
+            state.lists[bytes / GRAIN] = unsafe { self.next(place).read() };
+            return Some((place, false));
+        }
+        if bytes > SMALL_BYTES
+            && let Some(place) = state.take_kept(bytes)
+        {
             return Some((place, false));
         }
         let place = state.free;
@@ -119,10 +162,13 @@ impl Arena {
         if bytes == 0 {
             return;
         }
-        if let Some(first) = self.state().lists.get_mut(list_of(bytes)) {
-            // SAFETY: the part belongs to nobody any more, and is aligned and long enough.
-            unsafe { self.next(place).write(*first) };
-            *first = place as u32 + 1;
+        match self.state().lists.get_mut(bytes / GRAIN) {
+            Some(first) => {
+                // SAFETY: the part belongs to nobody any more, and is aligned and long enough.
+                unsafe { self.next(place).write(*first) };
+                *first = place as u32 + 1;
+            }
+            None => self.state().keep(place, bytes),
         }
     }
 
@@ -143,20 +189,6 @@ impl Arena {
 /// Bytes that a part takes.
 const fn rounded(bytes: usize) -> usize {
     bytes.next_multiple_of(GRAIN)
-}
-
-/// The list whose parts all have at least so many bytes.
-const fn list_with(bytes: usize) -> usize {
-    if bytes <= SMALL_BYTES { bytes / GRAIN } else { list_of(bytes.next_power_of_two()) }
-}
-
-/// The list that a part of so many bytes is put into.
-const fn list_of(bytes: usize) -> usize {
-    if bytes <= SMALL_BYTES {
-        bytes / GRAIN
-    } else {
-        SMALL_BYTES / GRAIN + (bytes / SMALL_BYTES).ilog2() as usize
-    }
 }
 
 // SAFETY: parts of the block are aligned as asked, do not overlap, and stay where they are; what
@@ -279,11 +311,26 @@ mod tests {
                 arena.dealloc(part, layout(size, 8));
                 let larger = arena.alloc(layout(size * 2 + 16, 8));
                 assert!(larger > last, "{size}");
-                // What is kept by the power of two that it reaches serves for no more than that.
-                let fitting = if size <= SMALL_BYTES { size } else { 1 << size.ilog2() };
-                let again = arena.alloc_zeroed(layout(fitting, 8));
-                assert_eq!((again, again.add(fitting - 1).read()), (part, 0), "{size}");
+                let again = arena.alloc_zeroed(layout(size, 8));
+                assert_eq!((again, again.add(size - 1).read()), (part, 0), "{size}");
             }
+        }
+    }
+
+    #[test]
+    fn of_a_large_part_what_is_left_is_handed_out_too() {
+        // SAFETY: no other thread knows it.
+        static ARENA: Arena = unsafe { Arena::new() };
+        let arena = &ARENA;
+        // SAFETY: as above.
+        unsafe {
+            let part = arena.alloc(layout(30_000, 8));
+            let last = arena.alloc(layout(16, 8));
+            arena.dealloc(part, layout(30_000, 8));
+            let first = arena.alloc(layout(20_000, 8));
+            let second = arena.alloc(layout(9_000, 8));
+            assert_eq!((first, second), (part, part.add(20_000)));
+            assert!(arena.alloc(layout(9_000, 8)) > last);
         }
     }
 

@@ -3,10 +3,11 @@
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 use memory_store::ProjectId;
 use memory_store::background::{PROGRAM, is_passed_on};
+
+use crate::program;
 
 /// Starts the processor for a project and does not wait for it.
 pub fn start(project: ProjectId) -> io::Result<()> {
@@ -17,7 +18,7 @@ pub fn start(project: ProjectId) -> io::Result<()> {
 }
 
 fn beside_this_program() -> io::Result<CString> {
-    let this: PathBuf = std::fs::read_link("/proc/self/exe")?;
+    let this = program::path().ok_or(io::ErrorKind::NotFound)?;
     let program = this.with_file_name(PROGRAM);
     c_string(program.as_os_str())
 }

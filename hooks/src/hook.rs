@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use memory_store::Timestamp;
 use memory_store::layout::{Tree, TreeDir, UserDirs};
 
-use memory_store::recall::Recalled;
+use memory_store::recall::{Recall, Recalled};
 
 use crate::append;
 use crate::clock;
@@ -16,6 +16,7 @@ use crate::deadline::Deadline;
 use crate::event::Event;
 use crate::output::Output;
 use crate::payload::Payload;
+use crate::program;
 use crate::session::Session;
 use memory_store::mode::Mode;
 
@@ -80,8 +81,7 @@ impl Hook {
             get("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let payload = Payload::read(libc::STDIN_FILENO, &deadline);
         let event = Event::from_payload(payload, project_dir.clone())?;
-        let program = std::env::current_exe().ok();
-        let dirs = UserDirs::resolve(get)?.with_models(get, program.as_deref());
+        let dirs = UserDirs::resolve(get)?;
         let now = now(get("THROUGHLINE_NOW"));
         let mode = mode.unless_off(&dirs.off_file(), now);
         if mode == Mode::Off {
@@ -93,6 +93,13 @@ impl Hook {
         let state = dirs.tree(&tree.root);
         let (degraded, index_is_due) = Default::default();
         Some(Self { deadline, dirs, mode, now, tree, state, event, degraded, index_is_due })
+    }
+
+    /// Opens what is remembered, to be asked something; what a session starts with needs no model.
+    pub fn recall(&self) -> Recall {
+        let program = program::path();
+        let dirs = self.dirs.clone().with_models(|name| std::env::var_os(name), program.as_deref());
+        Recall::open(&dirs, &self.tree)
     }
 
     /// Whether anything may be written or started.

@@ -18,6 +18,7 @@ pub mod inbox;
 pub mod notice;
 pub mod output;
 pub mod payload;
+pub mod program;
 pub mod prompt;
 pub mod receipt;
 pub mod session;

@@ -3,7 +3,6 @@
 //! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
 
 use memory_store::prompt::{is_machine_made, said};
-use memory_store::recall::Recall;
 
 use crate::event::{Prompt, What};
 use crate::give::{self, Asked, Unclaimed};
@@ -29,7 +28,7 @@ pub fn answer(hook: &Hook) -> Output {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
     }
     let Some(mut session) = hook.session() else { return Output::default() };
-    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let recall = hook.recall();
     let settings = recall.settings();
     let asked = said(&prompt.text);
     // Looked up before anything is claimed, while the hard limit still holds.

@@ -85,7 +85,7 @@ fn recall(
     find: impl Fn(&Recall, &Session) -> Recalled,
 ) -> Output {
     let Some(mut session) = hook.session() else { return Output::default() };
-    let recall = Recall::open(&hook.dirs, &hook.tree);
+    let recall = hook.recall();
     let settings = recall.settings();
     let recalled = find(&recall, &session);
     let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);

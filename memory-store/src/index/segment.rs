@@ -2,7 +2,7 @@
 //! before its checksum fits, and only what a query needs is read.
 
 use std::borrow::Cow;
-use std::cell::{Cell, OnceCell};
+use std::cell::{OnceCell, RefCell};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,9 @@ use crate::error::{At, Error, Result};
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
 /// What is read at first of a larger one: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
-/// A document table up to this size is read whole when its first entry is asked for.
-const TABLE_BYTES_MAX: u64 = 56 * 1024;
-/// A larger one is read whole, too, when more of its entries than one in so many have been read: then
-/// it has cost as much,
-const ENTRIES_SHARE: u32 = 32;
-/// unless it is larger than this: ten turns are looked for among a million by halves.
-const TABLE_WHOLE_BYTES_MAX: u64 = 1 << 20;
+/// Entries that are read at once: often the next one is among them, and a page of them takes hardly longer
+/// to read than one.
+const ENTRIES_AT_ONCE: u32 = 85;
 /// Slots read at a time; at half load most keys are found or missed in one go.
 const SLOTS_AT_ONCE: u64 = 4;
 /// Slots that are probed for one key.
@@ -50,10 +46,16 @@ pub struct Segment {
     terms: u64,
     bytes: u64,
     sections: [Section; KINDS],
-    table: OnceCell<Option<Vec<u8>>>,
-    entries_read: Cell<u32>,
+    entries: RefCell<Entries>,
     pub(super) vector_head: OnceCell<Head>,
     dead: Vec<u32>,
+}
+
+/// The entries that were read last.
+#[derive(Debug, Default)]
+struct Entries {
+    first: u32,
+    bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
@@ -195,8 +197,7 @@ impl Segment {
             terms: header.terms,
             bytes: header.bytes,
             sections,
-            table: OnceCell::new(),
-            entries_read: Cell::new(0),
+            entries: RefCell::default(),
             vector_head: OnceCell::new(),
             dead: reference.dead.clone(),
         })
@@ -233,23 +234,23 @@ impl Segment {
         self.dead.binary_search(&doc).is_ok()
     }
 
-    /// Reads the entry of a document.
+    /// Reads the entry of a document. Those of neighbouring documents are best asked for in a row.
     pub fn entry(&self, doc: u32) -> Result<Entry> {
-        let section = self.section(SectionKind::Docs);
-        let start = u64::from(doc) * DOC_ENTRY as u64;
-        let read = self.entries_read.get();
-        self.entries_read.set(read.saturating_add(1));
-        let whole = section.length <= TABLE_BYTES_MAX
-            || read > self.docs / ENTRIES_SHARE && section.length <= TABLE_WHOLE_BYTES_MAX;
-        let decoded = if whole {
-            let table = self.table.get_or_init(|| {
-                self.read(SectionKind::Docs, 0, section.length).ok().map(Cow::into_owned)
-            });
-            table.as_ref().and_then(|table| Entry::decode(table.get(start as usize..)?))
-        } else {
-            Entry::decode(&self.read(SectionKind::Docs, start, DOC_ENTRY as u64)?)
-        };
-        decoded.ok_or_else(|| self.damaged("an entry's checksum does not fit"))
+        let first = doc / ENTRIES_AT_ONCE * ENTRIES_AT_ONCE;
+        let mut read = self.entries.borrow_mut();
+        if read.bytes.is_empty() || read.first != first {
+            let count = self.docs.saturating_sub(first).min(ENTRIES_AT_ONCE) as usize;
+            read.bytes.resize(count * DOC_ENTRY, 0);
+            read.first = first;
+            let offset = u64::from(first) * DOC_ENTRY as u64;
+            let filled = self.read_into(SectionKind::Docs, offset, &mut read.bytes);
+            if let Err(error) = filled {
+                read.bytes.clear();
+                return Err(error);
+            }
+        }
+        let entry = read.bytes.get((doc - first) as usize * DOC_ENTRY..).and_then(Entry::decode);
+        entry.ok_or_else(|| self.damaged("an entry's checksum does not fit"))
     }
 
     /// Finds the document with an id; documents are in the order of their ids.

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
-use super::query::{Query, Term};
+use super::query::{Pair, Query, Term};
 use super::score::Candidate;
 use super::sources::{At, Source, Sources};
 use super::window::{List, Scored, Window};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
+use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
 
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
@@ -31,6 +32,8 @@ pub struct Found<'a> {
     pub known: f32,
     /// Which terms were passed over because many documents have them.
     pub common: Vec<bool>,
+    /// By source which terms its segment has.
+    in_segments: Vec<Vec<bool>>,
     /// By source where each term occurs that was not passed over, and each pair; these have numbers
     /// past those of the terms.
     sources: Vec<Vec<List<'a>>>,
@@ -78,25 +81,30 @@ impl<'a> Found<'a> {
         let known: f32 = known.map(|(term, _)| term.background).sum();
         let known = if all > 0.0 { known / all } else { 0.0 };
         let weights = weights.collect();
-        Self { weights, terms: terms.len(), known, idf, common, sources: found }
+        let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
+        let in_segments = slots.iter().map(known_in).collect();
+        Self { weights, terms: terms.len(), known, idf, common, in_segments, sources: found }
     }
 
     /// Looks for the query's neighbouring words, too.
-    pub fn with_pairs(mut self, sources: &Sources, pairs: &[u32]) -> Self {
+    pub fn with_pairs(mut self, sources: &Sources, pairs: &[Pair]) -> Self {
         let docs = sources.docs();
-        for (number, &pair) in (self.terms as u16..).zip(pairs) {
+        for (number, pair) in (self.terms as u16..).zip(pairs) {
             let mut count = 0;
-            for (source, lists) in sources.list.iter().zip(&mut self.sources) {
+            let found = sources.list.iter().zip(&mut self.sources).zip(&self.in_segments);
+            for ((source, lists), known) in found {
+                // Whoever has two words side by side has each of them.
+                let may_be = pair.words.iter().flatten().all(|&word| known[usize::from(word)]);
                 let mut more = Vec::new();
                 let mut each = |doc| more.push((doc, 1.0));
                 let first = source.segment().map_or(0, Segment::docs);
-                if let Some(segment) = source.segment()
-                    && let Err(error) = segment.pairs(pair, &mut each)
+                if let Some(segment) = source.segment().filter(|_| may_be)
+                    && let Err(error) = segment.pairs(pair.hash, &mut each)
                 {
                     sources.note(&error);
                 }
                 for (doc, document) in (first..).zip(&source.loose) {
-                    if document.pairs.binary_search(&pair).is_ok() {
+                    if document.pairs.binary_search(&pair.hash).is_ok() {
                         each(doc);
                     }
                 }
@@ -142,15 +150,21 @@ impl<'a> Found<'a> {
                 asked = &asked[here..];
             }
         }
+        let best = best.sorted();
+        // Read in their order, entries that lie side by side are read together.
+        let mut places: Vec<At> = best.iter().chain(&others).map(|&(at, _)| at).collect();
+        places.sort_unstable();
+        places.dedup();
+        let entries: Vec<Option<Entry>> = places.iter().map(|&at| sources.entry(at)).collect();
         let candidate = |(at, mut scored): (At, Scored)| {
-            let entry = sources.entry(at)?;
+            let entry = entries[places.binary_search(&at).ok()?]?;
             let terms = scored.terms.partition_point(|&term| usize::from(term) < self.terms);
             scored.terms.truncate(terms);
             let (lexical, shared) = (scored.score, scored.terms);
             Some(Candidate { lexical, shared, ..Candidate::new(at, entry) })
         };
-        let best = best.sorted().into_iter();
-        let mut candidates: Vec<Candidate> = best.filter_map(candidate).take(max).collect();
+        let best = best.into_iter().filter_map(candidate);
+        let mut candidates: Vec<Candidate> = best.take(max).collect();
         others.retain(|(at, _)| candidates.iter().all(|candidate| candidate.at != *at));
         candidates.extend(others.into_iter().filter_map(candidate));
         candidates
@@ -341,6 +355,29 @@ mod tests {
             let found = few[100..].iter().find(|candidate| candidate.at == at).unwrap();
             assert_eq!(said(found), expected);
         }
+    }
+
+    #[test]
+    fn neighbouring_words_are_looked_for_where_both_are() {
+        let documents: Vec<Document> = (0..)
+            .zip([[0, 1, 2], [1, 0, 2], [3, 4, 5]])
+            .map(|(n, words)| document(n, &words))
+            .collect();
+        let sources = sources(&documents);
+        let query = Query::search("anchor basket island copper falcon");
+        let found = |query: &Query| {
+            let found = Found::look_up_all(&sources, &query.terms);
+            let found = found.with_pairs(&sources, &query.pairs).best(&sources, query, 9, &[]);
+            found.iter().map(|found| (found.at.doc, found.lexical)).collect::<Vec<_>>()
+        };
+        // As if nobody knew which words these are.
+        let words = [None; 2];
+        let pairs = query.pairs.iter().map(|pair| Pair { words, ..*pair }).collect();
+        assert_eq!(found(&query), found(&Query { pairs, ..query.clone() }));
+        let without = found(&Query { pairs: Vec::new(), ..query.clone() });
+        let of = |found: &[(u32, f32)], doc| found.iter().find(|found| found.0 == doc).unwrap().1;
+        assert!(of(&found(&query), 0) > of(&without, 0));
+        assert_eq!(of(&found(&query), 1), of(&without, 1));
     }
 
     proptest! {

@@ -41,6 +41,15 @@ pub struct Term {
     pub text: String,
 }
 
+/// Two neighbouring words looked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pair {
+    /// What an index knows them by.
+    pub hash: u32,
+    /// Their numbers among the terms, if they are looked for by themselves, too.
+    pub words: [Option<u16>; 2],
+}
+
 /// What is asked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
@@ -51,8 +60,8 @@ pub struct Query {
     /// Of a file: how many of the first terms are its name, so that a text with one of them mentions
     /// it.
     pub names: u16,
-    /// Hashes of its neighbouring words, each once; of a long one, none.
-    pub pairs: Vec<u32>,
+    /// Its neighbouring words, each two once; of a long one, none.
+    pub pairs: Vec<Pair>,
     /// Paths it names.
     pub paths: Vec<String>,
     /// Whether it only acknowledges.
@@ -130,33 +139,38 @@ impl Query {
     /// Adds a text as a paragraph.
     fn add_paragraph(&mut self, text: &str) {
         let mut paragraph = Vec::new();
-        text::each_term(text, &mut |term, _| self.add_to(&mut paragraph, term));
+        text::each_term(text, &mut |term, _| {
+            self.add_to(&mut paragraph, term);
+        });
         self.finish(paragraph);
     }
 
     /// Adds a text as a paragraph, of the terms that `keep` keeps, and all its neighbouring words.
     fn add_short(&mut self, text: &str, keep: &mut dyn FnMut(&str, Form) -> bool) {
         let (mut paragraph, mut pairs) = (Vec::new(), text::Pairs::default());
+        let mut last = None;
         text::each_term(text, &mut |term, form| {
-            if keep(term, form) {
-                self.add_to(&mut paragraph, term);
-            }
-            if let Some(pair) = pairs.next(term, form)
+            let number = keep(term, form).then(|| self.add_to(&mut paragraph, term)).flatten();
+            if let Some(hash) = pairs.next(term, form)
                 && self.pairs.len() < PAIRS_MAX
-                && !self.pairs.contains(&pair)
+                && !self.pairs.iter().any(|pair| pair.hash == hash)
             {
-                self.pairs.push(pair);
+                self.pairs.push(Pair { hash, words: [last, number] });
+            }
+            if form != Form::Part {
+                last = number;
             }
         });
         self.finish(paragraph);
     }
 
-    fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) {
-        if let Some(number) = self.number(term)
-            && !paragraph.contains(&number)
-        {
+    /// Adds a term to a paragraph, unless it is there; returns its number.
+    fn add_to(&mut self, paragraph: &mut Vec<u16>, term: &str) -> Option<u16> {
+        let number = self.number(term)?;
+        if !paragraph.contains(&number) {
             paragraph.push(number);
         }
+        Some(number)
     }
 
     fn finish(&mut self, mut paragraph: Vec<u16>) {

@@ -23,6 +23,9 @@ const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
 const START_MEMORIES: usize = 40;
 
+/// What a home has when its store is whole: the seconds that building the indexes took.
+const BUILT: &str = "built";
+
 /// Names that one file has at most: a hook looks only at length and time of a memory's file, and to
 /// give a file another name takes a tenth of making one.
 const NAMES_MAX: u64 = 50_000;
@@ -30,8 +33,10 @@ const NAMES_MAX: u64 = 50_000;
 /// A store in a home of its own.
 #[derive(Debug)]
 pub struct BenchStore {
-    /// The home; it goes when this does.
-    pub home: tempfile::TempDir,
+    /// The home.
+    pub home: PathBuf,
+    /// Removes the home when this goes, unless it is to be kept.
+    _temporary: Option<tempfile::TempDir>,
     /// The root of the project.
     pub root: PathBuf,
     /// Memories of the project.
@@ -44,15 +49,47 @@ pub struct BenchStore {
 }
 
 impl BenchStore {
-    /// Names the files and publishes the indexes, as a sync does that has the embedder's files in
-    /// `models`.
+    /// Opens the store of this size that an earlier run left in `kept`, or builds one there.
+    pub fn open_or_build(
+        kept: &Path,
+        size: u64,
+        turns_per_memory: u32,
+        models: &Path,
+    ) -> Result<Self> {
+        let home = kept.join(format!("{size}-memories-{turns_per_memory}-turns-each"));
+        let marker = home.join(BUILT);
+        if let Ok(seconds) = fs::read_to_string(&marker) {
+            let root = home.canonicalize()?.join("work");
+            let dirs = user_dirs(&home)?;
+            let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
+            return Ok(Self { home, _temporary: None, state, root, size, built_s, now });
+        }
+        drop(fs::remove_dir_all(&home));
+        fs::create_dir_all(&home)?;
+        let store = Self::build_in(home, None, size, turns_per_memory, models)?;
+        write(&marker, store.built_s.to_string().as_bytes())?;
+        Ok(store)
+    }
+
+    /// Builds one that goes when this does.
     pub fn build(size: u64, turns_per_memory: u32, models: &Path) -> Result<Self> {
         let home = tempfile::tempdir()?;
-        let root = home.path().canonicalize()?.join("work");
+        let path = home.path().to_owned();
+        Self::build_in(path, Some(home), size, turns_per_memory, models)
+    }
+
+    /// Names the files and publishes the indexes, as a sync does that has the embedder's files in
+    /// `models`.
+    fn build_in(
+        home: PathBuf,
+        temporary: Option<tempfile::TempDir>,
+        size: u64,
+        turns_per_memory: u32,
+        models: &Path,
+    ) -> Result<Self> {
+        let root = home.canonicalize()?.join("work");
         fs::create_dir_all(&root)?;
-        let at = home.path().to_owned();
-        let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| at.clone().into()))
-            .ok_or("the home has no folders")?;
+        let dirs = user_dirs(&home)?;
         let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
         write(&dirs.by_path(&root), &by_path_record(PROJECT, &root))?;
 
@@ -74,7 +111,8 @@ impl BenchStore {
         let preferences = name_files(user.folder(), preferences)?;
         publish(&dirs.user_state().index(), &dirs.data, &preferences, Turns::Keep, &table, now)?;
 
-        Ok(Self { home, state: dirs.tree(&root), root, size, built_s, now })
+        let state = dirs.tree(&root);
+        Ok(Self { home, _temporary: temporary, state, root, size, built_s, now })
     }
 
     /// One of its memories.
@@ -103,8 +141,15 @@ impl BenchStore {
 
     /// All files that hooks read but the memories' own, of which they look at the length only.
     pub fn files(&self) -> Result<Vec<PathBuf>> {
-        files_below(&self.home.path().join(".local"))
+        files_below(&self.home.join(".local"))
     }
+}
+
+/// The folders of a user with this home.
+fn user_dirs(home: &Path) -> Result<UserDirs> {
+    let home = home.to_owned();
+    let dirs = UserDirs::resolve(move |name| (name == "HOME").then(|| home.clone().into()));
+    dirs.ok_or_else(|| "the home has no folders".into())
 }
 
 /// The files below a folder, but those of memories.

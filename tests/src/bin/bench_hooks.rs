@@ -13,7 +13,7 @@ use journeys::bench::table::{self, Line};
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N,..] [--turns N] \
-    [--rounds N] [--cold N] [--json] [--keep]";
+    [--rounds N] [--cold N] [--json] [--keep DIR]";
 
 /// The round whose payloads are kept: none that is measured.
 const KEPT_ROUND: usize = 100_000;
@@ -42,8 +42,8 @@ struct Options {
     /// Rounds in which all files that a row reads were dropped from memory before.
     cold_rounds: usize,
     json: bool,
-    /// Stores and one payload of each row stay, for `strace` and `perf`.
-    keep: bool,
+    /// Where stores stay for the next run, and one payload of each row for `strace` and `perf`.
+    keep: Option<PathBuf>,
 }
 
 impl Options {
@@ -56,7 +56,7 @@ impl Options {
             rounds: 300,
             cold_rounds: 0,
             json: false,
-            keep: false,
+            keep: None,
         };
         let mut arguments = arguments;
         while let Some(argument) = arguments.next() {
@@ -74,7 +74,7 @@ impl Options {
                 }
                 "--rounds" => options.rounds = value()?.parse()?,
                 "--json" => options.json = true,
-                "--keep" => options.keep = true,
+                "--keep" => options.keep = Some(value()?.into()),
                 _ => return Err(USAGE.into()),
             }
         }
@@ -86,7 +86,11 @@ impl Options {
 fn bench(options: &Options) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
     let models = models()?;
-    let build = |&size: &u64| BenchStore::build(size, options.turns_per_memory, &models);
+    let turns = options.turns_per_memory;
+    let build = |&size: &u64| match &options.keep {
+        Some(kept) => BenchStore::open_or_build(kept, size, turns, &models),
+        None => BenchStore::build(size, turns, &models),
+    };
     let stores = options.sizes.iter().map(build).collect::<Result<Vec<_>>>()?;
     let mut rows =
         vec![plain("empty static program", vec![argument(&options.programs.join("empty"))])];
@@ -107,10 +111,8 @@ fn bench(options: &Options) -> Result<bool> {
         lines.extend(self::lines(&rows, &cold, true));
     }
     print(options, &stores, &lines)?;
-    if options.keep {
+    if options.keep.is_some() {
         keep(&mut rows)?;
-        drop(rows);
-        stores.into_iter().for_each(|store| drop(store.home.keep()));
     }
     Ok(lines.iter().all(Line::keeps_its_promise))
 }
@@ -242,7 +244,7 @@ fn hooks<'a>(
         size: Some(size),
         command: vec![argument(&programs.join(format!("throughline-{hook}")))],
         promise: promise(hook, name, size).filter(|_| build.is_empty()),
-        home: store.home.path().to_owned(),
+        home: store.home.clone(),
         models: Some(models.to_owned()),
         prepare: Box::new(move |round| {
             store.catch_up()?;
