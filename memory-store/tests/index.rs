@@ -92,6 +92,38 @@ fn an_error_brings_its_fix() {
 }
 
 #[test]
+fn the_fix_of_another_error_of_the_same_command_is_held_back() {
+    let fixture = Fixture::filled();
+    let recall = fixture.recall().with_traces();
+    let error =
+        "error: cannot find type `Statement` in this scope: it was renamed to `MonthlyStatement`";
+    let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
+    let fix = found.trace.iter().find(|traced| traced.title.starts_with("money_fmt")).unwrap();
+    assert_eq!((fix.fate, fix.named), (Fate::Gate, false));
+    assert!(fix.features.covered > 0.0 && fix.threshold.is_infinite());
+}
+
+#[test]
+fn a_store_asks_for_as_much_as_the_talk_that_comes_near_it_scores() {
+    let fixture = Fixture::filled();
+    let far = fixture.publish().gate;
+    let people =
+        ["Ottilie moved into her new flat", "Casimir bought a dog", "Lorcan plays the harp"];
+    for (number, title) in (80..).zip(people) {
+        fixture.write(memory(number, Kind::Fact, title, "Told at the dinner on Saturday."));
+    }
+    let near = fixture.publish().gate;
+    assert!(near.threshold >= far.threshold, "{near:?} {far:?}");
+    // The strictest kind counts, so what is near one kind is not hidden behind the other.
+    assert!(near.mean != far.mean, "{near:?} {far:?}");
+    let found =
+        fixture.recall().prompt("what did the speaker say about loneliness", NOW, &|_| false);
+    assert_eq!(titles(&found.hits), Vec::<&str>::new());
+    let found = fixture.recall().prompt("which instrument does Lorcan play?", NOW, &|_| false);
+    assert_eq!(titles(&found.hits), ["Lorcan plays the harp"]);
+}
+
+#[test]
 fn what_the_journal_says_is_seen_at_once_and_folded_later() {
     let fixture = Fixture::filled();
     let new = fixture.write(memory(

@@ -148,7 +148,7 @@ fn sums(traced: &Traced) -> String {
     match (traced.named, threshold.is_finite()) {
         (true, _) => text.push_str("named, so the gate is open"),
         (false, true) => text.push_str(&format!("gate {gate:.2} of {threshold:.2}")),
-        (false, false) => text.push_str("not named"),
+        (false, false) => text.push_str("the gate is closed to it"),
     }
     text
 }

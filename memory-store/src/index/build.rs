@@ -54,6 +54,11 @@ pub trait Vectors {
     /// already, otherwise the table's; `None` when it has no words.
     fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
 
+    /// The vector that a hook gives a text which is asked: the table's.
+    fn asked(&self, text: &str) -> Option<Vector> {
+        self.of(text).map(|(_, vector)| vector)
+    }
+
     /// The transformer's vector of a text, when it is known already.
     fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
         self.of(text).filter(|&(encoder, _)| encoder == Encoder::Transformer)
@@ -381,7 +386,7 @@ impl<'a> Publisher<'a> {
 
     fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
         let segment = Segment::open(&self.dir, memories)?;
-        Ok(crate::recall::calibrate(segment, settings))
+        Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
     /// What decides whether the memories are new. The segment and the gate follow from it.

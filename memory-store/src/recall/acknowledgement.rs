@@ -1,7 +1,7 @@
 //! Words of assent and going on: they say nothing of a subject.
 
 /// Sorted, for a binary search, and in the form of terms. No word of work is among them: "commit" is
-/// a request.
+/// a request; but who says "run it again" names nothing.
 const WORDS: &[&str] = &[
     "absolut",
     "ack",
@@ -100,6 +100,7 @@ const WORDS: &[&str] = &[
     "retri",
     "right",
     "righto",
+    "run",
     "same",
     "second",
     "see",

@@ -1,191 +1,174 @@
 //! The gate: whether what was found is worth saying.
 //!
-//! Its score is absolute: it means the same for every query. A few features with fixed signs, over
-//! the terms that query and memory share: how much they say together, what share of the query they
-//! are, and how rare the two rarest are in technical text at large; how near the two are in meaning;
-//! and how sure we are of the memory. The threshold is another matter: the best of many texts
-//! matches anything a little, so each store has its own, set when it is published, from a list of
-//! prompts about other things.
+//! Its score is absolute: it means the same for every query. It is a sum of few features with fixed
+//! signs: how near query and memory are in meaning, what share of the query the memory's words
+//! cover, what share the store knows at all, and how rare the second rarest shared term is in
+//! technical text at large. The threshold is another matter: the best of many texts matches anything
+//! a little, so each store has its own, set when it is published, from a list of prompts about other
+//! things.
 
 use super::background;
 use super::lexical::Found;
+#[cfg(feature = "write")]
+use super::nearest::Probe;
 use super::query::Query;
 use super::score::Candidate;
 use super::sources::Sources;
 use crate::index::manifest::Gate;
+use crate::index::record::FLAG_SIGNATURES;
 
-/// How much each feature of the shared words counts.
-struct Weights {
-    /// The share of the query that the memory covers.
-    covered: f32,
-    /// The information that is shared.
-    mass: f32,
-    /// The rarity of the rarest shared term.
-    rarest: f32,
-    /// The rarity of the second.
-    second: f32,
+/// How much each feature counts. Fitted, as are the other numbers here, on questions with known
+/// answers and on the same questions asked of other stores (`scripts/fit-gate`).
+const COSINE: f32 = 4.5;
+/// See [`COSINE`].
+const COVERED: f32 = 3.5;
+/// See [`COSINE`].
+const KNOWN: f32 = 1.6;
+/// See [`COSINE`].
+const SECOND: f32 = 1.1;
+/// What a digest of a session must have more than a judged memory.
+const DIGEST: f32 = 0.5;
+
+/// The share of an error that the fix of another one must cover.
+const OTHER_FIX_COVERED: f32 = 0.5;
+
+/// Where there is no vector the cosine is taken to be what goes with so much of the query covered.
+const COSINE_USUAL: f32 = 0.19;
+/// See [`COSINE_USUAL`].
+const COSINE_COVERED: f32 = 0.19;
+
+/// What stores in general ask for, so that they are not taken in by prompts of a kind. Few of the
+/// prompts decide a store's own threshold, which is therefore drawn this way.
+#[cfg(feature = "write")]
+struct Usual {
+    /// The threshold for [`USUAL_ALPHA`].
+    threshold: f32,
+    /// How far a store's own is drawn to it, 0 to 1.
+    share: f32,
 }
 
-/// For what words alone say; the store's own threshold is for these.
-const BY_WORDS: Weights = Weights { covered: 2.5, mass: 0.5, rarest: 2.0, second: 2.5 };
-/// For what words and meaning say together; these must reach the floor, however sure we are of the
-/// memory.
-const BY_MEANING: Weights = Weights { covered: 3.5, mass: 0.0, rarest: 0.0, second: 1.5 };
-/// How much the cosine counts there.
-const MEANING: f32 = 6.0;
-/// How much the share of the query counts there that the store knows at all.
-const KNOWN: f32 = 2.0;
-/// The score by meaning that [`FLOOR_ALPHA`] of questions about other things exceed, whatever the
-/// store: fitted on questions asked of other people's stores.
-const FLOOR: f32 = 6.6;
-/// See [`FLOOR`].
-const FLOOR_ALPHA: f32 = 0.05;
-/// Weight of confidence.
-const CONFIDENCE: f32 = 2.0;
-/// What a digest of a session must have more than a judged memory.
-const DIGEST: f32 = 1.0;
+/// By kind of prompts, in the order of the list.
+#[cfg(feature = "write")]
+const USUAL: [Usual; 2] =
+    [Usual { threshold: 3.8, share: 0.3 }, Usual { threshold: 5.35, share: 0.5 }];
+/// See [`Usual`].
+const USUAL_ALPHA: f32 = 0.05;
+/// How much less they ask for with the logarithm of the share of false fires.
+#[cfg(feature = "write")]
+const USUAL_SLOPE: f32 = 0.7;
 
-/// The number of this way of scoring by words: to be raised with every change of a weight, a
-/// feature or the background table, so that no threshold of another way is believed.
-const SCALE: u32 = 4;
+/// The number of this way of scoring: to be raised with every change of a weight, a feature or the
+/// background table, so that no threshold of another way is believed.
+const SCALE: u32 = 5;
 
 /// The gate of a store that was never calibrated: rather silent.
 const UNCALIBRATED: Gate =
-    Gate { threshold: 7.5, mean: 5.0, deviation: 1.3, alpha: 0.05, scale: SCALE };
+    Gate { threshold: 5.4, mean: 2.2, deviation: 1.1, alpha: USUAL_ALPHA, scale: SCALE };
 
 /// What the gate goes by: each means the same for every query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Features {
     /// The cosine of query and memory, where both have a vector.
     pub cosine: Option<f32>,
-    /// How near the memory is to everything near it.
-    pub hub: f32,
     /// The share of the query's rarity at large that the memory's words cover, 0 to 1.
     pub covered: f32,
-    /// The share of the score that a memory could have at most by its words, 0 to 1.
-    pub share: f32,
-    /// The information that is shared: the sum of the rarities, the lesser of here and at large.
-    pub mass: f32,
-    /// The rarity at large of the rarest shared term, 0 to 1.
-    pub rarest: f32,
-    /// The rarity of the second.
-    pub second: f32,
     /// The share of the query's rarity that the store knows at all, 0 to 1.
     pub known: f32,
-    /// How sure we are of the memory, 0 to 1.
-    pub confidence: f32,
-    /// How many terms the query has.
-    pub terms: usize,
+    /// The rarity at large of the second rarest term that both have, 0 to 1: one rare word in common
+    /// may be chance, two are the subject.
+    pub second: f32,
 }
 
-/// Gives a candidate what the gate sees of it, and what it asks for: by words, or by meaning where
-/// that tells more. Words are calibrated for each store and know its jargon; meaning finds what was
-/// said in other words.
+impl Features {
+    fn score(&self) -> f32 {
+        let cosine = self.cosine.unwrap_or(COSINE_USUAL + COSINE_COVERED * self.covered);
+        COSINE * cosine + COVERED * self.covered + KNOWN * self.known + SECOND * self.second
+    }
+}
+
+/// Gives a candidate what the gate sees of it, and what it asks for. In a long query the paragraph
+/// counts that fits best.
 pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mut Candidate) {
     let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
     let gate = gate.unwrap_or(UNCALIBRATED);
-    let paragraphs = query.paragraphs.iter();
-    let matches: Vec<Match> = paragraphs
-        .filter_map(|paragraph| Match::of(query, found, paragraph, &candidate.shared))
-        .collect();
-    if let Some(best) =
-        matches.iter().max_by(|a, b| a.score(&BY_MEANING).total_cmp(&b.score(&BY_MEANING)))
-    {
-        candidate.features = Features {
-            cosine: candidate.near.map(|near| near.cosine),
-            hub: candidate.near.map_or(0.0, |near| near.hub),
-            covered: best.covered,
-            share: found.covered(query, candidate.lexical),
-            mass: best.mass,
-            rarest: best.rarest,
-            second: best.second,
-            known: found.known,
-            confidence: candidate.entry.confidence(),
-            terms: query.terms.len(),
-        };
-    }
-    let best = |weights: &Weights| {
-        matches.iter().map(|matched| matched.score(weights)).fold(0.0, f32::max)
+    let common = Features {
+        cosine: candidate.near.map(|near| near.cosine),
+        known: found.known,
+        ..Features::default()
     };
+    let paragraphs = query.paragraphs.iter();
+    let seen = paragraphs
+        .filter_map(|paragraph| shared(query, found, paragraph, &candidate.shared, common))
+        .max_by(|a, b| a.score().total_cmp(&b.score()));
     let digest = if candidate.is_digest() { DIGEST } else { 0.0 };
-    let by_words = best(&BY_WORDS) + CONFIDENCE * candidate.entry.confidence() - digest;
-    let asked = threshold(&gate, query.paragraphs.len());
-    (candidate.gate, candidate.threshold) = (by_words, asked);
-    if let Some(near) = candidate.near {
-        let by_meaning = best(&BY_MEANING) + MEANING * near.cosine + KNOWN * found.known - digest;
-        let floor = floor(gate.alpha / query.paragraphs.len().max(1) as f32);
-        if by_meaning - floor > by_words - asked {
-            (candidate.gate, candidate.threshold) = (by_meaning, floor);
+    candidate.gate = seen.map_or(0.0, |seen| seen.score() - digest);
+    candidate.features = seen.unwrap_or(common);
+    candidate.threshold = threshold(&gate, query.paragraphs.len());
+}
+
+/// Closes the gate for what cures another error, unless its words cover much of this one: a wrong fix
+/// is worse than none, and errors of one command have many words in common.
+pub fn hold_other_fixes(candidates: &mut [Candidate]) {
+    for candidate in candidates {
+        let other = candidate.entry.has(FLAG_SIGNATURES) && candidate.named.is_none();
+        if other && candidate.features.covered < OTHER_FIX_COVERED {
+            candidate.threshold = f32::INFINITY;
         }
     }
 }
 
-/// The floor for another share of false fires: its logarithm is about level with the score.
-fn floor(alpha: f32) -> f32 {
-    FLOOR - (alpha.max(1e-4) / FLOOR_ALPHA).ln()
-}
-
-/// What one paragraph's terms and a memory share.
-struct Match {
-    /// The information that is shared.
-    mass: f32,
-    /// The share of the paragraph that is covered.
-    covered: f32,
-    /// The rarity of the rarest shared term and of the second, 0 to 1.
-    rarest: f32,
-    second: f32,
-}
-
-impl Match {
-    /// Compares a paragraph with the terms that a memory shares; `None` when it has no terms to go
-    /// by.
-    fn of(query: &Query, found: &Found<'_>, paragraph: &[u16], shared: &[u16]) -> Option<Self> {
-        let (mut mass, mut covered, mut all) = (0.0, 0.0, 0.0);
-        let (mut rarest, mut second) = (0.0f32, 0.0f32);
-        for &number in paragraph {
-            // Which memories have what many have was not looked up.
-            if found.common[usize::from(number)] {
-                continue;
-            }
-            let background = query.terms[usize::from(number)].background;
-            all += background;
-            if !shared.contains(&number) {
-                continue;
-            }
-            covered += background;
-            mass += background.min(found.idf[usize::from(number)]);
-            if background > rarest {
-                second = rarest;
-                rarest = background;
-            } else {
-                second = second.max(background);
-            }
+/// Adds what one paragraph's terms and a memory share; `None` when it has no terms to go by.
+fn shared(
+    query: &Query,
+    found: &Found<'_>,
+    paragraph: &[u16],
+    shared: &[u16],
+    common: Features,
+) -> Option<Features> {
+    let (mut covered, mut all) = (0.0, 0.0);
+    let (mut rarest, mut second) = (0.0f32, 0.0f32);
+    for &number in paragraph {
+        // Which memories have what many have was not looked up.
+        if found.common[usize::from(number)] {
+            continue;
         }
-        let most = background::IDF_MAX;
-        (all > 0.0).then(|| Self {
-            mass,
-            covered: covered / all,
-            rarest: rarest / most,
-            second: second / most,
-        })
+        let background = query.terms[usize::from(number)].background;
+        all += background;
+        if !shared.contains(&number) {
+            continue;
+        }
+        covered += background;
+        if background > rarest {
+            second = rarest;
+            rarest = background;
+        } else {
+            second = second.max(background);
+        }
     }
-
-    fn score(&self, weights: &Weights) -> f32 {
-        weights.mass * self.mass.ln_1p()
-            + weights.covered * self.covered
-            + weights.rarest * self.rarest
-            + weights.second * self.second
-    }
+    (all > 0.0).then(|| Features {
+        covered: covered / all,
+        second: second / background::IDF_MAX,
+        ..common
+    })
 }
 
-/// The threshold for the best of several paragraphs: each has its chance of a false fire, so each
-/// gets a share of it. The background scores are taken as normal in their tail.
+/// The threshold for the best of several paragraphs: each has its chance of a false fire. They are of
+/// one prompt, so that they count as fewer than they are: as the square root of their number. The
+/// background scores are taken as normal in their tail.
 fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     if paragraphs <= 1 {
         return gate.threshold;
     }
-    let alpha = (gate.alpha / paragraphs as f32).clamp(1e-6, 0.5);
-    gate.threshold.max(gate.mean + quantile(alpha) * gate.deviation)
+    let alpha = gate.alpha.clamp(1e-4, 0.5);
+    let rarer = quantile(alpha / (paragraphs as f32).sqrt()) - quantile(alpha);
+    gate.threshold + rarer * gate.deviation
+}
+
+/// A store's own threshold, drawn to what stores in general ask for.
+#[cfg(feature = "write")]
+fn drawn(own: f32, usual: &Usual, alpha: f32) -> f32 {
+    let threshold = usual.threshold - USUAL_SLOPE * (alpha.max(1e-4) / USUAL_ALPHA).ln();
+    own + usual.share * (threshold - own)
 }
 
 /// The point of a standard normal that the share `tail` exceeds (Abramowitz and Stegun 26.2.23).
@@ -196,7 +179,8 @@ fn quantile(tail: f32) -> f32 {
     t - above / below
 }
 
-/// Prompts of coding talk about everything and nothing, one a line.
+/// Prompts about everything and nothing, one a line, by kind: a line that begins with `## ` begins the
+/// next one. Other lines that begin with `#` are comments.
 #[cfg(feature = "write")]
 const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
 
@@ -209,29 +193,60 @@ pub fn fingerprint() -> [u8; 32] {
     *hasher.finalize().as_bytes()
 }
 
+/// The kinds of prompts about other things that every store is asked when it is published.
+#[cfg(feature = "write")]
+fn kinds() -> impl Iterator<Item = impl Iterator<Item = &'static str>> {
+    PROMPTS.split("\n## ").skip(1).map(|kind| {
+        let lines = kind.lines().skip(1);
+        lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
+    })
+}
+
 /// The prompts about other things that every store is asked when it is published.
 #[cfg(feature = "write")]
 pub fn background_prompts() -> impl Iterator<Item = &'static str> {
-    PROMPTS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
+    kinds().flatten()
 }
 
-/// Asks a store the background prompts, and returns the gate that lets only the share
-/// `settings.alpha` of them through.
+/// Asks a store the background prompts, as a hook would, and returns the gate that lets only the
+/// share `settings.alpha` of them through: of the kind that the store is most easily taken in by.
 #[cfg(feature = "write")]
 pub fn calibrate(
     segment: crate::index::segment::Segment,
     settings: &crate::settings::Settings,
+    vectors: Option<&dyn crate::index::build::Vectors>,
 ) -> Gate {
     let sources = Sources::of_segment(segment);
-    let mut scores: Vec<f32> =
-        background_prompts().map(|prompt| best(&sources, &Query::prompt(prompt))).collect();
-    scores.sort_by(f32::total_cmp);
     let alpha = settings.alpha.clamp(0.0, 0.5);
-    let count = scores.len() as f32;
-    let at = ((count * (1.0 - alpha)).ceil() as usize).clamp(1, scores.len()) - 1;
+    let gates = kinds().zip(&USUAL).map(|(prompts, usual)| {
+        let scores = prompts.map(|prompt| best(&sources, &asked(prompt, vectors)));
+        gate_of(scores.collect(), usual, alpha)
+    });
+    let strictest = gates.max_by(|a, b| a.threshold.total_cmp(&b.threshold));
+    strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
+}
+
+/// A background prompt with the vector that a hook would give it.
+#[cfg(feature = "write")]
+fn asked(prompt: &str, vectors: Option<&dyn crate::index::build::Vectors>) -> Query {
+    let query = Query::prompt(prompt);
+    let probe = vectors.and_then(|vectors| {
+        Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })
+    });
+    Query { probe, ..query }
+}
+
+/// The gate that lets the share `alpha` of these scores through.
+#[cfg(feature = "write")]
+fn gate_of(mut scores: Vec<f32>, usual: &Usual, alpha: f32) -> Gate {
+    scores.sort_by(f32::total_cmp);
+    let count = scores.len().max(1) as f32;
+    let at = ((count * (1.0 - alpha)).ceil() as usize).max(1) - 1;
+    let own = scores.get(at).copied().unwrap_or_default();
     let mean = scores.iter().sum::<f32>() / count;
     let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
-    Gate { threshold: scores[at], mean, deviation: variance.sqrt(), alpha, scale: SCALE }
+    let threshold = drawn(own, usual, alpha);
+    Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }
 
 /// The score of the best memory for a prompt; 0 when nothing shares a word with it.
@@ -252,10 +267,26 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "write")]
+    #[test]
+    fn every_kind_of_prompts_has_its_usual_threshold() {
+        assert_eq!(kinds().count(), USUAL.len());
+        assert!(kinds().all(|prompts| prompts.count() > 200));
+    }
+
+    #[cfg(feature = "write")]
+    #[test]
+    fn a_threshold_is_drawn_to_the_usual_one_and_falls_with_the_tolerated_share() {
+        let usual = Usual { threshold: 5.0, share: 0.25 };
+        assert_eq!(drawn(3.0, &usual, USUAL_ALPHA), 3.5);
+        assert!(drawn(3.0, &usual, 0.2) < 3.5);
+    }
+
     #[test]
     fn more_paragraphs_ask_for_more() {
         let gate = Gate { threshold: 5.0, mean: 3.0, deviation: 1.0, alpha: 0.05, scale: SCALE };
         assert_eq!(threshold(&gate, 1), 5.0);
+        assert!(threshold(&gate, 2) > 5.0);
         assert!(threshold(&gate, 10) < threshold(&gate, 40));
     }
 }

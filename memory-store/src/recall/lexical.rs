@@ -22,8 +22,6 @@ const PAIR: f32 = 0.3;
 
 /// What the sources hold of a query's terms.
 pub struct Found<'a> {
-    /// How rare each term is in the sources.
-    pub idf: Vec<f32>,
     /// How much each term counts, and after the terms each pair.
     weights: Vec<f32>,
     /// How many terms there are.
@@ -72,9 +70,8 @@ impl<'a> Found<'a> {
         let found = sources.list.iter().zip(&slots);
         let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
         let found = found.collect();
-        let idf: Vec<f32> = counts.iter().map(|&count| idf(docs, count)).collect();
-        let weights = idf.iter().zip(terms).map(|(idf, term)| {
-            idf * (term.background / super::background::IDF_MAX).powf(BACKGROUND)
+        let weights = counts.iter().zip(terms).map(|(&count, term)| {
+            idf(docs, count) * (term.background / super::background::IDF_MAX).powf(BACKGROUND)
         });
         let all: f32 = terms.iter().map(|term| term.background).sum();
         let known = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
@@ -83,7 +80,7 @@ impl<'a> Found<'a> {
         let weights = weights.collect();
         let known_in = |slots: &Vec<Option<Slot>>| slots.iter().map(Option::is_some).collect();
         let in_segments = slots.iter().map(known_in).collect();
-        Self { weights, terms: terms.len(), known, idf, common, in_segments, sources: found }
+        Self { weights, terms: terms.len(), known, common, in_segments, sources: found }
     }
 
     /// Looks for the query's neighbouring words, too.

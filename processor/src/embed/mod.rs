@@ -144,6 +144,10 @@ impl Vectors for Embedding {
         self.best(text).or_else(|| self.table.of(text))
     }
 
+    fn asked(&self, text: &str) -> Option<Vector> {
+        self.table.of(text).map(|(_, vector)| vector)
+    }
+
     fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
         let vector = self.memories.get(text).or_else(|| self.turns.as_ref()?.get(text))?;
         Some((Encoder::Transformer, vector))

@@ -86,36 +86,17 @@ struct Line<'a> {
 struct Seen<'a> {
     id: &'a str,
     fused: f32,
-    lexical: f32,
     cosine: Option<f32>,
-    hub: f32,
     covered: f32,
-    share: f32,
-    mass: f32,
-    rarest: f32,
-    second: f32,
     known: f32,
-    terms: usize,
+    second: f32,
 }
 
 impl<'a> Seen<'a> {
     fn new(group: &'a Group, traced: &Traced) -> Option<Self> {
-        let Features { cosine, hub, covered, share, mass, rarest, second, known, terms, .. } =
-            traced.features;
-        Some(Self {
-            id: group.items.get(place(traced.id))?.id.as_str(),
-            fused: traced.fused,
-            lexical: traced.lexical,
-            cosine,
-            hub,
-            covered,
-            share,
-            mass,
-            rarest,
-            second,
-            known,
-            terms,
-        })
+        let Features { cosine, covered, known, second } = traced.features;
+        let id = group.items.get(place(traced.id))?.id.as_str();
+        Some(Self { id, fused: traced.fused, cosine, covered, known, second })
     }
 }
 
