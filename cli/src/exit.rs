@@ -14,3 +14,5 @@ pub const NOT_SET_UP: u8 = 4;
 pub const INVALID: u8 = 5;
 /// `throughline doctor` found something that needs attention.
 pub const UNHEALTHY: u8 = 6;
+/// `throughline redact --check` or `throughline audit` found a secret.
+pub const FOUND: u8 = 7;

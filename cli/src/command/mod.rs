@@ -32,6 +32,7 @@ mod pack;
 mod programs;
 mod purge;
 mod receipts;
+mod redact;
 mod restore;
 mod review;
 mod search;
@@ -51,7 +52,7 @@ mod why_memory;
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found."
 )]
 pub struct Args {
     /// Act as if started in this folder
@@ -86,6 +87,7 @@ enum Command {
     /// Ends `throughline off`
     On,
     Config(config::Config),
+    Redact(redact::Redact),
     Doctor(doctor::Doctor),
     Eval(eval::Eval),
     Completions(completions::Completions),
@@ -119,6 +121,7 @@ pub fn run(args: Args) -> Result {
         Command::Off(args) => off::run(args, &world, out),
         Command::On => on::run(&world, out),
         Command::Config(args) => config::run(args, &world, out),
+        Command::Redact(args) => redact::run(args, &world, out),
         Command::Doctor(args) => doctor::run(args, &world, out),
         Command::Eval(args) => eval::run(args, &world, out),
         Command::Completions(args) => completions::run(args, out),

@@ -2,13 +2,13 @@
 //! and a value. Written by hand and anchored at the keyword, because names like these are frequent
 //! in code and nearly all of them are assigned something harmless.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::shape;
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 9] =
-    ["token", "secret", "pass", "pwd", "key", "credential", "_auth", "_pat", "jwt"];
+pub(super) const KEYWORDS: [&str; 10] =
+    ["token", "secret", "pass", "pwd", "key", "credential", "creds", "_auth", "_pat", "jwt"];
 
 /// The longest name that is looked at.
 const NAME_BYTES_MAX: usize = 80;
@@ -29,6 +29,8 @@ enum Promise {
     Password,
     /// A key or token: drawn at random.
     Key,
+    /// A key of some kind: the value has to say by itself that it is secret.
+    SomeKey,
 }
 
 /// How the name and its value are joined.
@@ -52,10 +54,20 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let promise = promise(&text[name.clone()])?;
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let (at, join) = operator(text, &name, upper)?;
+    if let Some(value) = config_value(text, &name, at) {
+        return Some(value);
+    }
     let (value, quoted) = value(text, at, join)?;
     let content = &text[value.start..value.end.min(value.start + JUDGED_BYTES_MAX)];
-    if shape::is_placeholder(content) || shape::is_stop_word(content) || shape::is_path(content) {
+    if shape::is_placeholder(content)
+        || shape::is_fake(content)
+        || shape::is_stop_word(content)
+        || shape::is_path(content)
+    {
         return None;
+    }
+    if promise == Promise::SomeKey {
+        return some_key_is_secret(text, &name, content).then_some(value);
     }
     let secret = match (quoted, join) {
         (true, _) | (false, Join::Element) => quoted_is_secret(content, promise, upper),
@@ -66,6 +78,20 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         }
     };
     secret.then_some(value)
+}
+
+/// The value of a line of a settings file that reads like no code at all.
+fn config_value(text: &[u8], name: &Range<usize>, at: usize) -> Option<Range<usize>> {
+    const LEAD_BYTES_MAX: usize = 24;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES_MAX)..name.start];
+    let begins_line =
+        lead.iter().rev().find(|byte| !b" \t".contains(byte)).is_none_or(|b| *b == b'\n');
+    let rest = text.get(at..)?;
+    let length =
+        rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    let value = &rest[..length];
+    let is_code = value.iter().any(|byte| b"(){}[]<>\"'`;|&$".contains(byte));
+    (begins_line && !is_code && has_many_signs(value)).then_some(at..at + length)
 }
 
 fn is_name(byte: u8) -> bool {
@@ -100,8 +126,10 @@ fn promise(name: &[u8]) -> Option<Promise> {
 
 fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passcode", "pwd"];
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 10] = [
         "secret",
+        "secrete",
+        "creds",
         "token",
         "apikey",
         "accesskey",
@@ -142,6 +170,37 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         "ingest",
         "x",
     ];
+    // Keys that open nothing.
+    const OPEN_KEYS: [&str; 28] = [
+        "primary",
+        "foreign",
+        "cache",
+        "sort",
+        "partition",
+        "unique",
+        "composite",
+        "object",
+        "idempotency",
+        "lookup",
+        "map",
+        "hash",
+        "row",
+        "group",
+        "query",
+        "search",
+        "storage",
+        "s3",
+        "dedupe",
+        "dedup",
+        "routing",
+        "message",
+        "translation",
+        "i18n",
+        "restore",
+        "index",
+        "item",
+        "file",
+    ];
     // Tokens of text, not of access.
     const TEXT_TOKENS: [&str; 12] = [
         "next",
@@ -159,7 +218,11 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     ];
     match last {
         "pass" | "pw" => Some(Promise::Password),
-        "key" => previous.filter(|word| KEY_OF.contains(word)).map(|_| Promise::Key),
+        "key" => match previous {
+            Some(word) if KEY_OF.contains(&word) => Some(Promise::Key),
+            Some(word) if OPEN_KEYS.contains(&word) => None,
+            Some(_) | None => Some(Promise::SomeKey),
+        },
         "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
         "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
         _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
@@ -170,7 +233,9 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
 
 /// Words that follow the telling one: `API_KEY_PROD`, `password2`.
 fn is_suffix(word: &str) -> bool {
-    const SUFFIXES: [&str; 20] = [
+    const SUFFIXES: [&str; 22] = [
+        "secure",
+        "super",
         "base",
         "prod",
         "production",
@@ -250,9 +315,23 @@ fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Joi
         true if upper && starts_line(text, name.start) => Join::Env,
         true if text[..name.start].ends_with(b";") => Join::Connection,
         true => Join::Tight,
+        false if text[at_operator] == b'=' && is_among_settings(text, name, value) => {
+            Join::Connection
+        }
         false => Join::Loose,
     };
     Some((value, join))
+}
+
+/// Whether a value ends with `;` after a user's name did: a connection string with spaces in it.
+fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
+    const LEAD_BYTES: usize = 80;
+    const USERS: [&[u8]; 3] = [b"user id=", b"uid=", b"username="];
+    let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
+    let rest = text.get(value..).unwrap_or_default();
+    let length = rest.iter().take(128).take_while(|b| !b";\"' \n".contains(b)).count();
+    rest.get(length) == Some(&b';')
+        && USERS.iter().any(|user| memchr::memmem::find(&lead, user).is_some())
 }
 
 /// The length of the operator at the start, if there is one. After a name in quotes a comma may be
@@ -265,6 +344,7 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
             is_quote(value.first()).then_some(1)
         }
         [b'i', b's', b' ', rest @ ..] => is_quote(rest.first()).then_some(3),
+        [b'-', b' ', rest @ ..] => is_quote(rest.first()).then_some(2),
         _ => {
             let signs = text.iter().take(5).take_while(|byte| b"=:!+.?|&>".contains(byte)).count();
             let known: [&[u8]; 17] = [
@@ -370,11 +450,11 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
     let plain = value.iter().all(u8::is_ascii_alphabetic);
     if value.contains(&b' ') {
         // A sentence, unless it is the value of a constant.
-        return upper && promise == Promise::Password && value.len() >= 8;
+        return upper && promise == Promise::Password && value.len() >= 8 || is_passphrase(value);
     }
     if value.iter().any(u8::is_ascii_whitespace)
         || value.len() < 4
-        || shape::is_several_words(value)
+        || shape::is_several_words(value) && !is_telling_secret(value, promise)
     {
         return false;
     }
@@ -383,17 +463,97 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
             value.len() >= 6 && (upper || value.iter().all(u8::is_ascii_lowercase))
         }
         Promise::Password => true,
-        Promise::Key if plain => {
+        Promise::Key | Promise::SomeKey if plain => {
             shape::is_random(value, 12) || value.len() >= if upper { 8 } else { 16 }
         }
-        Promise::Key => value.len() >= 6 && !shape::is_numeric(value),
+        Promise::Key | Promise::SomeKey => value.len() >= 6 && !shape::is_numeric(value),
     }
+}
+
+/// Whether the value of a name that ends in `key` is secret: long, random, and no hash of a
+/// content, unless an API was spoken of just before.
+fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 20;
+    const LEAD_BYTES: usize = 80;
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
+    let is_hash = || value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+    let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
+    value.iter().all(is_token)
+        && memchr::memmem::find(value, b"::").is_none()
+        && shape::has_random_part(value, BYTES_MIN)
+        && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())
+}
+
+/// `staging#shop`: words joined by a sign that joins no words of a message or a file. Routes are
+/// joined so too, but no route is called a secret.
+fn is_telling_secret(value: &[u8], promise: Promise) -> bool {
+    promise == Promise::Key && value.contains(&b'#') && !value.starts_with(b"#")
+}
+
+/// Whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
+fn is_passphrase(value: &[u8]) -> bool {
+    const WORDS: RangeInclusive<usize> = 3..=10;
+    // What messages about passwords and keys are made of.
+    const SAYING: [&str; 44] = [
+        "a",
+        "an",
+        "the",
+        "is",
+        "are",
+        "be",
+        "your",
+        "you",
+        "my",
+        "this",
+        "that",
+        "to",
+        "for",
+        "of",
+        "in",
+        "on",
+        "at",
+        "must",
+        "should",
+        "please",
+        "enter",
+        "not",
+        "no",
+        "or",
+        "if",
+        "it",
+        "least",
+        "characters",
+        "required",
+        "invalid",
+        "wrong",
+        "forgot",
+        "reset",
+        "change",
+        "new",
+        "old",
+        "password",
+        "passwords",
+        "token",
+        "key",
+        "secret",
+        "api",
+        "was",
+        "cannot",
+    ];
+    let is_word = |word: &&[u8]| {
+        word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && word.first().is_some_and(u8::is_ascii_lowercase)
+    };
+    let words: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
+    WORDS.contains(&words.len())
+        && words.iter().all(is_word)
+        && !words.iter().any(|word| SAYING.iter().any(|saying| saying.as_bytes() == *word))
 }
 
 fn env_is_secret(value: &[u8], promise: Promise) -> bool {
     match promise {
         Promise::Password => value.len() >= 3,
-        Promise::Key => {
+        Promise::Key | Promise::SomeKey => {
             value.len() >= 6 && !shape::is_numeric(value) && !shape::is_several_words(value)
         }
     }
@@ -401,10 +561,13 @@ fn env_is_secret(value: &[u8], promise: Promise) -> bool {
 
 fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool {
     // A call, an index, a reference, a type: code.
-    if b"([{<".contains(&next) || b"&*!?@#.".contains(&value[0]) {
+    if b"([{<".contains(&next) || b"&*!?@#.".contains(&value[0]) || value.starts_with(b"__") {
         return false;
     }
     let trimmed = value.strip_suffix(b".").unwrap_or(value);
+    if has_many_signs(value) {
+        return true;
+    }
     if is_member(trimmed) || memchr::memmem::find(trimmed, b"::").is_some() {
         return false;
     }
@@ -416,8 +579,17 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
         Promise::Password => {
             digits && letters && trimmed.len() >= 5 && !(pascal && join == Join::Loose)
         }
-        Promise::Key => shape::is_random(trimmed, 12),
+        Promise::Key | Promise::SomeKey => shape::is_random(trimmed, 12),
     }
+}
+
+/// Whether this has more signs than a name or an expression: `A,.:-*@?!`.
+fn has_many_signs(value: &[u8]) -> bool {
+    const SIGNS_MIN: usize = 4;
+    let signs = b"@*?!#$%^~".iter().filter(|sign| value.contains(sign)).count();
+    value.len() >= 8
+        && value[0].is_ascii_alphanumeric()
+        && signs + usize::from(!value.is_ascii()) >= SIGNS_MIN
 }
 
 /// `self.password`, `config.db.token2`: a chain of names.
@@ -462,13 +634,16 @@ mod tests {
         ] {
             assert_eq!(promise(name.as_bytes()), Some(Promise::Key), "{name}");
         }
+        for name in ["key", "shopKey", "mail_key"] {
+            assert_eq!(promise(name.as_bytes()), Some(Promise::SomeKey), "{name}");
+        }
         for name in [
             "tokenizer",
             "max_tokens",
             "token_type",
             "primary_key",
             "public_key",
-            "key",
+            "cache_key",
             "keyboard",
             "next_token",
             "passed",

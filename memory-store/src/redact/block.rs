@@ -9,7 +9,7 @@ pub(super) const PEM_KEYWORD: &str = "PRIVATE KEY";
 
 /// The tag around text that a person does not want to be kept.
 pub(super) const PRIVATE_OPEN: &str = "<private>";
-const PRIVATE_CLOSE: &str = "</private>";
+pub(super) const PRIVATE_CLOSE: &str = "</private>";
 
 /// The longest private key that is looked for.
 const PEM_BYTES_MAX: usize = 64 << 10;

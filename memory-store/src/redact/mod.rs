@@ -6,8 +6,14 @@
 
 mod assignment;
 mod block;
+mod checksum;
+mod deny;
+mod digits;
+mod echo;
+mod personal;
 mod rule;
 mod shape;
+mod stream;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,6 +22,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
+pub use deny::{DenyPatterns, PatternError};
+pub use personal::{Class, Personal, Policy};
 use rule::Rule;
 
 /// The beginning of what stands where a secret stood.
@@ -35,6 +43,28 @@ const BLOB_BYTES_MIN: usize = 256;
 pub struct RedactOptions {
     /// Values that a person declared harmless, such as the password of a local test database.
     pub harmless: Vec<String>,
+    /// What a person never wants to be kept, as regular expressions.
+    pub deny: DenyPatterns,
+    /// What happens to personal data.
+    pub personal: Personal,
+}
+
+impl RedactOptions {
+    /// What holds for files that only this user reads.
+    pub fn private() -> Self {
+        Self { personal: Personal::PRIVATE, ..Self::default() }
+    }
+
+    /// What holds for files that are committed.
+    pub fn committed() -> Self {
+        Self { personal: Personal::COMMITTED, ..Self::default() }
+    }
+}
+
+impl Default for Personal {
+    fn default() -> Self {
+        Self::PRIVATE
+    }
 }
 
 /// Hides secrets in text. Cheap to make and to share between threads.
@@ -67,14 +97,16 @@ impl Redactor {
             if findings.is_empty() {
                 break;
             }
-            result = Cow::Owned(replace(&result, &findings));
+            result = Cow::Owned(self.replace(&result, &findings));
         }
         result
     }
 
     /// Returns the secrets of `text` in order; they do not overlap.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
-        let mut found = ENGINE.scan(text.as_bytes());
+        let mut found = self.options.deny.find(text.as_bytes());
+        found.extend(ENGINE.scan(text.as_bytes()));
+        found.extend(personal::find(text.as_bytes(), &self.options.personal));
         if found.is_empty() {
             return found;
         }
@@ -87,12 +119,40 @@ impl Redactor {
                 && (spans || !is_in_blob(text.as_bytes(), &finding.range))
         });
         let mut found = united(found);
+        found.extend(self.beside(text, &found));
+        let mut found = united(found);
         for finding in &mut found {
             finding.range = whole_characters(text, &finding.range);
         }
         found
     }
+
+    /// What stands beside secrets and tells as much.
+    fn beside(&self, text: &str, found: &[Finding]) -> Vec<Finding> {
+        let mut beside = echo::repeated(text.as_bytes(), found);
+        let logins: Vec<Finding> =
+            found.iter().filter(|finding| WITH_LOGIN.contains(&finding.rule)).cloned().collect();
+        let names = echo::companions(text.as_bytes(), &logins);
+        beside.extend(echo::repeated_names(text.as_bytes(), &names));
+        beside.extend(names);
+        let hidden = placeholders(text);
+        beside.retain(|finding| !touches(&hidden, &finding.range));
+        beside
+    }
 }
+
+/// The name of what is hidden because it belongs to a password.
+const LOGIN: &str = "login";
+
+/// Rules whose secrets come with a user name or an id.
+const WITH_LOGIN: [&str; 6] = [
+    "azure-storage-key",
+    ASSIGNMENT,
+    "auth0-secret",
+    "google-oauth",
+    "aws-secret-key",
+    "azure-client-secret",
+];
 
 /// Names of the rules that are code instead of data.
 const PRIVATE_KEY: &str = "private-key";
@@ -164,7 +224,9 @@ impl Engine {
                 }
                 match self.find(detector, text, &range) {
                     Some(secret) => found.push((detector, secret)),
-                    None if failures.are_too_many(detector, self.rules.len()) => {
+                    None if self.prefers_one_pass(detector)
+                        && failures.are_too_many(detector, self.rules.len()) =>
+                    {
                         let rest = self.find_all(detector, text, range.start);
                         found.extend(rest.into_iter().map(|secret| (detector, secret)));
                     }
@@ -177,6 +239,10 @@ impl Engine {
             .into_iter()
             .map(|(detector, range)| Finding { rule: self.name(detector), range })
             .collect()
+    }
+
+    fn prefers_one_pass(&self, detector: Detector) -> bool {
+        matches!(detector, Detector::Rule(index) if self.rules[index].prefers_one_pass())
     }
 
     /// All that a rule finds from here on, for text that is full of its keyword.
@@ -286,18 +352,30 @@ fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize> {
     text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
-fn replace(text: &str, findings: &[Finding]) -> String {
-    let mut result = String::with_capacity(text.len());
-    let mut at = 0;
-    for finding in findings {
-        result.push_str(&text[at..finding.range.start]);
-        result.push_str(PLACEHOLDER_OPEN);
-        result.push_str(finding.rule);
-        result.push(']');
-        at = finding.range.end;
+/// What stands where a rule hid something.
+fn placeholder(rule: &str) -> String {
+    format!("{PLACEHOLDER_OPEN}{rule}]")
+}
+
+impl Redactor {
+    fn replace(&self, text: &str, findings: &[Finding]) -> String {
+        let mut result = String::with_capacity(text.len());
+        let mut at = 0;
+        for finding in findings {
+            result.push_str(&text[at..finding.range.start]);
+            if !self.is_dropped(finding.rule) {
+                result.push_str(&placeholder(finding.rule));
+            }
+            at = finding.range.end;
+        }
+        result.push_str(&text[at..]);
+        result
     }
-    result.push_str(&text[at..]);
-    result
+
+    /// Whether nothing stands in place of what a rule hid.
+    fn is_dropped(&self, rule: &str) -> bool {
+        Class::from_name(rule).is_some_and(|class| self.options.personal.of(class) == Policy::Drop)
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,11 @@
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
+use memchr::memmem;
+use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
+use super::checksum;
 use super::shape;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
@@ -19,8 +21,29 @@ const MATCH_BYTES_MAX: usize = 16 << 10;
 const PATTERN_BYTES_MAX: usize = 64 << 20;
 
 /// What may stand directly before a token: nothing of a word, an escape such as `\n` of text in a
-/// JSON string, or a percent-encoded byte.
+/// JSON string, or a percent-encoded byte. [`has_left_edge`] says the same.
 const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
+
+/// The longest left edge.
+const LEFT_EDGE_BYTES: usize = 3;
+
+/// Words that say that what looks like a provider's key is the name of a content or of a state.
+const CONTENT_WORDS: [&[u8]; 14] = [
+    b"sha1",
+    b"sha2",
+    b"sha5",
+    b"sha-",
+    b"hash",
+    b"commit",
+    b"digest",
+    b"integrity",
+    b"checksum",
+    b"revision",
+    b"etag",
+    b"md5",
+    b"version",
+    b"public",
+];
 
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
@@ -28,26 +51,52 @@ const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 pub(super) struct Rule {
     /// What the placeholder says.
     pub name: String,
-    /// A match contains at least one of these; case is ignored.
+    /// A match contains at least one of these, or stands near it.
     pub keywords: Vec<String>,
     /// The regular expression; its group `secret`, or else all of it, is hidden.
     pattern: String,
+    /// Whether case says nothing, neither in the keywords nor in the pattern.
+    #[serde(default)]
+    ignore_case: bool,
     /// Whether the token may follow a word's character directly.
     #[serde(default)]
     glued: bool,
-    /// Bytes that a match may begin before its keyword.
-    #[serde(default = "before_default")]
+    /// Whether only the name before the secret tells whose it is, because the form is common.
+    #[serde(default)]
+    named: bool,
+    /// Bytes that a match may begin before its keyword. Where this is nothing the match begins with
+    /// the keyword, which is far cheaper to look at.
+    #[serde(default)]
     before: usize,
+    /// Bytes after the keyword within which a match ends; 0 where only its length bounds it.
+    #[serde(default)]
+    after: usize,
+    /// What stands between the keyword of every match and the next space.
+    #[serde(default)]
+    needs: String,
     /// Bits per character that the secret has at least.
     #[serde(default)]
     entropy: f32,
+    /// Whether the secret has capitals, small letters and digits.
+    #[serde(default)]
+    mixed: bool,
+    /// The checksum that the format has.
+    check: Option<checksum::Kind>,
+    /// Whether what looks like a placeholder is hidden too.
+    #[serde(default)]
+    even_placeholders: bool,
+    /// The provider's page that describes the format.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for people, and for the test that reads the table")
+    )]
+    pub source: String,
+    /// Text with a made-up secret in guillemets.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for the test that reads the table"))]
+    pub example: String,
     /// The compiled pattern; most rules are never needed in a run.
     #[serde(skip)]
     regex: OnceLock<Option<Regex>>,
-}
-
-fn before_default() -> usize {
-    8
 }
 
 /// The file of rules.
@@ -65,20 +114,60 @@ pub(super) fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
 impl Rule {
     /// Finds the secret around a keyword that stands at `hit`.
     pub fn find(&self, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+        if !self.may_match(text, hit) {
+            return None;
+        }
         let regex = self.regex()?;
-        let start = hit.start.saturating_sub(self.before);
-        let mut window = WINDOW_BYTES;
+        if self.before == 0 {
+            return self.find_here(regex, text, hit);
+        }
+        let mut start = hit.start.saturating_sub(self.before + LEFT_EDGE_BYTES);
+        let mut window = if self.after == 0 { WINDOW_BYTES } else { self.after };
         loop {
             let end = (hit.end + window).min(text.len());
-            let found = regex.captures_at(&text[..end], start)?;
-            let whole = found.get(0)?.range();
-            if whole.end == end && end < text.len() && window < MATCH_BYTES_MAX {
+            let groups = regex.captures_at(&text[..end], start)?;
+            let whole = groups.get(0)?.range();
+            if self.after == 0 && whole.end == end && end < text.len() && window < MATCH_BYTES_MAX {
                 window = MATCH_BYTES_MAX;
                 continue;
             }
-            let secret = found.name("secret").map_or(whole, |group| group.range());
-            return self.accepts(&text[secret.clone()]).then_some(secret);
+            if let Some(secret) = self.secret(text, &groups) {
+                return Some(secret);
+            }
+            // What begins before the keyword may be another value than the one that follows it.
+            if whole.end > hit.start || whole.end <= start {
+                return None;
+            }
+            start = whole.end;
         }
+    }
+
+    /// Finds the secret of a match that begins with the keyword at `hit`.
+    fn find_here(&self, regex: &Regex, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+        if !self.glued && !has_left_edge(&text[..hit.start]) {
+            return None;
+        }
+        let mut window = if self.after == 0 { WINDOW_BYTES } else { self.after };
+        loop {
+            let end = (hit.end + window).min(text.len());
+            let here = &text[hit.start..end];
+            let groups = regex.captures(here)?;
+            if self.after == 0
+                && groups.get(0)?.end() == here.len()
+                && end < text.len()
+                && window < MATCH_BYTES_MAX
+            {
+                window = MATCH_BYTES_MAX;
+                continue;
+            }
+            let secret = self.secret(here, &groups)?;
+            return Some(hit.start + secret.start..hit.start + secret.end);
+        }
+    }
+
+    /// Whether the rule reads a text that is full of its keywords faster in one pass.
+    pub fn prefers_one_pass(&self) -> bool {
+        self.before > 0
     }
 
     /// Finds all secrets that begin at `from` or later, in one pass over the text.
@@ -88,11 +177,8 @@ impl Rule {
         let mut at = from;
         while let Some(groups) = regex.captures_at(text, at) {
             let Some(whole) = groups.get(0) else { break };
-            let secret = groups.name("secret").unwrap_or(whole).range();
             at = whole.end().max(at + 1);
-            if self.accepts(&text[secret.clone()]) {
-                found.push(secret);
-            }
+            found.extend(self.secret(text, &groups));
             if at > text.len() {
                 break;
             }
@@ -100,8 +186,37 @@ impl Rule {
         found
     }
 
+    /// Whether the window is worth a look: cheaper than to search it.
+    fn may_match(&self, text: &[u8], hit: &Range<usize>) -> bool {
+        let keyword = &text[hit.clone()];
+        if !self.ignore_case && !self.keywords.iter().any(|known| known.as_bytes() == keyword) {
+            return false;
+        }
+        if self.needs.is_empty() {
+            return true;
+        }
+        let end = (hit.end + WINDOW_BYTES).min(text.len());
+        let word = text[hit.end..end].split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        memmem::find(word, self.needs.as_bytes()).is_some()
+    }
+
+    fn secret(&self, text: &[u8], groups: &Captures<'_>) -> Option<Range<usize>> {
+        let whole = groups.get(0)?.range();
+        let secret = groups.name("secret").map_or(whole.clone(), |group| group.range());
+        let judged = groups.name("judged").map_or(secret.clone(), |group| group.range());
+        let lead = &text[whole.start..secret.start];
+        (self.accepts(&text[judged]) && !(self.named && is_content(lead))).then_some(secret)
+    }
+
     fn accepts(&self, secret: &[u8]) -> bool {
-        !shape::is_placeholder(secret) && shape::entropy(secret) >= self.entropy
+        match self.check.map(|kind| kind.verify(secret)) {
+            Some(checksum::Verdict::Right) => return true,
+            Some(checksum::Verdict::Wrong) => return false,
+            Some(checksum::Verdict::Unsure) | None => {}
+        }
+        (self.even_placeholders || !shape::is_placeholder(secret))
+            && shape::entropy(secret) >= self.entropy
+            && (!self.mixed || is_mixed(secret))
     }
 
     fn regex(&self) -> Option<&Regex> {
@@ -111,10 +226,39 @@ impl Rule {
     /// Compiles the pattern: ASCII only, which is what token formats mean and 40 times faster.
     pub fn compile(&self) -> Result<Regex, regex::Error> {
         let pattern = match (self.glued, self.pattern.contains("(?<secret>")) {
+            _ if self.before == 0 => format!(r"\A(?:{})", self.pattern),
             (true, _) => self.pattern.clone(),
             (false, true) => format!("{LEFT_EDGE}(?:{})", self.pattern),
             (false, false) => format!("{LEFT_EDGE}(?<secret>{})", self.pattern),
         };
-        RegexBuilder::new(&pattern).unicode(false).size_limit(PATTERN_BYTES_MAX).build()
+        RegexBuilder::new(&pattern)
+            .unicode(false)
+            .case_insensitive(self.ignore_case)
+            .size_limit(PATTERN_BYTES_MAX)
+            .dfa_size_limit(PATTERN_BYTES_MAX)
+            .build()
     }
+}
+
+/// Whether a token may begin after this.
+fn has_left_edge(before: &[u8]) -> bool {
+    match before {
+        [] => true,
+        [.., last] if !last.is_ascii_alphanumeric() && *last != b'_' => true,
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', first, second] => first.is_ascii_hexdigit() && second.is_ascii_hexdigit(),
+        _ => false,
+    }
+}
+
+/// Whether the words before a value say that it names a content.
+fn is_content(lead: &[u8]) -> bool {
+    let lower = lead.to_ascii_lowercase();
+    CONTENT_WORDS.iter().any(|word| memmem::find(&lower, word).is_some())
+}
+
+fn is_mixed(secret: &[u8]) -> bool {
+    secret.iter().any(u8::is_ascii_uppercase)
+        && secret.iter().any(u8::is_ascii_lowercase)
+        && secret.iter().filter(|byte| byte.is_ascii_digit()).count() >= 2
 }

@@ -133,10 +133,41 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     };
     let lower = value.to_ascii_lowercase();
     let contains = |part: &&str| memchr::memmem::find(&lower, part.as_bytes()).is_some();
-    PLACEHOLDERS.iter().any(contains)
+    PLACEHOLDERS.iter().any(contains) && !is_long_beside_words(&lower, value)
         || REFERENCES.iter().any(|start| lower.starts_with(start.as_bytes()))
         || is_variable(value)
         || has_few_characters(value)
+}
+
+/// Whether a word such as `example` is chance or decoration: without it a token of full length and
+/// of all kinds of characters is left.
+fn is_long_beside_words(lower: &[u8], value: &[u8]) -> bool {
+    const REST_BYTES_MIN: usize = 24;
+    const WORDS: [&str; 4] = ["example", "your", "dummy", "redacted"];
+    let words: usize = WORDS
+        .iter()
+        .map(|word| memchr::memmem::find_iter(lower, word.as_bytes()).count() * word.len())
+        .sum();
+    let signs = value.iter().filter(|byte| b"${}()<>* ".contains(byte)).count();
+    words > 0
+        && signs == 0
+        && memchr::memmem::find(lower, b"xxxx").is_none()
+        && value.len() >= words + REST_BYTES_MIN
+        && (has_random_part(value, REST_BYTES_MIN) || case_changes(value) >= 6)
+}
+
+/// Whether the value says of itself that it is made up.
+pub(super) fn is_fake(value: &[u8]) -> bool {
+    const FAKE: [&str; 4] = ["fake", "notreal", "not-real", "not_real"];
+    let lower = value.to_ascii_lowercase();
+    // `$first$second`: a text put together of variables.
+    let is_name = |part: &[u8]| {
+        part.first().is_some_and(u8::is_ascii_alphabetic)
+            && part.iter().all(u8::is_ascii_alphabetic)
+    };
+    let is_joined =
+        || value.strip_prefix(b"$").is_some_and(|rest| rest.split(|b| *b == b'$').all(is_name));
+    FAKE.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some()) || is_joined()
 }
 
 /// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
@@ -211,6 +242,17 @@ pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     let capitals = value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
     letters >= 2 && (digits >= 3 || digits >= 1 && changes >= 2)
         || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && capitals >= 2
+}
+
+/// Whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of
+/// words and versions does not.
+pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
+    const PART_BYTES_MIN: usize = 8;
+    value.len() >= bytes_min
+        && entropy(value) >= 3.2
+        && value
+            .split(|byte| !byte.is_ascii_alphanumeric())
+            .any(|part| is_random(part, PART_BYTES_MIN))
 }
 
 /// How often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.

@@ -1,0 +1,129 @@
+//! `throughline redact`: hides secrets in text, as is done with all that is kept.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
+
+use clap::Args;
+use memory_store::redact::Redactor;
+use serde::{Deserialize, Serialize};
+
+use super::view;
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+
+/// Bytes of text whose findings are told at once.
+const TEXT_BYTES_MAX: u64 = 256 << 20;
+
+/// Hides secrets in a text: `[redacted:<rule>]` in place of each.
+#[derive(Debug, Args)]
+pub struct Redact {
+    /// The file; standard input without one
+    file: Option<PathBuf>,
+    /// Each line is a JSON object with `id` and `text`; answer each with `id` and `redacted`
+    #[arg(long)]
+    jsonl: bool,
+    /// Print what was found and where as JSON, without the secrets themselves
+    #[arg(long, conflicts_with = "jsonl")]
+    json: bool,
+    /// Say by exit code 7 that something was found
+    #[arg(long)]
+    check: bool,
+}
+
+/// What was found, told without saying it.
+#[derive(Serialize)]
+struct Told {
+    rule: &'static str,
+    /// Counted from 1.
+    line: usize,
+    /// In bytes from the start of the line, counted from 1.
+    column: usize,
+    bytes: usize,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    id: serde_json::Value,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct Answered<'a> {
+    id: &'a serde_json::Value,
+    redacted: &'a str,
+}
+
+/// Runs the command.
+pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
+    let redactor = args.redactor(world)?;
+    let input = open(args)?;
+    let found = if args.jsonl {
+        lines(&redactor, input, out)?
+    } else if args.json {
+        told(&redactor, input, out)?
+    } else {
+        redactor.redact_stream(input, &mut *out)?
+    };
+    if args.check && found > 0 {
+        out.flush()?;
+        return Err(Failure::new(String::new()).code(exit::FOUND));
+    }
+    Ok(())
+}
+
+impl Redact {
+    fn redactor(&self, _world: &World) -> Result<Redactor> {
+        Ok(Redactor::default())
+    }
+}
+
+fn open(args: &Redact) -> Result<Box<dyn BufRead>> {
+    Ok(match &args.file {
+        Some(path) => Box::new(BufReader::new(File::open(path).at(path)?)),
+        None => Box::new(BufReader::new(io::stdin())),
+    })
+}
+
+fn lines(redactor: &Redactor, input: impl BufRead, out: &mut dyn Write) -> Result<usize> {
+    let mut found = 0;
+    for (number, line) in input.lines().enumerate() {
+        let line = line?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let given: Given = serde_json::from_str(&line).map_err(|error| {
+            Failure::new(format!("line {} is no object with `id` and `text`: {error}", number + 1))
+                .code(exit::INVALID)
+        })?;
+        let redacted = redactor.redact(&given.text);
+        found += usize::from(redacted != given.text.as_str());
+        let answer = Answered { id: &given.id, redacted: &redacted };
+        writeln!(out, "{}", serde_json::to_string(&answer).map_err(io::Error::from)?)?;
+    }
+    Ok(found)
+}
+
+fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
+    let mut bytes = Vec::new();
+    input.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (mut line, mut start) = (1, 0);
+    let mut told = Vec::new();
+    for finding in redactor.findings(&text) {
+        let skipped = &text.as_bytes()[start..finding.range.start];
+        line += skipped.iter().filter(|byte| **byte == b'\n').count();
+        if let Some(last) = skipped.iter().rposition(|byte| *byte == b'\n') {
+            start += last + 1;
+        }
+        told.push(Told {
+            rule: finding.rule,
+            line,
+            column: finding.range.start - start + 1,
+            bytes: finding.range.len(),
+        });
+    }
+    view::json(&told, out)?;
+    Ok(told.len())
+}

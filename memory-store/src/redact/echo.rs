@@ -1,0 +1,129 @@
+//! What stands beside a secret: the same value once more, and the user name that goes with a
+//! password.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use memchr::memmem;
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::shape;
+use super::{Finding, LOGIN};
+
+/// Secrets of one text that are looked for again.
+const ECHOED_MAX: usize = 200;
+
+/// Shorter values are words elsewhere.
+const ECHO_BYTES_MIN: usize = 8;
+
+/// How far from a secret its user name may stand.
+const COMPANION_BYTES_MAX: usize = 240;
+
+/// The names beside a password that say whose it is, and their values.
+static COMPANION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let pattern = r#"(?:user(?:[_ -]?name|[_ -]?id)?|login|uid|client[_-]?id|access[_-]?key[_-]?id|account[_-]?name|(?:auth0|okta)[a-z_]*domain)\\*["'\]]{0,2}\s{0,4}(?:=>|:=|[:=])\s{0,4}\\*(?:["'](?<quoted>[^\s"'\\<>(){}$]{2,120})\\*["']|(?<bare>[A-Za-z0-9_@.+-]{2,80})(?:[;\r\n]|\\n|\z))"#;
+    RegexBuilder::new(pattern).unicode(false).case_insensitive(true).build().ok()
+});
+
+/// Finds the values of `found` wherever else they stand: a log or a message repeats what an
+/// assignment gave away.
+pub(super) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
+    let mut values: Vec<(&[u8], &'static str)> = found
+        .iter()
+        .map(|finding| (&text[finding.range.clone()], finding.rule))
+        .filter(|(value, _)| value.len() >= ECHO_BYTES_MIN && is_telling(value))
+        .collect();
+    values.sort_unstable();
+    values.dedup_by_key(|(value, _)| *value);
+    values.truncate(ECHOED_MAX);
+    let mut echoes = Vec::new();
+    for (value, rule) in values {
+        for start in memmem::find_iter(text, value) {
+            let range = start..start + value.len();
+            if !found.iter().any(|known| known.range.start <= start && start < known.range.end)
+                && stands_alone(text, &range)
+            {
+                echoes.push(Finding { rule, range });
+            }
+        }
+    }
+    echoes
+}
+
+/// Whether a value says nothing else where it stands elsewhere.
+fn is_telling(value: &[u8]) -> bool {
+    shape::is_random(value, ECHO_BYTES_MIN) || value.len() >= 20 && !shape::is_several_words(value)
+}
+
+fn stands_alone(text: &[u8], range: &Range<usize>) -> bool {
+    let is_word = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let before = range.start.checked_sub(1).and_then(|at| text.get(at));
+    !is_word(before) && !is_word(text.get(range.end))
+}
+
+/// Finds the user names, key ids and tenants beside passwords and client secrets.
+pub(super) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
+    let Some(regex) = COMPANION.as_ref() else { return Vec::new() };
+    let mut companions: Vec<Finding> = Vec::new();
+    for finding in found.iter().take(ECHOED_MAX) {
+        let start = finding.range.start.saturating_sub(COMPANION_BYTES_MAX);
+        let end = (finding.range.end + COMPANION_BYTES_MAX).min(text.len());
+        for groups in regex.captures_iter(&text[start..end]) {
+            let Some(value) = groups.name("quoted").or_else(|| groups.name("bare")) else {
+                continue;
+            };
+            let range = start + value.start()..start + value.end();
+            let is_known = |known: &Finding| known.range == range;
+            let is_tenant = value.as_bytes().ends_with(b".auth0.com")
+                || value.as_bytes().ends_with(b".okta.com");
+            if (is_tenant || !shape::is_placeholder(value.as_bytes()))
+                && !shape::is_numeric(value.as_bytes())
+                && !is_local_name(value.as_bytes())
+                && !companions.iter().any(is_known)
+            {
+                companions.push(Finding { rule: LOGIN, range });
+            }
+        }
+    }
+    companions
+}
+
+/// Where an account's name stands elsewhere, if it is no word.
+pub(super) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
+    const NAME_BYTES_MIN: usize = 6;
+    let mut echoes = Vec::new();
+    for name in names.iter().take(ECHOED_MAX) {
+        let value = &text[name.range.clone()];
+        let is_word = !value.iter().any(u8::is_ascii_digit);
+        if value.len() < NAME_BYTES_MIN || is_word {
+            continue;
+        }
+        echoes.extend(
+            memmem::find_iter(text, value)
+                .map(|start| start..start + value.len())
+                .filter(|range| stands_alone(text, range) && *range != name.range)
+                .map(|range| Finding { rule: LOGIN, range }),
+        );
+    }
+    echoes
+}
+
+/// Words that name no one: types, references, and the users that every machine has.
+fn is_local_name(value: &[u8]) -> bool {
+    const LOCAL: [&str; 12] = [
+        "root",
+        "admin",
+        "postgres",
+        "null",
+        "none",
+        "undefined",
+        "string",
+        "true",
+        "false",
+        "guest",
+        "test",
+        "git",
+    ];
+    let lower = value.to_ascii_lowercase();
+    LOCAL.iter().any(|name| name.as_bytes() == lower)
+}

@@ -1,0 +1,188 @@
+//! Redacting streams of any length in bounded memory.
+//!
+//! A stream is read in blocks. What stands near the end of a block waits for the next one, so that
+//! a secret that lies across the border is found.
+
+use std::io::{self, Read, Write};
+
+use super::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
+use super::{PRIVATE_TEXT, Redactor, placeholder};
+
+/// Bytes that are read at once.
+const BLOCK_BYTES: usize = 512 << 10;
+
+/// Bytes at the end of a block that wait for the next: more than any secret but private text takes.
+const OVERLAP_BYTES: usize = 96 << 10;
+
+/// Bytes of private text after which its end is looked for without keeping it.
+const HELD_BYTES_MAX: usize = 1 << 20;
+
+impl Redactor {
+    /// Copies text without its secrets; returns how many were hidden. Bytes that are no UTF-8
+    /// become U+FFFD.
+    pub fn redact_stream(&self, mut input: impl Read, mut output: impl Write) -> io::Result<usize> {
+        let mut held: Vec<u8> = Vec::new();
+        let mut inside = 0usize;
+        let mut hidden = 0;
+        loop {
+            let before = held.len();
+            (&mut input).take(BLOCK_BYTES as u64).read_to_end(&mut held)?;
+            let is_last = held.len() - before < BLOCK_BYTES;
+            if inside > 0 {
+                skip_private(&mut held, &mut inside, is_last);
+                if inside > 0 {
+                    if is_last {
+                        return Ok(hidden);
+                    }
+                    continue;
+                }
+            }
+            let whole = if is_last { held.len() } else { whole_characters(&held) };
+            let text = String::from_utf8_lossy(&held[..whole]);
+            let (cut, found, is_open) = self.cut(&text, is_last);
+            hidden += found;
+            output.write_all(self.redact(&text[..cut]).as_bytes())?;
+            if is_open {
+                output.write_all(placeholder(PRIVATE_TEXT).as_bytes())?;
+                hidden += 1;
+                let mut rest = text.as_bytes()[cut..].to_vec();
+                rest.extend_from_slice(&held[whole..]);
+                rest.drain(..PRIVATE_OPEN.len());
+                (held, inside) = (rest, 1);
+                skip_private(&mut held, &mut inside, is_last);
+            } else {
+                let mut rest = text.as_bytes()[cut..].to_vec();
+                rest.extend_from_slice(&held[whole..]);
+                held = rest;
+            }
+            if is_last && held.is_empty() {
+                output.flush()?;
+                return Ok(hidden);
+            }
+        }
+    }
+
+    /// Where a text can be cut so that no secret lies across, how many there are before, and whether
+    /// what follows the cut is private text that does not end here and is too long to wait for.
+    fn cut(&self, text: &str, is_last: bool) -> (usize, usize, bool) {
+        let findings = self.findings(text);
+        if is_last {
+            return (text.len(), findings.len(), false);
+        }
+        let mut cut = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
+        // A line is not torn: rules look at what stands before in it.
+        if let Some(line) = memchr::memrchr(b'\n', &text.as_bytes()[..cut]) {
+            cut = line + 1;
+        }
+        let across = findings.iter().find(|f| f.range.start < cut && f.range.end > cut);
+        let is_open = across.is_some_and(|finding| {
+            finding.rule == PRIVATE_TEXT
+                && finding.range.end == text.len()
+                && text.len() - finding.range.start > HELD_BYTES_MAX
+        });
+        cut = across.map_or(cut, |finding| finding.range.start);
+        let before = findings.iter().filter(|finding| finding.range.end <= cut).count();
+        (cut, before, is_open)
+    }
+}
+
+/// Drops private text up to its end; `inside` counts the tags that are still open.
+fn skip_private(held: &mut Vec<u8>, inside: &mut usize, is_last: bool) {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr(b'<', &held[at..]) {
+        let tag = &held[at + next..];
+        let starts = |name: &str| {
+            tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name.as_bytes()))
+        };
+        if tag.len() < PRIVATE_CLOSE.len() && !is_last {
+            // The tag may go on in the next block.
+            held.drain(..at + next);
+            return;
+        }
+        at += next + 1;
+        if starts(PRIVATE_OPEN) {
+            *inside += 1;
+        } else if starts(PRIVATE_CLOSE) {
+            *inside -= 1;
+            if *inside == 0 {
+                held.drain(..at - 1 + PRIVATE_CLOSE.len());
+                return;
+            }
+        }
+    }
+    held.clear();
+}
+
+/// The bytes before a character that is not whole yet.
+fn whole_characters(bytes: &[u8]) -> usize {
+    const CHARACTER_BYTES_MAX: usize = 4;
+    let is_start = |byte: &u8| *byte < 0x80 || *byte >= 0xC0;
+    let from = bytes.len().saturating_sub(CHARACTER_BYTES_MAX - 1);
+    match bytes[from..].iter().rposition(is_start) {
+        Some(at) if bytes[from + at] >= 0xC0 => from + at,
+        Some(_) | None => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Hands out a few bytes at a time, as a pipe does.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.1.min(buffer.len()).min(self.0.len());
+            buffer[..bytes].copy_from_slice(&self.0[..bytes]);
+            self.0 = &self.0[bytes..];
+            Ok(bytes)
+        }
+    }
+
+    fn stream(text: &[u8], at_once: usize) -> String {
+        let mut out = Vec::new();
+        Redactor::default().redact_stream(Slow(text, at_once), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_stream_is_redacted_like_its_text_wherever_the_blocks_end() {
+        let secret = format!("token {}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+        let line = "KqZ4wLr8TnB2mXc6".repeat(4);
+        let kind = "PRIVATE KEY";
+        let key = format!(
+            "-----BEGIN {kind}-----\n{}-----END {kind}-----\n",
+            format!("{line}\n").repeat(40)
+        );
+        for near in [BLOCK_BYTES, BLOCK_BYTES - OVERLAP_BYTES] {
+            for before in [5, 700, 2_900] {
+                let mut text = "an ordinary line of text, äöü\n".repeat(near / 33);
+                text.push_str(&"x ".repeat(near.saturating_sub(text.len() + before) / 2));
+                text.push_str(&format!("\n{secret}\n{key}"));
+                text.push_str(&"and another line\n".repeat(20_000));
+                let expected = Redactor::default().redact(&text).into_owned();
+                assert!(expected.contains("[redacted:github-token]\n[redacted:private-key]"));
+                assert!(stream(text.as_bytes(), 77_777) == expected, "{near} {before}");
+            }
+        }
+    }
+
+    #[test]
+    fn private_text_of_any_length_is_dropped() {
+        let long = "what nobody may keep <b> ".repeat(HELD_BYTES_MAX / 16);
+        for end in ["</private> after", ""] {
+            let text = format!("before <private>{long}{end}");
+            let out = stream(text.as_bytes(), 1 << 16);
+            let after = if end.is_empty() { "" } else { " after" };
+            assert_eq!(out, format!("before [redacted:private]{after}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_passes_as_replacement_characters() {
+        assert_eq!(stream(b"a\xFFb", 1), "a\u{FFFD}b");
+        assert_eq!(stream("ä".as_bytes(), 1), "ä");
+        assert_eq!(stream(b"", 1), "");
+    }
+}
