@@ -9,7 +9,7 @@ use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Hit, Recall, Recalled, Search, render};
-use memory_store::redact::Redactor;
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Promote;
 use memory_store::store::{Change, Forget, Store};
 use memory_store::{Error, Kind, MemoryId, settings_file};
@@ -41,13 +41,12 @@ const BROKEN_MAX: usize = 10;
 /// A backend over the stores of one user, for the project that the server was started in.
 pub struct Local {
     environment: Environment,
-    redactor: Redactor,
 }
 
 impl Local {
     /// Answers for this environment.
     pub fn new(environment: Environment) -> Self {
-        Self { environment, redactor: Redactor::default() }
+        Self { environment }
     }
 
     /// The working tree, if it may be read now. Asked anew each time: `init`, `trust` and `off`
@@ -87,26 +86,17 @@ impl Local {
     /// Makes the memory that is to be saved; secrets are taken out of every part of it. Returns
     /// how many there were.
     fn memory(&self, request: RememberRequest, tree: &Tree) -> Result<(Memory, usize), Failure> {
-        let mut redacted = 0;
-        let mut clean = |text: &str| {
-            redacted += self.redactor.findings(text).len();
-            self.redactor.redact(text).into_owned()
-        };
-        let title = clean(&request.title);
-        let body = clean(&request.text);
-        let tags = request.tags.iter().map(|tag| clean(tag)).collect();
-        let paths: Vec<String> = request.paths.iter().map(|path| clean(path)).collect();
         let now = self.environment.clock.now();
         let mut random = [0; 10];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(tree));
         let waits = settings.promote == Promote::Review && request.scope != Scope::User;
-        let memory = Memory {
+        let mut memory = Memory {
             id: MemoryId::new(now, random),
             kind: request.kind,
-            title,
-            body,
+            title: request.title,
+            body: request.text,
             scope: request.scope,
             created: now,
             occurred: Some(now),
@@ -119,9 +109,9 @@ impl Local {
                 extractor: Some("mcp".to_owned()),
                 ..Source::default()
             },
-            paths: paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
+            paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
             topic: None,
-            tags,
+            tags: request.tags,
             entities: Vec::new(),
             facts: Vec::new(),
             relations: Vec::new(),
@@ -133,6 +123,10 @@ impl Local {
             signatures: Vec::new(),
             command: None,
         };
+        let is_committed = request.scope != Scope::User
+            && Store::open(&self.environment.dirs, tree).is_ok_and(|store| store.root().is_some());
+        let redactor = Redactor::new(&RedactOptions::for_store(&settings, is_committed));
+        let redacted = redactor.redact_memory(&mut memory);
         Ok((memory, redacted))
     }
 

@@ -43,6 +43,9 @@ pub struct Settings {
     pub half_life_days: BTreeMap<Kind, u32>,
     /// How the index is searched.
     pub index: IndexSettings,
+    /// What is hidden beside secrets, and what is not.
+    #[serde(skip_serializing_if = "RedactSettings::is_default")]
+    pub redact: RedactSettings,
     /// Which extractor runs besides the rules: none, or Ollama.
     pub llm: Option<Llm>,
 }
@@ -51,6 +54,26 @@ impl Settings {
     /// Days after which a memory of this kind that was not renewed counts half in ranking.
     pub fn half_life_days(&self, kind: Kind) -> u32 {
         self.half_life_days.get(&kind).copied().unwrap_or_else(|| kind.half_life_days())
+    }
+}
+
+/// Settings of redaction, as they are written; `redact::RedactOptions` is what they mean.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RedactSettings {
+    /// Values that are no secrets though they look like some.
+    pub harmless: Vec<String>,
+    /// Regular expressions for what is never kept.
+    pub deny: Vec<String>,
+    /// Policies for classes of personal data in files that only this user reads.
+    pub private: BTreeMap<String, String>,
+    /// Policies for classes of personal data in committed files.
+    pub committed: BTreeMap<String, String>,
+}
+
+impl RedactSettings {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
     }
 }
 
@@ -140,6 +163,7 @@ impl Default for Settings {
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),
             index: IndexSettings::default(),
+            redact: RedactSettings::default(),
             llm: None,
         }
     }

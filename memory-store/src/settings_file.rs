@@ -14,7 +14,8 @@ use toml::{Table, Value};
 use crate::error::{brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
-use crate::settings::{Llm, Settings};
+use crate::redact::{OptionsError, PatternError, RedactOptions};
+use crate::settings::{Llm, RedactSettings, Settings};
 use crate::store::read_if_there;
 
 /// Bytes that a settings file may have.
@@ -112,8 +113,8 @@ impl Loaded {
     }
 
     fn file(&mut self, path: &Path, is_users: bool) {
-        let table = match table(path) {
-            Ok(table) => table,
+        let (table, text) = match table(path) {
+            Ok(read) => read,
             Err(message) => return self.warn(path, "", message),
         };
         for (name, value) in table {
@@ -128,6 +129,10 @@ impl Loaded {
             }
             match (key.set)(&mut self.settings, value) {
                 Ok(()) => self.origins.push((key.name, path.to_owned())),
+                Err(message) if name == "redact" => {
+                    let place = place_of_pattern(&text).unwrap_or_default();
+                    self.warn(path, &name, format!("{place}{message}"));
+                }
                 Err(message) => self.warn(path, &name, message),
             }
         }
@@ -140,17 +145,19 @@ impl Loaded {
     }
 }
 
-fn table(path: &Path) -> Result<Table, String> {
+/// The table of a file and its text.
+fn table(path: &Path) -> Result<(Table, String), String> {
     let bytes = read_if_there(path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else { return Ok(Table::new()) };
+    let Some(bytes) = bytes else { return Ok((Table::new(), String::new())) };
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    text.parse().map_err(|error: toml::de::Error| {
+    let table = text.parse().map_err(|error: toml::de::Error| {
         // Its first line says where; what follows draws the place.
         let told = error.to_string();
         let place = told.lines().next().unwrap_or_default();
         format!("{place}: {}; the file is ignored", error.message())
-    })
+    })?;
+    Ok((table, text.to_owned()))
 }
 
 /// A setting that files may give.
@@ -170,7 +177,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 17] = [
+static KEYS: [Key; 18] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -188,6 +195,7 @@ static KEYS: [Key; 17] = [
     user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
+    user("redact", |s, v| redact(v).map(|v| s.redact = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
 ];
@@ -265,6 +273,55 @@ fn half_lives(settings: &mut Settings, value: Value) -> Result<(), String> {
     }
     settings.half_life_days = half_lives;
     Ok(())
+}
+
+fn redact(value: Value) -> Result<RedactSettings, String> {
+    const EXPECTED: &str =
+        "a table with `deny`, `harmless`, and the tables `private` and `committed` of policies";
+    const NAMES: [&str; 4] = ["harmless", "deny", "private", "committed"];
+    if let Some(name) =
+        value.as_table().and_then(|table| table.keys().find(|key| !NAMES.contains(&key.as_str())))
+    {
+        return Err(format!("`{name}` is no setting; expected {EXPECTED}; it is ignored"));
+    }
+    let settings: RedactSettings = parsed(value, EXPECTED)?;
+    options(&settings).map_err(|error| format!("{error}; it is ignored"))?;
+    Ok(settings)
+}
+
+fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
+    RedactOptions::private(settings)?;
+    RedactOptions::committed(settings)?;
+    Ok(())
+}
+
+/// `line 7: `, where a file's pattern that cannot be used stands.
+fn place_of_pattern(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct File {
+        redact: Patterns,
+    }
+    #[derive(serde::Deserialize)]
+    struct Patterns {
+        deny: Vec<toml::Spanned<String>>,
+    }
+    let file: File = toml::from_str(text).ok()?;
+    let patterns = file.redact.deny;
+    let given: Vec<String> = patterns.iter().map(|pattern| pattern.get_ref().clone()).collect();
+    let settings = RedactSettings { deny: given, ..RedactSettings::default() };
+    let number = match options(&settings).err()? {
+        OptionsError::Pattern(
+            PatternError::Long { number }
+            | PatternError::Empty { number }
+            | PatternError::Wrong { number, .. },
+        ) => number,
+        OptionsError::Pattern(PatternError::Many)
+        | OptionsError::Class(_)
+        | OptionsError::Policy { .. } => return None,
+    };
+    let start = patterns.get(number - 1)?.span().start;
+    let line = text[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
+    Some(format!("line {line}: "))
 }
 
 fn llm(value: Value) -> Result<Option<Llm>, String> {
@@ -355,6 +412,29 @@ mod tests {
     }
 
     #[test]
+    fn redaction_is_the_user_s_and_a_bad_pattern_is_named_with_its_line() {
+        let good = "[redact]\ndeny = [\"(?i)zephyr\"]\n[redact.committed]\nip = \"keep\"\n";
+        let (settings, warnings) = load(&files(good, "").dirs, None);
+        assert_eq!((settings.redact.deny.len(), warnings), (1, Vec::new()));
+        assert_eq!(settings.redact.committed["ip"], "keep");
+        let from_repository = files("", good);
+        let (settings, warnings) = load(&from_repository.dirs, Some(&from_repository.tree));
+        assert_eq!((settings, warnings.len()), (Settings::default(), 1));
+        for (text, told) in [
+            (
+                "[redact]\ndeny = [\n \"a\",\n \"(b\",\n]\n",
+                "config.toml: redact: line 4: deny: pattern 2: error: unclosed group; it is ignored",
+            ),
+            ("[redact.private]\nmail = \"mask\"\n", "redact: `mail` is no class"),
+            ("[redact]\ndenied = []\n", "redact: `denied` is no setting"),
+        ] {
+            let (settings, warnings) = load(&files(text, "").dirs, None);
+            assert_eq!(settings, Settings::default());
+            assert!(warnings[0].to_string().contains(told), "{}", warnings[0]);
+        }
+    }
+
+    #[test]
     fn a_file_that_is_no_toml_is_ignored_with_its_place() {
         let files = files("a = = 1\n", "\u{feff}start_tokens = 7\n");
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
@@ -396,7 +476,8 @@ mod tests {
             consented_hosts: Vec::new(),
             timeout_s: 9,
         };
-        let settings = Settings { llm: Some(llm), ..Settings::default() };
+        let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
+        let settings = Settings { llm: Some(llm), redact, ..Settings::default() };
         let fields = Table::try_from(&settings).unwrap();
         let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
         names.sort_unstable();

@@ -7,6 +7,7 @@ use memory_store::Timestamp;
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
+use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
 
@@ -88,7 +89,13 @@ fn publish(
     if let Some(vectors) = publication.vectors {
         publisher = publisher.vectors(vectors);
     }
-    let listing = store.list()?;
+    let mut listing = store.list()?;
+    // Files come from people and from pulls: what a hook prints goes through here once more.
+    let is_committed = store.root().is_some();
+    let redactor = Redactor::new(&RedactOptions::for_store(publication.settings, is_committed));
+    for stored in &mut listing.memories {
+        redactor.redact_memory(&mut stored.memory);
+    }
     let (NewTurns::Some(given) | NewTurns::All(given)) = turns;
     let mut given = given.iter().cloned();
     let turns = match turns {

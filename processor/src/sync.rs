@@ -308,7 +308,7 @@ impl<'a> Run<'a> {
         known.extend(self.expired.names());
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
-        let redactor = Redactor::new(&RedactOptions::default());
+        let redactor = Redactor::new(&RedactOptions::for_store(&self.settings, false));
         let ignore = Ignore::new(&self.settings.ignore_paths);
         let collector = Collector {
             archive: &self.archive,
@@ -436,9 +436,18 @@ impl<'a> Run<'a> {
             .iter()
             .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))
             .collect();
-        let desired = memories.into_iter().map(|memory| self.desired(memory, &homes)).collect();
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
+        // The archive holds what only this user reads; committed files are held to more.
+        let is_committed = store.root().is_some();
+        let redactor = Redactor::new(&RedactOptions::for_store(&self.settings, is_committed));
+        let desired = memories
+            .into_iter()
+            .map(|mut memory| {
+                redactor.redact_memory(&mut memory);
+                self.desired(memory, &homes)
+            })
+            .collect();
         let states = self.git_states()?;
         let outcome = ledger::reconcile(&store, desired, &states, self.options.now)?;
         self.report.written += outcome.written;

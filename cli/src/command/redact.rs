@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 
-use clap::Args;
-use memory_store::redact::Redactor;
+use clap::{Args, ValueEnum};
+use memory_store::redact::{Personal, RedactOptions, Redactor};
+use memory_store::settings_file;
 use serde::{Deserialize, Serialize};
 
 use super::view;
@@ -27,9 +28,21 @@ pub struct Redact {
     /// Print what was found and where as JSON, without the secrets themselves
     #[arg(long, conflicts_with = "jsonl")]
     json: bool,
+    /// What is committed is held to more than what only you read; `strict` hides all personal data,
+    /// however weak the evidence
+    #[arg(long, value_enum, default_value_t = For::Private, value_name = "WHICH")]
+    r#for: For,
     /// Say by exit code 7 that something was found
     #[arg(long)]
     check: bool,
+}
+
+/// What the text is for.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum For {
+    Private,
+    Committed,
+    Strict,
 }
 
 /// What was found, told without saying it.
@@ -57,7 +70,7 @@ struct Answered<'a> {
 
 /// Runs the command.
 pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
-    let redactor = args.redactor(world)?;
+    let redactor = args.redactor(world);
     let input = open(args)?;
     let found = if args.jsonl {
         lines(&redactor, input, out)?
@@ -74,8 +87,13 @@ pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl Redact {
-    fn redactor(&self, _world: &World) -> Result<Redactor> {
-        Ok(Redactor::default())
+    fn redactor(&self, world: &World) -> Redactor {
+        let (settings, _) = settings_file::load(&world.dirs, None);
+        let mut options = RedactOptions::for_store(&settings, !matches!(self.r#for, For::Private));
+        if matches!(self.r#for, For::Strict) {
+            options.personal = Personal::STRICT;
+        }
+        Redactor::new(&options)
     }
 }
 

@@ -3,4 +3,5 @@
 mod common;
 mod learning;
 mod memories;
+mod secrets;
 mod setup;

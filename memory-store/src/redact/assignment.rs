@@ -63,6 +63,7 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         || shape::is_fake(content)
         || shape::is_stop_word(content)
         || shape::is_path(content)
+        || shape::is_version_or_colour(content)
     {
         return None;
     }

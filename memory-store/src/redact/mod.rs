@@ -10,6 +10,8 @@ mod checksum;
 mod deny;
 mod digits;
 mod echo;
+mod memory;
+mod options;
 mod personal;
 mod rule;
 mod shape;
@@ -23,6 +25,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
 pub use deny::{DenyPatterns, PatternError};
+pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
 use rule::Rule;
 
@@ -37,35 +40,6 @@ const FAILURES_MAX: u16 = 200;
 
 /// A match inside a run of this many base 64 characters is part of an image or an archive.
 const BLOB_BYTES_MIN: usize = 256;
-
-/// What may be set about redaction.
-#[derive(Clone, Debug, Default)]
-pub struct RedactOptions {
-    /// Values that a person declared harmless, such as the password of a local test database.
-    pub harmless: Vec<String>,
-    /// What a person never wants to be kept, as regular expressions.
-    pub deny: DenyPatterns,
-    /// What happens to personal data.
-    pub personal: Personal,
-}
-
-impl RedactOptions {
-    /// What holds for files that only this user reads.
-    pub fn private() -> Self {
-        Self { personal: Personal::PRIVATE, ..Self::default() }
-    }
-
-    /// What holds for files that are committed.
-    pub fn committed() -> Self {
-        Self { personal: Personal::COMMITTED, ..Self::default() }
-    }
-}
-
-impl Default for Personal {
-    fn default() -> Self {
-        Self::PRIVATE
-    }
-}
 
 /// Hides secrets in text. Cheap to make and to share between threads.
 #[derive(Clone, Debug, Default)]

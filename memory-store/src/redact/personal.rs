@@ -5,15 +5,12 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use super::Finding;
 use super::checksum;
 use super::digits;
 
 /// A class of personal data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// A mail address.
     Email,
@@ -72,8 +69,7 @@ impl Class {
 }
 
 /// What happens to personal data of a class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// It stays.
     #[default]
@@ -84,9 +80,27 @@ pub enum Policy {
     Drop,
 }
 
+impl Policy {
+    /// The policy of this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "keep" => Some(Self::Keep),
+            "mask" => Some(Self::Mask),
+            "drop" => Some(Self::Drop),
+            _ => None,
+        }
+    }
+}
+
 /// The policies of all classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Personal([Policy; Class::ALL.len()]);
+
+impl Default for Personal {
+    fn default() -> Self {
+        Self::PRIVATE
+    }
+}
 
 impl Personal {
     /// What holds for the archive and other private files: only what is as good as money or as a

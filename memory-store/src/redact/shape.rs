@@ -224,6 +224,19 @@ pub(super) fn is_path(value: &[u8]) -> bool {
     rooted && segments().count() > 1 && !segments().any(|segment| is_random(segment, 16))
 }
 
+/// `^1.2.3`, `>=4`, `#d0f948`: a range of versions or a colour.
+pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
+    match value {
+        [b'#', digits @ ..] => {
+            matches!(digits.len(), 3 | 4 | 6 | 8) && digits.iter().all(u8::is_ascii_hexdigit)
+        }
+        [b'^' | b'~', rest @ ..] | [b'>' | b'<', b'=', rest @ ..] => {
+            rest.contains(&b'.') && is_numeric(rest)
+        }
+        _ => false,
+    }
+}
+
 /// Whether this is a number, a version or a date.
 pub(super) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))

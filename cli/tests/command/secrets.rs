@@ -1,0 +1,59 @@
+//! Hiding and finding secrets: `redact`, `audit`. Values are made up, and put together at run time so
+//! that no scanner takes this file for a leak.
+
+use crate::common::Machine;
+
+fn token() -> String {
+    format!("{}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
+}
+
+#[test]
+fn text_and_lines_are_redacted() {
+    let machine = Machine::new();
+    let token = token();
+    machine.write("work/notes.txt", &format!("use {token} here\nand tess@harbour.co.uk\n"));
+    let path = machine.path("work/notes.txt");
+    let path = path.to_str().unwrap();
+    assert_eq!(
+        machine.ok(&["redact", path]),
+        "use [redacted:github-token] here\nand tess@harbour.co.uk\n"
+    );
+    assert!(
+        machine.ok(&["redact", path, "--for", "committed"]).ends_with("and [redacted:email]\n")
+    );
+    let told = machine.json(&["redact", path, "--json"]);
+    assert_eq!(told[0]["rule"], "github-token");
+    assert_eq!((&told[0]["line"], &told[0]["column"]), (&1.into(), &5.into()));
+    assert!(!told.to_string().contains(&token));
+    assert_eq!(machine.run(&["redact", path, "--check"]).code, 7);
+    machine.write("work/lines.jsonl", &format!("{{\"id\":7,\"text\":\"{token}\"}}\n\n"));
+    let lines = machine.path("work/lines.jsonl");
+    let answered = machine.ok(&["redact", "--jsonl", lines.to_str().unwrap()]);
+    assert_eq!(answered, "{\"id\":7,\"redacted\":\"[redacted:github-token]\"}\n");
+    machine.write("work/lines.jsonl", "{\"id\":7}\n");
+    assert_eq!(machine.run(&["redact", "--jsonl", lines.to_str().unwrap()]).code, 5);
+}
+
+#[test]
+fn the_user_s_own_patterns_and_policies_hold() {
+    let machine = Machine::new();
+    machine.write(
+        "home/.config/throughline/config.toml",
+        "[redact]\ndeny = [\"(?i)zephyr\"]\n[redact.private]\nemail = \"mask\"\n",
+    );
+    machine.write("work/notes.txt", "Zephyr, by tess@harbour.co.uk\n");
+    let path = machine.path("work/notes.txt");
+    assert_eq!(
+        machine.ok(&["redact", path.to_str().unwrap()]),
+        "[redacted:denied], by [redacted:email]\n"
+    );
+}
+
+#[test]
+fn what_a_person_adds_is_redacted_too() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let said = machine.ok(&["add", &format!("deploy with {}", token())]);
+    assert!(said.contains("1 secret or personal value(s) were taken out"), "{said}");
+    assert!(!machine.ok(&["list", "--json"]).contains(&token()));
+}
