@@ -9,7 +9,8 @@ use crate::error::Error;
 ///
 /// - 1.0: manifest, memories and turns segments, journal.
 /// - 1.1: vectors in segments and in the journal, graphs.
-/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own.
+/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own; bounds
+///   over postings.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
 pub const MINOR: u16 = 2;
@@ -84,10 +85,14 @@ pub enum SectionKind {
     Graph = 22,
     /// Documents with a vector that are no node of the graph.
     Unlinked = 23,
+    /// Hashed map from term to bounds over its postings: its slots.
+    BoundSlots = 32,
+    /// Its blocks.
+    BoundBlocks = 33,
 }
 
 /// One more than the highest kind of section.
-pub const KINDS: usize = 24;
+pub const KINDS: usize = 34;
 
 /// Returns the crc32c of some bytes.
 pub fn checksum(bytes: &[u8]) -> u32 {

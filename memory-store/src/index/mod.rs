@@ -4,6 +4,7 @@
 //! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
 //! does not fit. Everything here can be deleted: it is made again from the files.
 
+pub(crate) mod bounds;
 #[cfg(feature = "write")]
 pub mod build;
 pub mod document;

@@ -133,6 +133,25 @@ impl Postings<'_> {
     }
 }
 
+impl<'a> Postings<'a> {
+    /// A walk that starts in the middle of a list: `bytes` follow the number of the document `first`.
+    pub(super) fn from_first(bytes: &'a [u8], first: u32, count: u32, docs: u32) -> Option<Self> {
+        (first < docs).then_some(Self { rest: Cursor(bytes), left: count, doc: first, docs })
+    }
+}
+
+impl Slot {
+    /// Where its block starts in the blocks' section.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of its block.
+    pub(super) fn length(&self) -> u32 {
+        self.length
+    }
+}
+
 impl Segment {
     /// Opens the segment that a manifest in `dir` names.
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
@@ -365,7 +384,7 @@ impl Segment {
         Some(*doc)
     }
 
-    fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
+    pub(super) fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
         let slots = self.section(kind).length / SLOT as u64;
         if slots == 0 {
             return Ok(None);
@@ -409,7 +428,7 @@ impl Segment {
         }
     }
 
-    fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
+    pub(super) fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
         if slot.length > BLOCK_BYTES_MAX {
             return Err(self.damaged("a block is too long"));
         }

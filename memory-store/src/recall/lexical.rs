@@ -2,10 +2,13 @@
 
 use std::cmp::Ordering;
 
+use super::limits::limits;
 use super::query::{Pair, Query, Term};
 use super::score::Candidate;
 use super::sources::{At, Source, Sources};
-use super::window::{List, Scored, Window};
+use super::window::{Block, List, Scored, Window};
+use crate::error::Result;
+use crate::index::bounds::{UNBOUNDED_DOCS_MAX, WINDOW};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
@@ -15,10 +18,17 @@ const COMMON_DOCS_MIN: u32 = 200;
 /// See [`COMMON_DOCS_MIN`].
 const COMMON_SHARE: u32 = 10;
 
+/// Postings that are walked through at most; of a query with more, the most common terms are passed over,
+/// too. Only stores of far more than 100,000 memories have so many.
+const POSTINGS_MAX: u64 = 1 << 20;
+
 /// How much a term's rarity in technical text counts beside its rarity in the store: its power.
-const BACKGROUND: f32 = 0.3;
+pub const BACKGROUND: f32 = 0.3;
 /// How much two of the query's words count for standing side by side.
-const PAIR: f32 = 0.3;
+pub const PAIR: f32 = 0.3;
+/// Windows of a large source that are looked at first, those with the highest limits: then it is known
+/// what a document must score to be among the best.
+const FIRST_WINDOWS: usize = 8;
 
 /// What the sources hold of a query's terms.
 pub struct Found<'a> {
@@ -61,12 +71,8 @@ impl<'a> Found<'a> {
                 *count += slot.map_or(0, |slot| slot.count) + loose.count() as u32;
             }
         }
-        let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
-        let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
-        let some_are_rare = counts.iter().any(|count| (1..=limit).contains(count));
-        if common_too || !some_are_rare {
-            common.fill(false);
-        }
+        let common =
+            if common_too { vec![false; counts.len()] } else { passed_over(&counts, docs) };
         let found = sources.list.iter().zip(&slots);
         let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
         let found = found.collect();
@@ -126,25 +132,36 @@ impl<'a> Found<'a> {
     ) -> Vec<Candidate> {
         // What the journal replaced still has its scores.
         let keep = max.saturating_add(sources.hidden());
-        let mut best = Best { keep, floor: 0.0, list: Vec::new() };
+        let mut best = Best { keep, floor: f32::MIN_POSITIVE, list: Vec::new() };
         let mut others = Vec::new();
         for (number, (source, lists)) in (0..).zip(sources.list.iter().zip(&self.sources)) {
             let of_source = also.iter().filter(|at| at.source == number);
             let mut asked: Vec<u32> = of_source.map(|at| at.doc).collect();
             asked.sort_unstable();
-            let mut asked = asked.as_slice();
             let at = |scored: Scored| (At { source: number, doc: scored.doc }, scored);
             let mut damaged = || {
                 source.no_postings().iter().for_each(|error| sources.note(error));
             };
-            let mut window = Window::new(lists, source.docs());
-            while window.advance(&mut damaged).is_some() {
-                window.score(&self.weights, query);
-                let entering = best.entering(&window);
-                best.add(window.tell(entering.into_iter()).into_iter().map(at));
-                let here = asked.partition_point(|&doc| doc < window.end());
-                others.extend(window.tell(asked[..here].iter().copied()).into_iter().map(at));
-                asked = &asked[here..];
+            let plan = Plan::new(self, lists, query, source.docs(), keep);
+            for stage in [&plan.first, &plan.rest].into_iter().filter(|stage| !stage.is_empty()) {
+                let mut window = Window::new(lists, source.docs());
+                let mut last = 0;
+                for (place, &number) in stage.iter().enumerate() {
+                    let bounds = [number, number + 1].map(|number| number * WINDOW);
+                    let bounds = bounds.map(|end| asked.partition_point(|&doc| doc < end));
+                    let asked = &asked[bounds[0]..bounds[1]];
+                    if asked.is_empty() && plan.limit(number) < best.floor {
+                        continue;
+                    }
+                    if last < number || place == 0 {
+                        last = plan.run(&stage[place..], best.floor);
+                    }
+                    window.advance(number, last, &mut damaged);
+                    window.score(&self.weights, query);
+                    let entering = best.entering(&window);
+                    best.add(window.tell(entering.into_iter()).into_iter().map(at));
+                    others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
+                }
             }
         }
         let best = best.sorted();
@@ -167,12 +184,39 @@ impl<'a> Found<'a> {
         candidates
     }
 
+    /// The limits of the first source, for tests of what they are worth.
+    #[cfg(all(test, feature = "write"))]
+    pub fn limits(&self, query: &Query, docs: u32) -> Vec<f32> {
+        limits(&self.sources[0], &self.weights, query, docs)
+    }
+
     /// The share of what a document could score at most that the best one scores. Of a long query no
     /// document covers much; there it is 1.
     pub fn covered(&self, query: &Query, best: f32) -> f32 {
         let most: f32 = IMPACT_MAX * self.weights[..self.terms].iter().sum::<f32>();
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }
+}
+
+/// Which terms are passed over, given how many documents have each.
+fn passed_over(counts: &[u32], docs: u32) -> Vec<bool> {
+    let limit = COMMON_DOCS_MIN.max(docs / COMMON_SHARE);
+    let mut common: Vec<bool> = counts.iter().map(|&count| count > limit).collect();
+    if !counts.iter().any(|count| (1..=limit).contains(count)) {
+        common.fill(false);
+    }
+    let mut rarest: Vec<usize> = (0..counts.len()).filter(|&term| !common[term]).collect();
+    let all = rarest.iter().map(|&term| u64::from(counts[term])).sum::<u64>();
+    if all > POSTINGS_MAX {
+        rarest.sort_by_key(|&term| counts[term]);
+        let mut sum = 0;
+        for term in rarest {
+            // The first that occurs at all stays.
+            common[term] = sum > 0 && sum + u64::from(counts[term]) > POSTINGS_MAX;
+            sum += u64::from(counts[term]);
+        }
+    }
+    common
 }
 
 /// Looks terms up in the segment of a source.
@@ -199,7 +243,7 @@ fn lists<'a>(
     let wanted = (0..).zip(terms).zip(slots).zip(common).filter(|(_, common)| !**common);
     let list = |(((number, term), slot), _): (((u16, &Term), &Option<Slot>), &bool)| {
         let block = source.segment().zip(slot.as_ref()).and_then(|(segment, slot)| {
-            segment.term_block(slot).map_err(|error| sources.note(&error)).ok()
+            block(segment, term, slot).map_err(|error| sources.note(&error)).ok()
         });
         let loose = (first..).zip(&source.loose).filter_map(|(doc, document)| {
             let count = document.count(term.hash);
@@ -210,11 +254,63 @@ fn lists<'a>(
     wanted.map(list).filter(|list| list.docs() > 0).collect()
 }
 
+/// Reads where in a segment a term occurs, or what is known of that where it is much.
+fn block<'a>(segment: &'a Segment, term: &Term, slot: &Slot) -> Result<Block<'a>> {
+    Ok(match segment.bounded(term.hash, *slot)? {
+        Some(bounded) => Block::Left(bounded),
+        None => Block::Read(segment.term_block(slot)?),
+    })
+}
+
+/// In which order the windows of a source are looked at.
+struct Plan {
+    /// What the documents of each score at most; nothing is known of small sources.
+    limits: Vec<f32>,
+    /// Those that are looked at first, in their order.
+    first: Vec<u32>,
+    /// The others.
+    rest: Vec<u32>,
+}
+
+impl Plan {
+    fn new(found: &Found<'_>, lists: &[List<'_>], query: &Query, docs: u32, keep: usize) -> Self {
+        let windows = 0..docs.div_ceil(WINDOW);
+        if docs <= UNBOUNDED_DOCS_MAX || keep >= docs as usize {
+            return Self { limits: Vec::new(), first: Vec::new(), rest: windows.collect() };
+        }
+        let limits = limits(lists, &found.weights, query, docs);
+        let limit = |number: u32| limits[number as usize];
+        let mut first: Vec<u32> = windows.clone().collect();
+        let places = FIRST_WINDOWS.min(first.len() - 1);
+        first
+            .select_nth_unstable_by(places, |&a, &b| limit(b).total_cmp(&limit(a)).then(a.cmp(&b)));
+        first.truncate(places);
+        first.sort_unstable();
+        let rest = windows.filter(|number| first.binary_search(number).is_err()).collect();
+        Self { limits, first, rest }
+    }
+
+    fn limit(&self, number: u32) -> f32 {
+        self.limits.get(number as usize).copied().unwrap_or(f32::INFINITY)
+    }
+
+    /// The last of the windows that follow one another and have a document, perhaps, that scores as much
+    /// as `floor`.
+    fn run(&self, windows: &[u32], floor: f32) -> u32 {
+        let first = windows.first().copied().unwrap_or_default();
+        let following = windows.iter().zip(first..);
+        let run = following
+            .skip(1)
+            .take_while(|&(&number, expected)| number == expected && self.limit(number) >= floor);
+        first + run.count() as u32
+    }
+}
+
 /// The best documents so far.
 struct Best {
     /// How many are kept.
     keep: usize,
-    /// What a further one must score more than.
+    /// What a further one must score.
     floor: f32,
     list: Vec<(At, Scored)>,
 }
@@ -227,7 +323,7 @@ fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
 impl Best {
     /// The documents of a window that are among the best.
     fn entering(&self, window: &Window<'_>) -> Vec<u32> {
-        let mut above: Vec<(f32, u32)> = window.above(self.floor).collect();
+        let mut above: Vec<(f32, u32)> = window.from(self.floor).collect();
         let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if above.len() > self.keep {
             above.select_nth_unstable_by(self.keep, order);
@@ -236,7 +332,7 @@ impl Best {
         above.into_iter().map(|(_, doc)| doc).collect()
     }
 
-    /// Adds documents; all that come later lie behind them.
+    /// Adds documents.
     fn add(&mut self, found: impl Iterator<Item = (At, Scored)>) {
         self.list.extend(found);
         if let Some(last) = self.keep.checked_sub(1)
@@ -272,7 +368,6 @@ mod tests {
     use crate::index::record::Record;
     use crate::index::testing;
     use crate::kind::Kind;
-    use crate::recall::window::WINDOW;
     use crate::time::Timestamp;
 
     const WORDS: [&str; 12] = [
@@ -316,6 +411,28 @@ mod tests {
                 .sum()
         };
         documents.iter().map(|document| (document.entry.id, score(document))).collect()
+    }
+
+    #[test]
+    fn common_terms_are_passed_over_unless_there_are_no_others() {
+        assert_eq!(passed_over(&[0, 201, 200, 3], 1000), [false, true, false, false]);
+        assert_eq!(passed_over(&[0, 301, 1000], 1000), [false; 3]);
+        assert_eq!(passed_over(&[2000, 2001], 20_000), [false, true]);
+        assert_eq!(passed_over(&[], 0), [false; 0]);
+    }
+
+    #[test]
+    fn of_more_than_can_be_walked_through_the_most_common_are_passed_over() {
+        let million = 1_000_000;
+        let counts = [90_000, 100_000, 0, 5].repeat(10);
+        let common = passed_over(&counts, million);
+        let kept = counts.iter().zip(&common).filter(|(_, common)| !**common);
+        let kept: Vec<u32> = kept.map(|(&count, _)| count).collect();
+        assert!(kept.iter().map(|&count| u64::from(count)).sum::<u64>() <= POSTINGS_MAX);
+        assert_eq!(kept.iter().filter(|&&count| count == 90_000).count(), 10);
+        assert_eq!(kept.iter().filter(|&&count| count == 100_000).count(), 1);
+        // One is walked through however common it is.
+        assert_eq!(passed_over(&[2 * million, 3 * million], 4 * million), [false, true]);
     }
 
     #[test]

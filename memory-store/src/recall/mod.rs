@@ -15,6 +15,7 @@ mod fallback;
 mod follow;
 mod gate;
 mod lexical;
+mod limits;
 #[cfg(feature = "write")]
 mod matching;
 mod named;

@@ -3,13 +3,12 @@
 //! more than what it computes, and the memory of a window is touched again and again.
 
 use super::query::Query;
+use crate::index::bounds::{Bounded, Part, RANGE, WINDOW};
 use crate::index::format::impact_weight;
 use crate::index::segment::{Postings, TermBlock};
 
-/// Documents of a window.
-pub const WINDOW: u32 = 2048;
 /// Paragraphs whose scores add up in a long prompt.
-const BEST_PARAGRAPHS: usize = 3;
+pub const BEST_PARAGRAPHS: usize = 3;
 
 /// Where a term occurs in a source, or a pair of words.
 #[derive(Debug)]
@@ -17,16 +16,31 @@ pub struct List<'a> {
     /// Its number among those of the query.
     pub term: u16,
     /// In the segment.
-    pub block: Option<TermBlock<'a>>,
+    pub block: Option<Block<'a>>,
     /// In further documents, in rising order, and its weight in them.
     pub more: Vec<(u32, f32)>,
+}
+
+/// Where a term occurs in a segment.
+#[derive(Debug)]
+pub enum Block<'a> {
+    /// All of it was read.
+    Read(TermBlock<'a>),
+    /// It is long: parts of it are read as they are looked at.
+    Left(Bounded<'a>),
 }
 
 /// A list that is being walked.
 struct Walk<'a> {
     term: u16,
-    postings: Option<Postings<'a>>,
+    postings: Option<Step<'a>>,
     more: &'a [(u32, f32)],
+}
+
+/// How far a walk through a segment's documents is.
+enum Step<'a> {
+    Read(Postings<'a>),
+    Left(&'a Bounded<'a>, Part),
 }
 
 /// A term in a document of the window.
@@ -66,7 +80,10 @@ impl<'a> Window<'a> {
     pub fn new(lists: &'a [List<'_>], docs: u32) -> Self {
         let walk = |list: &'a List<'_>| Walk {
             term: list.term,
-            postings: list.block.as_ref().map(TermBlock::postings),
+            postings: list.block.as_ref().map(|block| match block {
+                Block::Read(block) => Step::Read(block.postings()),
+                Block::Left(bounded) => Step::Left(bounded, Part::default()),
+            }),
             more: &list.more,
         };
         let width = WINDOW.min(docs) as usize;
@@ -83,33 +100,36 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// Goes on to the next documents; `None` after the last ones. `damaged` is called for each list
-    /// that makes no sense from here on.
-    pub fn advance(&mut self, damaged: &mut dyn FnMut()) -> Option<()> {
-        if self.end == self.docs {
-            return None;
-        }
-        self.first = self.end;
+    /// Goes on to a window that lies behind all before. It is the first of some that are looked at one
+    /// after another, the last of which is `last`. `damaged` is called for each list that makes no
+    /// sense from here on.
+    pub fn advance(&mut self, number: u32, last: u32, damaged: &mut dyn FnMut()) {
+        self.first = number * WINDOW;
         self.end = self.docs.min(self.first.saturating_add(WINDOW));
         self.postings.clear();
+        let (first, end) = (self.first, self.end);
         for walk in &mut self.walks {
-            let (term, first) = (walk.term, self.first);
+            let term = walk.term;
             let mut meet = |doc: u32, weight| {
                 self.postings.push(Posting { doc: (doc - first) as u16, term, weight });
             };
             let meet_impact = |doc, impact| meet(doc, impact_weight(impact));
-            if let Some(postings) = &mut walk.postings
-                && postings.below(self.end, meet_impact).is_none()
-            {
+            let walked = match &mut walk.postings {
+                Some(Step::Read(postings)) => {
+                    postings.below(first, |_, _| {}).and_then(|()| postings.below(end, meet_impact))
+                }
+                Some(Step::Left(bounded, part)) => bounded.window(number, last, part, meet_impact),
+                None => Some(()),
+            };
+            if walked.is_none() {
                 walk.postings = None;
                 damaged();
             }
-            let here = walk.more.partition_point(|&(doc, _)| doc < self.end);
-            let (here, later) = walk.more.split_at(here);
-            here.iter().for_each(|&(doc, weight)| meet(doc, weight));
-            walk.more = later;
+            let passed = walk.more.partition_point(|&(doc, _)| doc < first);
+            let here = walk.more.partition_point(|&(doc, _)| doc < end);
+            walk.more[passed..here].iter().for_each(|&(doc, weight)| meet(doc, weight));
+            walk.more = &walk.more[here..];
         }
-        Some(())
     }
 
     /// Scores the documents; `weights` has that of each term and pair.
@@ -151,15 +171,10 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The documents that score more than `floor`, in their order.
-    pub fn above(&self, floor: f32) -> impl Iterator<Item = (f32, u32)> {
+    /// The documents that score as much as `floor` or more, in their order.
+    pub fn from(&self, floor: f32) -> impl Iterator<Item = (f32, u32)> {
         let scores = self.scores.iter().zip(self.first..self.end);
-        scores.filter(move |(score, _)| **score > floor).map(|(&score, doc)| (score, doc))
-    }
-
-    /// The first document after the window.
-    pub fn end(&self) -> u32 {
-        self.end
+        scores.filter(move |(score, _)| **score >= floor).map(|(&score, doc)| (score, doc))
     }
 
     /// Tells of some different documents of the window.
@@ -185,7 +200,29 @@ impl<'a> Window<'a> {
 impl List<'_> {
     /// How many documents have it.
     pub fn docs(&self) -> usize {
-        self.block.as_ref().map_or(0, TermBlock::docs) + self.more.len()
+        let block = self.block.as_ref().map_or(0, |block| match block {
+            Block::Read(block) => block.docs(),
+            Block::Left(bounded) => bounded.docs(),
+        });
+        block + self.more.len()
+    }
+
+    /// Calls `each` with ranges that have the term, some more than once, and with weights of which the
+    /// highest is that of the term in the range at most.
+    pub fn bounds(&self, mut each: impl FnMut(u32, f32)) {
+        match &self.block {
+            // A list that makes no sense is told of when it is walked; what came before holds.
+            Some(Block::Read(block)) => drop(
+                block
+                    .postings()
+                    .below(u32::MAX, |doc, impact| each(doc / RANGE, impact_weight(impact))),
+            ),
+            Some(Block::Left(bounded)) => {
+                bounded.bounds(|range, impact| each(range, impact_weight(impact)));
+            }
+            None => {}
+        }
+        self.more.iter().for_each(|&(doc, weight)| each(doc / RANGE, weight));
     }
 }
 
