@@ -16,8 +16,9 @@ pub const RANGE: u32 = 128;
 pub const RANGES: usize = 16;
 /// Documents of a window.
 pub const WINDOW: u32 = RANGE * RANGES as u32;
-/// Segments of no more documents have no bounds: all of it is walked through sooner.
-pub const UNBOUNDED_DOCS_MAX: u32 = 8 * WINDOW;
+/// Segments of no more documents have no bounds: all of it is walked through sooner, for each window has
+/// something that might be among the best. Tests have less patience.
+pub const UNBOUNDED_DOCS_MAX: u32 = if cfg!(test) { 8 } else { 64 } * WINDOW;
 /// Documents that a term has at least which has bounds, and for each window so many: shorter lists are read
 /// sooner than their bounds.
 const POSTINGS_MIN: u32 = 1024;

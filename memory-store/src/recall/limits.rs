@@ -86,7 +86,7 @@ mod tests {
     use crate::kind::Kind;
     use crate::recall::background;
     use crate::recall::lexical::{BACKGROUND, Found, PAIR, idf};
-    use crate::recall::query::Term;
+    use crate::recall::query::{Pair, Term};
     use crate::recall::sources::{At, Sources};
     use crate::time::Timestamp;
 
@@ -165,10 +165,10 @@ mod tests {
                 })
                 .collect();
             let pairs = query.pairs.iter().map(|pair| {
-                let holding = self.documents.iter().filter(|it| it.pairs.contains(pair));
-                (pair, PAIR * idf(all, holding.count() as u32))
+                let holding = self.documents.iter().filter(|it| it.pairs.contains(&pair.hash));
+                (pair.hash, PAIR * idf(all, holding.count() as u32))
             });
-            let pairs: Vec<(&u32, f32)> = pairs.collect();
+            let pairs: Vec<(u32, f32)> = pairs.collect();
             let weight = |document: &Document, term: u16| {
                 let count = document.count(query.terms[usize::from(term)].hash);
                 let impact = impact_weight(impact(count, document.length(), self.average));
@@ -208,6 +208,8 @@ mod tests {
     }
 
     fn query(words: &[u32], pairs: Vec<u32>, paragraphs: Vec<Vec<u16>>) -> Query {
+        let pair = |hash| Pair { hash, words: [None; 2] };
+        let pairs = pairs.into_iter().map(pair).collect();
         let terms = words.iter().map(|&word| term(word)).collect();
         Query { terms, pairs, paragraphs, ..Query::default() }
     }

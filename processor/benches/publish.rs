@@ -1,0 +1,271 @@
+//! What it costs to publish a little that is new into an index that is large already.
+//!
+//! `scripts/bench publish [--turns N] [--memories N] [--rounds N] [--texts N]`. The turns are lines of this
+//! project's own sources and documents, thrown together anew for each; vectors are those of the
+//! installed table, or of the folder that `THROUGHLINE_MODELS` names. A round adds ten turns and then
+//! settles what that put off, as a sync does; then one memory changes in each. At last the
+//! vectors of the transformer: how many texts it embeds in a second, and what it costs to take some in.
+//! Times are those of the processor, in milliseconds, of the whole process.
+#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
+use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors, settle};
+use memory_store::index::document::Turn;
+use memory_store::index::{Index, segment::Segment};
+use memory_store::settings::Settings;
+use memory_store::store::Stored;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use processor::graph::HnswGraphs;
+use rayon::ThreadPoolBuilder;
+use rayon::prelude::*;
+
+/// Turns of a session.
+const SESSION: u32 = 40;
+/// Turns that a sync adds.
+const ADDED: u32 = 10;
+/// Lines of a turn: some 60 words.
+const TURN_LINES: usize = 8;
+/// Threads that embed, as in a sync.
+const THREADS: usize = 2;
+
+fn main() -> Result<()> {
+    let options = Options::parse(std::env::args().skip(1))?;
+    let models = match std::env::var_os("THROUGHLINE_MODELS") {
+        Some(models) => PathBuf::from(models),
+        None => root().join("memory-store/assets"),
+    };
+    let made = Made { table: Table::load(&models)?, is_better: false };
+    let corpus = Corpus::read()?;
+    let folder = tempfile::tempdir()?;
+    let mut store = Store { folder: folder.path().to_owned(), made, memories: Vec::new() };
+    store.memories = (0..options.memories).map(|number| store.memory(&corpus, number, 0)).collect();
+
+    let turns = &mut (0..options.turns).map(|number| corpus.turn(number));
+    let first = measured(|| store.publish(Turns::Replace(turns)))?;
+    let megabytes = size(folder.path())? as f64 / 1e6;
+    println!(
+        "{} turns, {} memories: {megabytes:.0} MB, made in {:.1} s",
+        options.turns,
+        options.memories,
+        first.1 / 1e3
+    );
+
+    let (mut added, mut settled, mut changed, mut idle) =
+        (Times::default(), Times::default(), Times::default(), Times::default());
+    for round in 0..options.rounds {
+        let start = (options.turns / SESSION + 1 + round) * SESSION;
+        let turns = &mut (start..start + ADDED).map(|number| corpus.turn(number));
+        let published = measured(|| store.publish(Turns::Add(turns)))?;
+        if !published.0 {
+            bail!("nothing was published");
+        }
+        added.0.push(published.1);
+        settled.0.push(measured(|| store.settle())?.1);
+        idle.0.push(measured(|| store.publish(Turns::Keep))?.1);
+        let number = round * 7 % options.memories.max(1);
+        if options.memories > 0 {
+            store.memories[number as usize] = store.memory(&corpus, number, round + 1);
+            changed.0.push(measured(|| store.publish(Turns::Keep))?.1);
+        }
+    }
+    println!("{:<34} {:>8} {:>8}", "ms of the processor", "median", "most");
+    added.print("ten turns more");
+    settled.print("what that put off");
+    idle.print("nothing new");
+    changed.print("one memory changed");
+
+    let texts: Vec<String> = (0..options.texts).map(|number| corpus.turn(number).text).collect();
+    let transformer = Transformer::open(&models)?;
+    let pool = ThreadPoolBuilder::new().num_threads(THREADS).build()?;
+    let started = Instant::now();
+    let embed = |text: &String| Ok(transformer.embed(text)?.is_some());
+    pool.install(|| texts.par_iter().map(embed).collect::<Result<Vec<bool>>>())?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!(
+        "transformer: {:.0} texts a second on {THREADS} threads",
+        f64::from(options.texts) / seconds
+    );
+
+    // What a segment costs whose vectors all become better at once.
+    store.made.is_better = true;
+    let largest = store.turns()?.iter().map(Segment::docs).max().unwrap_or(0);
+    let step = measured(|| Ok(settle(&store.folder, Some(&store.made), Timestamp(0))?))?;
+    println!("better vectors into a segment of at most {largest} turns: {:.0} ms", step.1);
+    Ok(())
+}
+
+struct Options {
+    turns: u32,
+    memories: u32,
+    rounds: u32,
+    texts: u32,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut options = Self { turns: 1_000_000, memories: 1000, rounds: 30, texts: 400 };
+        while let Some(argument) = arguments.next() {
+            // Cargo adds it.
+            if argument == "--bench" {
+                continue;
+            }
+            let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
+            let field = match argument.as_str() {
+                "--turns" => &mut options.turns,
+                "--memories" => &mut options.memories,
+                "--rounds" => &mut options.rounds,
+                "--texts" => &mut options.texts,
+                _ => bail!("there is no option {argument}"),
+            };
+            *field = value.parse()?;
+        }
+        Ok(options)
+    }
+}
+
+/// Milliseconds, one for each time that something was done.
+#[derive(Default)]
+struct Times(Vec<f64>);
+
+impl Times {
+    fn print(mut self, what: &str) {
+        self.0.sort_by(f64::total_cmp);
+        if let (Some(median), Some(most)) = (self.0.get(self.0.len() / 2), self.0.last()) {
+            println!("{what:<34} {median:>8.1} {most:>8.1}");
+        }
+    }
+}
+
+/// Does something and says how many milliseconds of the processor it took, on all threads.
+fn measured<T>(what: impl FnOnce() -> Result<T>) -> Result<(T, f64)> {
+    let before = processor_time();
+    let done = what()?;
+    Ok((done, processor_time() - before))
+}
+
+fn processor_time() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the system writes a time to where one lies.
+    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
+
+/// The vectors of the table; once `is_better`, taken for those of the transformer.
+struct Made {
+    table: Table,
+    is_better: bool,
+}
+
+impl Vectors for Made {
+    fn space(&self) -> Space {
+        memory_store::embed::Embed::space(&self.table)
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        let (encoder, vector) = self.table.of(text)?;
+        Some((if self.is_better { Encoder::Transformer } else { encoder }, vector))
+    }
+}
+
+/// An index and what it is made from.
+struct Store {
+    folder: PathBuf,
+    made: Made,
+    memories: Vec<Stored>,
+}
+
+impl Store {
+    fn memory(&self, corpus: &Corpus, number: u32, version: u32) -> Stored {
+        let mut entropy = [0; 10];
+        entropy[6..].copy_from_slice(&number.to_be_bytes());
+        let id = MemoryId::new(Timestamp(i64::from(number)), entropy);
+        let seed = u64::from(number) | u64::from(version + 1) << 40;
+        let (title, body) = (corpus.text(seed, 1), corpus.text(seed | 1 << 60, 4));
+        let memory = Memory::new(id, Kind::Fact, title, body, Timestamp(0));
+        Stored { path: self.folder.join("memory.md"), memory, modified_ns: 0, len: 0 }
+    }
+
+    fn publish(&self, turns: Turns<'_>) -> Result<bool> {
+        let publisher = Publisher::begin(&self.folder)?.vectors(&self.made).graphs(&HnswGraphs);
+        let published = publisher.publish(Content {
+            root: &self.folder,
+            memories: &self.memories,
+            turns,
+            start: &StartPlan::default(),
+            settings: &Settings::default(),
+            now: Timestamp(0),
+        })?;
+        Ok(published.changed)
+    }
+
+    fn settle(&self) -> Result<()> {
+        while settle(&self.folder, Some(&self.made), Timestamp(0))? {}
+        Ok(())
+    }
+
+    fn turns(&self) -> Result<Vec<Segment>> {
+        let index = Index::open(&self.folder)?.context("there is no index")?;
+        Ok(index.turns().0)
+    }
+}
+
+/// Lines to make texts of.
+struct Corpus(Vec<String>);
+
+impl Corpus {
+    fn read() -> Result<Self> {
+        let is_ours = |entry: &walkdir::DirEntry| {
+            let name = entry.file_name().to_string_lossy();
+            !(name.starts_with('.') && entry.depth() > 0) && name != "target"
+        };
+        let mut lines = Vec::new();
+        for entry in
+            walkdir::WalkDir::new(root()).sort_by_file_name().into_iter().filter_entry(is_ours)
+        {
+            let entry = entry?;
+            let ending = entry.path().extension().unwrap_or_default();
+            if ending == "rs" || ending == "md" {
+                let text = std::fs::read_to_string(entry.path())?;
+                let words = |line: &&str| line.split_whitespace().count() > 3;
+                lines.extend(text.lines().filter(words).map(|line| line.trim().to_owned()));
+            }
+        }
+        Ok(Self(lines))
+    }
+
+    fn text(&self, seed: u64, lines: usize) -> String {
+        let mut state = seed;
+        let line = |_| {
+            // splitmix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            self.0[((mixed ^ mixed >> 31) % self.0.len() as u64) as usize].as_str()
+        };
+        (0..lines).map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    fn turn(&self, number: u32) -> Turn {
+        Turn {
+            session: format!("session {}", number / SESSION),
+            agent: None,
+            number: number % SESSION,
+            at: Timestamp(i64::from(number) * 60_000),
+            text: self.text(u64::from(number), TURN_LINES),
+            errors: Vec::new(),
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let files = std::fs::read_dir(folder)?;
+    files.map(|file| Ok(file?.metadata()?.len())).sum()
+}
