@@ -4,12 +4,12 @@
 //! project's own sources and documents, thrown together anew for each; vectors are those of the
 //! installed table, or of the folder that `THROUGHLINE_MODELS` names. A round adds ten turns and then
 //! settles what that put off, as a sync does; then one memory changes in each. At last the
-//! vectors of the transformer: how many texts it embeds in a second, and what it costs to take some in.
-//! Times are those of the processor, in milliseconds, of the whole process.
+//! vectors of the transformer: how many texts it embeds in a second, and what it costs to take them in.
+//! Times are what the process took of the processor, all threads together, so that a busy machine does
+//! not count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
@@ -81,20 +81,17 @@ fn main() -> Result<()> {
     let texts: Vec<String> = (0..options.texts).map(|number| corpus.turn(number).text).collect();
     let transformer = Transformer::open(&models)?;
     let pool = ThreadPoolBuilder::new().num_threads(THREADS).build()?;
-    let started = Instant::now();
     let embed = |text: &String| Ok(transformer.embed(text)?.is_some());
-    pool.install(|| texts.par_iter().map(embed).collect::<Result<Vec<bool>>>())?;
-    let seconds = started.elapsed().as_secs_f64();
-    println!(
-        "transformer: {:.0} texts a second on {THREADS} threads",
-        f64::from(options.texts) / seconds
-    );
+    let embed_all = || pool.install(|| texts.par_iter().map(embed).collect::<Result<Vec<bool>>>());
+    let (_, millis) = measured(embed_all)?;
+    let rate = f64::from(options.texts) * THREADS as f64 * 1e3 / millis;
+    println!("transformer: {rate:.0} texts a second on {THREADS} processors");
 
-    // What a segment costs whose vectors all become better at once.
+    // What it costs to write when all turns have better vectors at once.
     store.made.is_better = true;
-    let largest = store.turns()?.iter().map(Segment::docs).max().unwrap_or(0);
-    let step = measured(|| Ok(settle(&store.folder, Some(&store.made), Timestamp(0))?))?;
-    println!("better vectors into a segment of at most {largest} turns: {:.0} ms", step.1);
+    let segments = store.turns()?.len();
+    let ((), millis) = measured(|| store.settle())?;
+    println!("better vectors into all {segments} segments of turns: {:.1} s", millis / 1e3);
     Ok(())
 }
 
@@ -166,8 +163,12 @@ impl Vectors for Made {
     }
 
     fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        let (encoder, vector) = self.table.of(text)?;
-        Some((if self.is_better { Encoder::Transformer } else { encoder }, vector))
+        self.best(text).or_else(|| self.table.of(text))
+    }
+
+    fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
+        let (_, vector) = self.is_better.then(|| self.table.of(text))??;
+        Some((Encoder::Transformer, vector))
     }
 }
 

@@ -418,13 +418,18 @@ impl<'a> Publisher<'a> {
         digest
     }
 
-    /// Gives documents their vectors.
+    /// Gives memories, which are in the order of their ids, their vectors. What the present index has of
+    /// the same text is not made again, unless there is a better one by now.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
+        let space = vectors.space();
+        let mut present = Present::open(&self.dir, space);
         for document in documents {
-            if document.vector.is_none_or(|vector| vector.space != vectors.space()) {
-                document.vector = embed(document, vectors);
-            }
+            let text = document.embedding_text();
+            let embedded = |(encoder, vector)| Embedded { space, encoder, vector };
+            let best = vectors.best(&text).map(embedded);
+            let known = || present.as_mut()?.vector(document.entry.id, &text);
+            document.vector = best.or_else(known).or_else(|| vectors.of(&text).map(embedded));
         }
     }
 
@@ -496,6 +501,37 @@ pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Resu
 /// When the manifest in `dir` cannot be read.
 pub fn is_unsettled(dir: &Path) -> Result<bool> {
     Ok(turns::are_uneven(&turn_segments(read_manifest(dir)?.as_ref())))
+}
+
+/// The memories of the present index, walked through in the order of their ids.
+struct Present {
+    segment: Segment,
+    next: u32,
+}
+
+impl Present {
+    /// `None` when there are none, or none with vectors of this space.
+    fn open(dir: &Path, space: Space) -> Option<Self> {
+        let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
+        let segment = Segment::open(dir, &reference).ok()?;
+        (segment.space().ok()? == Some(space)).then_some(Self { segment, next: 0 })
+    }
+
+    /// The vector of a memory that says the same there. Later calls are about later memories.
+    fn vector(&mut self, id: MemoryId, text: &str) -> Option<Embedded> {
+        while self.next < self.segment.docs() {
+            let entry = self.segment.entry(self.next).ok()?;
+            if entry.id > id {
+                return None;
+            }
+            self.next += 1;
+            if entry.id == id {
+                let same = self.segment.record(&entry).ok()?.embedding_text() == text;
+                return self.segment.vector(self.next - 1).ok()?.filter(|_| same);
+            }
+        }
+        None
+    }
 }
 
 /// The generation in the name of a segment or journal.
