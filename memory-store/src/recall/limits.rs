@@ -224,7 +224,7 @@ mod tests {
         let found = Found::look_up_all(&sources, &query.terms).with_pairs(&sources, &query.pairs);
         let ats: Vec<At> = also.iter().map(|&doc| At { source: 0, doc }).collect();
         let best = found.best(&sources, query, max, &ats);
-        let best: Vec<(f32, u32, Vec<u16>)> = best
+        let mut best: Vec<(f32, u32, Vec<u16>)> = best
             .into_iter()
             .map(|candidate| (candidate.lexical, candidate.at.doc, candidate.shared))
             .collect();
@@ -232,10 +232,16 @@ mod tests {
         let mut expected: Vec<_> = all.iter().filter(|(score, ..)| *score > 0.0).cloned().collect();
         expected.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         expected.truncate(max);
+        let ranked = expected.len();
         for &doc in also {
             if expected.iter().all(|(_, known, _)| *known != doc) {
                 expected.push(all[doc as usize].clone());
             }
+        }
+        // What was asked for besides comes in any order.
+        for list in [&mut best, &mut expected] {
+            let others = list.split_at_mut_checked(ranked).map(|(_, others)| others);
+            others.into_iter().for_each(|others| others.sort_by_key(|&(_, doc, _)| doc));
         }
         prop_assert_eq!(best, expected);
         let damage = sources.damage.take();
