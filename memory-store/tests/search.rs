@@ -216,3 +216,26 @@ fn turns_are_found_by_what_they_mean() {
     assert_eq!(texts("automobile engine trouble morning"), Vec::<String>::new());
     assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);
 }
+
+#[test]
+fn a_turn_is_found_by_what_was_said_beside_it() {
+    let fixture = Fixture::filled();
+    let turn = |session: &str, number: u32, text: &str| Turn {
+        session: session.into(),
+        number,
+        at: Timestamp(NOW.0 - DAY_MS),
+        text: text.into(),
+        ..Turn::default()
+    };
+    let turns = [
+        turn("alpha", 0, "The tide table of the harbour is wrong."),
+        turn("beta", 0, "Please print the tide table."),
+        turn("beta", 1, "The harbour wants it in feet."),
+        turn("gamma", 0, "The harbour wants it in yards."),
+    ];
+    fixture.publish_turns(Turns::Add(&mut turns.into_iter()));
+    let search = Search { text: "tide harbour wants".into(), turns: true, ..Search::default() };
+    let hits = fixture.recall().search(&search, NOW).hits;
+    let score = |text: &str| hits.iter().find(|hit| hit.text.contains(text)).unwrap().score;
+    assert!(score("in feet") > score("in yards"), "{hits:?}");
+}

@@ -114,6 +114,8 @@ impl Document {
             confidence: (confidence.clamp(0.0, 1.0) * 255.0).round() as u8,
             kind: kind as u8,
             flags,
+            before: 0,
+            after: 0,
         };
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
     }

@@ -26,6 +26,9 @@ pub const FLAG_PATHS_ONLY: u8 = 16;
 /// Claude Code tells it to every session anyway.
 pub const FLAG_SAID: u8 = 32;
 
+/// The most that an entry tells of the documents before it, and of those after it.
+pub const BESIDE_MAX: u8 = 15;
+
 /// What ranking needs to know of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
@@ -45,6 +48,11 @@ pub struct Entry {
     pub kind: u8,
     /// See the `FLAG_` constants.
     pub flags: u8,
+    /// How many documents of its session stand right before it in its segment, at most
+    /// [`BESIDE_MAX`].
+    pub before: u8,
+    /// How many stand right after it.
+    pub after: u8,
 }
 
 impl Entry {
@@ -66,7 +74,12 @@ impl Entry {
         out.extend_from_slice(&self.length.to_le_bytes());
         out.extend_from_slice(&self.checksum.to_le_bytes());
         out.extend_from_slice(&self.when.0.to_le_bytes());
-        out.extend_from_slice(&[self.confidence, self.kind, self.flags, 0]);
+        out.extend_from_slice(&[
+            self.confidence,
+            self.kind,
+            self.flags,
+            self.after << 4 | self.before,
+        ]);
         let check = checksum(&out[start..]);
         out.extend_from_slice(&check.to_le_bytes());
     }
@@ -78,7 +91,7 @@ impl Entry {
         let offset = cursor.u64()?;
         let (length, record_checksum) = (cursor.u32()?, cursor.u32()?);
         let when = Timestamp(cursor.i64()?);
-        let [confidence, kind, flags, _] = cursor.array()?;
+        let [confidence, kind, flags, beside] = cursor.array()?;
         let fits = cursor.u32()? == checksum(&bytes[..DOC_ENTRY - 4]);
         fits.then_some(Self {
             id,
@@ -89,6 +102,8 @@ impl Entry {
             confidence,
             kind,
             flags,
+            before: beside & 0xf,
+            after: beside >> 4,
         })
     }
 }
@@ -396,6 +411,8 @@ mod tests {
             confidence: 255,
             kind: 7,
             flags: FLAG_PINNED,
+            before: 1,
+            after: BESIDE_MAX,
         };
         let mut bytes = Vec::new();
         entry.encode(&mut bytes);

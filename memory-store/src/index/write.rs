@@ -13,6 +13,7 @@ use super::hub;
 use super::kernel::{self, CODE, Code};
 use super::manifest::Collection;
 use super::pairs;
+use super::record::BESIDE_MAX;
 use super::segment::{Header, Segment};
 use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
 use crate::embed::{Encoder, Space, Vector};
@@ -140,16 +141,27 @@ fn assemble(
 
 fn docs_and_records(documents: &[Document]) -> (Vec<u8>, Vec<u8>) {
     let (mut docs, mut records) = (Vec::new(), Vec::new());
-    for document in documents {
+    for (at, document) in documents.iter().enumerate() {
         let offset = records.len();
         document.record.encode(&mut records);
         let mut entry = document.entry;
         entry.offset = offset as u64;
         entry.length = (records.len() - offset) as u32;
         entry.checksum = checksum(&records[offset..]);
+        entry.before = beside(document, documents[..at].iter().rev());
+        entry.after = beside(document, &documents[at + 1..]);
         entry.encode(&mut docs);
     }
     (docs, records)
+}
+
+/// How many of these documents, which stand beside one, are of its session.
+fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document>) -> u8 {
+    let (session, agent) = (&document.record.session, &document.record.agent);
+    let same = |other: &&Document| {
+        session.is_some() && other.record.session == *session && other.record.agent == *agent
+    };
+    others.into_iter().take(usize::from(BESIDE_MAX)).take_while(same).count() as u8
 }
 
 /// What a hashed map holds for a key: the number of items, and the items after one another.

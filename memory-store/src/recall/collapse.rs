@@ -1,7 +1,7 @@
 //! Near-duplicates: what says the same as a better hit is left out.
 //!
 //! Two texts are compared by their words, and by those that tell one thing from another: numbers,
-//! flags, paths and code names. Notes that differ in such a word say different things, however much
+//! flags, paths, code names, and commands as a whole. Notes that differ in such a word say different things, however much
 //! else they share.
 
 use super::Hit;
@@ -72,9 +72,17 @@ impl Words {
     fn add(&mut self, text: &str) {
         for word in text.split_whitespace() {
             let word = word.trim_matches(|c: char| "`\"',;:().!?".contains(c));
-            if tells(word) {
+            if word.starts_with('-') && word.len() > 1 {
+                // `-i` and `-I` are two flags.
+                self.telling.push(hash_bytes(word.as_bytes()));
+            } else if tells(word) {
                 self.telling.push(hash_bytes(word.to_lowercase().as_bytes()));
             }
+        }
+        // What stands in backticks is code, which says something else with every change.
+        for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
+            let words: Vec<&str> = code.split_whitespace().collect();
+            self.telling.push(hash_bytes(words.join(" ").as_bytes()));
         }
         let mut word = String::new();
         for c in text.chars().chain([' ']) {
@@ -113,10 +121,9 @@ impl Words {
     }
 }
 
-/// Whether a word tells one thing from another: a flag, a path, a code name, a number.
+/// Whether a word that is no flag tells one thing from another: a path, a code name, a number.
 fn tells(word: &str) -> bool {
-    word.starts_with('-') && word.len() > 1
-        || word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'))
+    word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'))
 }
 
 fn shared(short: &[u64], long: &[u64]) -> usize {
@@ -141,6 +148,10 @@ mod tests {
         assert!(!alike(note, &note.replace("500", "900")));
         assert!(!alike("List the files below src/a", "List the files below src/b"));
         assert!(!alike("Sort lines with -r", "Sort lines with -n"));
+        assert!(!alike(
+            "Show the host's address: hostname -i",
+            "Show the host's address: hostname -I"
+        ));
         assert!(!alike("Restart the web server", "Restart the mail server"));
     }
 
@@ -152,6 +163,16 @@ mod tests {
         assert!(!alike("amounts in cents", &more));
         let other = format!("{note} in src/export.rs");
         assert!(!alike(&other, &more), "the file is not in the other");
+    }
+
+    #[test]
+    fn code_is_the_same_only_as_a_whole() {
+        let note =
+            "Move the logs that are older than a week to the archive: `find logs -mtime +7 | mv`";
+        assert!(alike(note, &note.replace("older than", "older  than")));
+        assert!(alike(note, &format!("{note}. The archive is on the second disk.")));
+        assert!(!alike(note, &note.replace("| mv", "| xargs mv")));
+        assert!(!alike(note, &note.replace("find logs", "find logs -print")));
     }
 
     #[test]

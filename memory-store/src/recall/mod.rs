@@ -7,6 +7,7 @@
 
 mod acknowledgement;
 mod background;
+mod beside;
 mod collapse;
 mod excerpt;
 #[cfg(feature = "write")]
@@ -50,6 +51,7 @@ pub use gate::Features;
 pub use gate::background_prompts;
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
+pub use query::Query;
 #[cfg(feature = "write")]
 pub use search::Search;
 pub use trace::{Fate, Traced};
@@ -74,7 +76,6 @@ use crate::settings::Settings;
 use crate::time::Timestamp;
 use follow::Followed;
 use nearest::Probe;
-use query::Query;
 use score::{Candidate, Named};
 use sources::Sources;
 use stamp::{Stamp, Stamps};

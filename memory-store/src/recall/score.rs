@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use super::beside;
 use super::gate;
 use super::lexical::Found;
 use super::nearest::Nearest;
@@ -20,20 +21,18 @@ const CANDIDATES_MAX: usize = 48;
 /// Candidates that nearness alone may bring.
 const NEAREST_MAX: usize = 32;
 /// How much nearness in meaning counts beside the words, which count 1 for the best where it has all
-/// of the query's. Fitted, as are the numbers around it, on sets of questions with known answers.
-const MEANING: f32 = 1.7;
-/// How much more it counts the nearer the nearest is beyond [`MEANING_USUAL`].
-const MEANING_NEAR: f32 = 2.0;
-/// See [`MEANING_NEAR`].
-const MEANING_USUAL: f32 = 0.35;
-/// How much less it counts the longer a query is: words then say more.
-const MEANING_LENGTH: f32 = 0.45;
-/// The logarithm of the number of terms that a usual query has.
-const LENGTH_USUAL: f32 = 1.8;
-/// What it counts at least.
-const MEANING_MIN: f32 = 0.2;
+/// of the query's. This number and the next three are fitted on sets of questions with known answers, as
+/// `scripts/fit-recall` does.
+const MEANING: f32 = 2.0;
+/// How much more it counts the nearer the nearest is.
+const MEANING_NEAR: f32 = 3.5;
+/// How much less it counts for each step of the logarithm of the query's number of terms: the longer it
+/// is, the more do words say.
+const MEANING_LENGTH: f32 = 0.92;
 /// How much of a memory's nearness to everything near it is taken off.
-const HUB: f32 = 0.42;
+const HUB: f32 = 0.41;
+/// What nearness counts at least.
+const MEANING_MIN: f32 = 0.2;
 
 /// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
 /// tells judged memories from passing remarks.
@@ -54,9 +53,12 @@ pub struct Candidate {
     pub entry: Entry,
     /// BM25.
     pub lexical: f32,
+    /// What the words of the documents beside it add to that.
+    pub beside: f32,
     /// How near it is to the query, where both have a vector.
     pub near: Option<Near>,
-    /// What its words count: BM25, in the measure in which the best candidate covers the query.
+    /// What its words and those beside it count: BM25, in the measure in which the best candidate covers
+    /// the query.
     pub words: f32,
     /// How much its meaning counts.
     pub trust: f32,
@@ -92,6 +94,7 @@ impl Candidate {
             at,
             entry,
             lexical: 0.0,
+            beside: 0.0,
             near: None,
             words: 0.0,
             trust: 0.0,
@@ -217,10 +220,13 @@ pub fn fuse(
     now: Timestamp,
 ) {
     let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
-    let scale = if best > 0.0 { found.covered(query, best).sqrt() / best } else { 0.0 };
+    beside::add(candidates);
+    let with_beside = |candidate: &Candidate| candidate.lexical + candidate.beside;
+    let most = candidates.iter().map(with_beside).fold(0.0, f32::max);
+    let scale = if most > 0.0 { found.covered(query, best).sqrt() / most } else { 0.0 };
     let trust = trust(query, candidates);
     for candidate in candidates {
-        candidate.words = scale * candidate.lexical;
+        candidate.words = scale * (candidate.lexical + candidate.beside);
         candidate.trust = trust;
         candidate.fused =
             candidate.words + trust * candidate.meaning() + candidate.prior(&sources.settings, now);
@@ -231,9 +237,7 @@ pub fn fuse(
 fn trust(query: &Query, candidates: &[Candidate]) -> f32 {
     let nearest = candidates.iter().map(Candidate::meaning).fold(0.0, f32::max);
     let length = (query.terms.len().max(1) as f32).ln();
-    let trust =
-        1.0 + MEANING_NEAR * (nearest - MEANING_USUAL) - MEANING_LENGTH * (length - LENGTH_USUAL);
-    (MEANING * trust).max(MEANING_MIN)
+    (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
 }
 
 #[cfg(all(test, feature = "write"))]

@@ -17,7 +17,9 @@ pub struct Traced {
     pub why: String,
     /// BM25.
     pub lexical: f32,
-    /// What these words count in [`Self::fused`].
+    /// What the words of the memories beside it in its session add to that.
+    pub beside: f32,
+    /// What both count in [`Self::fused`].
     pub words: f32,
     /// The cosine of its vector with the query's, where both have one.
     pub cosine: Option<f32>,
@@ -84,6 +86,7 @@ pub fn of(
         title: record.title,
         why: candidate.why(query),
         lexical: candidate.lexical,
+        beside: candidate.beside,
         words: candidate.words,
         cosine: candidate.near.map(|near| near.cosine),
         meaning: candidate.near.map(|_| candidate.meaning()),

@@ -22,6 +22,7 @@ mod sealed;
 mod set;
 mod shelf;
 mod stage;
+mod terms;
 
 use gold::{Gold, Query};
 use sealed::{Choices, Sealed};
@@ -41,6 +42,7 @@ enum What {
     Own(own::Own),
     Retrieval(retrieval::Retrieval),
     Pairs(pairs::Pairs),
+    Terms(terms::Terms),
 }
 
 /// Processes a project's sessions one after another, asks the gold file's queries, and writes what
@@ -83,6 +85,7 @@ pub fn run(args: &Eval, world: &World, out: &mut dyn Write) -> Result {
         What::Own(args) => own::run(args, world, out),
         What::Retrieval(args) => retrieval::run(args, world),
         What::Pairs(args) => pairs::run(args),
+        What::Terms(args) => terms::run(args, world),
     }
 }
 

@@ -20,7 +20,29 @@ pub struct Item {
     pub text: String,
     /// When that happened.
     pub time: Option<Timestamp>,
+    /// The session that it was said in.
+    session: Option<Session>,
     group: String,
+}
+
+/// Sets number their sessions or name them.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Session {
+    Number(u64),
+    Name(String),
+}
+
+impl Item {
+    /// The name of the session that it was said in. Without one, what was said at the same time was
+    /// said in the same session.
+    pub fn session(&self) -> Option<String> {
+        match &self.session {
+            Some(Session::Number(number)) => Some(number.to_string()),
+            Some(Session::Name(name)) => Some(name.clone()),
+            None => self.time.map(|time| time.to_string()),
+        }
+    }
 }
 
 /// A query of a set.
@@ -48,7 +70,7 @@ impl Question {
 /// Memories that know nothing of those of other groups, and the queries about them.
 #[derive(Debug, Default)]
 pub struct Group {
-    /// The memories, in the order of their names.
+    /// The memories, in the order of their times, those of the same time in that of the file.
     pub items: Vec<Item>,
     /// The queries, in the order of the file.
     pub questions: Vec<Question>,
@@ -65,7 +87,7 @@ pub fn read(folder: &Path) -> Result<Vec<Group>> {
         groups.entry(question.group.clone()).or_default().questions.push(question);
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
-    groups.iter_mut().for_each(|group| group.items.sort_by(|a, b| a.id.cmp(&b.id)));
+    groups.iter_mut().for_each(|group| group.items.sort_by_key(|item| item.time));
     Ok(groups)
 }
 

@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Vectors, document};
+use memory_store::index::document::Document;
+use memory_store::index::vectors::Embedded;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
-use memory_store::memory::Memory;
+use memory_store::memory::{Memory, Source};
 use memory_store::recall::Recall;
 use memory_store::settings::Settings;
-use memory_store::store::Store;
+use memory_store::store::{Store, Stored};
 use memory_store::{Kind, MemoryId, Timestamp};
 use processor::embed::{Embedding, Texts};
 use processor::known::Known;
@@ -63,6 +65,50 @@ impl Shelf {
         now: Timestamp,
         progress: &dyn Progress,
     ) -> Result<Shelved<'_>> {
+        let (tree, _) = self.fill(number, items, progress)?;
+        let publication = Publication {
+            dirs: &self.dirs,
+            settings: &Settings::default(),
+            turns: NewTurns::Some(&[]),
+            vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
+            now,
+        };
+        let listing = publish::tree(&publication, &tree, &Known::default()).map_err(failed)?;
+        match listing.broken.first() {
+            Some(error) => Err(Failure::new(error.to_string())),
+            None => Ok(Shelved { dirs: &self.dirs, tree }),
+        }
+    }
+
+    /// The memories of a group as an index has them, with their vectors, in their order.
+    pub fn documents(
+        &mut self,
+        number: usize,
+        items: &[Item],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Document>> {
+        let (tree, store) = self.fill(number, items, progress)?;
+        let ready = |stored: &Stored| {
+            let mut document = document(stored, &tree.root);
+            document.read();
+            document.vector = self.embedding.as_ref().and_then(|embedding| {
+                let (encoder, vector) = embedding.of(&document.embedding_text())?;
+                Some(Embedded { space: embedding.space(), encoder, vector })
+            });
+            document
+        };
+        let mut documents: Vec<Document> = store.list()?.memories.iter().map(ready).collect();
+        documents.sort_by_key(|document| document.entry.id);
+        Ok(documents)
+    }
+
+    /// Makes the project of a group and the vectors of its memories.
+    fn fill(
+        &mut self,
+        number: usize,
+        items: &[Item],
+        progress: &dyn Progress,
+    ) -> Result<(Tree, Store)> {
         let root = self.home.path().join(format!("group-{number}"));
         fs::create_dir(&root).at(&root)?;
         let root = root.canonicalize().at(&root)?;
@@ -82,18 +128,7 @@ impl Shelf {
             let texts = Texts { memories: listed.iter().map(text).collect(), turns: Vec::new() };
             embedding.learn(&texts, Instant::now() + EMBEDDING, progress).map_err(failed)?;
         }
-        let publication = Publication {
-            dirs: &self.dirs,
-            settings: &Settings::default(),
-            turns: NewTurns::Some(&[]),
-            vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
-            now,
-        };
-        let listing = publish::tree(&publication, &tree, &Known::default()).map_err(failed)?;
-        match listing.broken.first() {
-            Some(error) => Err(Failure::new(error.to_string())),
-            None => Ok(Shelved { dirs: &self.dirs, tree }),
-        }
+        Ok((tree, store))
     }
 }
 
@@ -108,18 +143,20 @@ fn failed(error: anyhow::Error) -> Failure {
     Failure::new(format!("{error:#}"))
 }
 
-/// The place of a memory in the group, counted from 0 in the order of names.
+/// The place of a memory in the group, counted from 0 in their order.
 pub fn place(id: MemoryId) -> usize {
     usize::try_from(u128::from_be_bytes(id.0)).unwrap_or(usize::MAX)
 }
 
 /// A text as a person would add it: the first line is the title, the rest the text below. The id is
-/// its place, so that equal scores are ordered by the names of the set.
+/// its place, so that an index has the memories of a session side by side, as it has in life.
 fn memory(place: usize, item: &Item) -> Memory {
     let id = MemoryId((place as u128).to_be_bytes());
     let (title, body) = title_and_body(&item.text);
     let created = item.time.unwrap_or_default();
-    Memory { occurred: item.time, ..Memory::new(id, Kind::Fact, title, body, created) }
+    let memory = Memory::new(id, Kind::Fact, title, body, created);
+    let source = Source { session: item.session(), ..memory.source.clone() };
+    Memory { occurred: item.time, source, ..memory }
 }
 
 fn title_and_body(text: &str) -> (&str, &str) {

@@ -1,0 +1,109 @@
+//! `throughline eval terms`: what ranking goes by, for fitting its numbers (`scripts/fit-recall`).
+
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use memory_store::embed::{Embed, Table, Transformer, Vector};
+use memory_store::recall::Query;
+use processor::progress;
+use serde::Serialize;
+
+use super::set;
+use super::shelf::{Shelf, place};
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+
+/// Writes what ranking goes by in a set: the terms, neighbouring words and vectors of its memories
+/// and then of its queries, one JSON object a line.
+#[derive(Debug, Args)]
+pub struct Terms {
+    /// The folder of the set: memories.jsonl and queries.jsonl
+    set: PathBuf,
+    /// Where the lines go
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Keep what the transformer makes of the memories here, for the next run
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+}
+
+/// A memory. Terms and pairs are hashes.
+#[derive(Serialize)]
+struct Memory<'a> {
+    group: usize,
+    id: &'a str,
+    /// Each term, and how often it occurs.
+    terms: &'a [(u64, u32)],
+    pairs: &'a [u32],
+    vector: Option<Vec<i8>>,
+    /// The session that it was said in.
+    session: Option<&'a str>,
+}
+
+/// A query.
+#[derive(Serialize)]
+struct Asked<'a> {
+    group: usize,
+    id: &'a str,
+    relevant: &'a [String],
+    /// Each term, and how rare it is in technical text.
+    terms: Vec<(u64, f32)>,
+    paragraphs: &'a [Vec<u16>],
+    pairs: Vec<u32>,
+    table: Option<Vec<i8>>,
+    transformer: Option<Vec<i8>>,
+}
+
+/// Runs the command.
+pub fn run(args: &Terms, world: &World) -> Result {
+    let models = world.dirs.models.clone().unwrap_or_default();
+    let (table, transformer) = (Table::open(&models)?, Transformer::open(&models)?);
+    let mut shelf = Shelf::new(Some(models), args.cache.as_deref())?;
+    let mut file = BufWriter::new(File::create(&args.out).at(&args.out)?);
+    let mut write = |line: serde_json::Result<String>| {
+        let line =
+            line.map_err(|error| Failure::new(format!("{}: {error}", args.out.display())))?;
+        writeln!(file, "{line}").at(&args.out)
+    };
+    let progress = progress::for_stderr();
+    for (number, group) in set::read(&args.set)?.iter().enumerate() {
+        let documents = shelf.documents(number, &group.items, progress.as_ref())?;
+        for document in &documents {
+            let id = group.items.get(place(document.entry.id)).map_or("", |item| &item.id);
+            let line = Memory {
+                group: number,
+                id,
+                terms: &document.terms,
+                pairs: &document.pairs,
+                vector: document.vector.map(|embedded| components(embedded.vector)),
+                session: document.record.session.as_deref(),
+            };
+            write(serde_json::to_string(&line))?;
+        }
+        for question in &group.questions {
+            let query = Query::prompt(&question.text);
+            let vector = |embedder: &dyn Embed| -> Result<_> {
+                Ok(embedder.embed(&query.text)?.map(components))
+            };
+            let line = Asked {
+                group: number,
+                id: &question.id,
+                relevant: &question.relevant,
+                terms: query.terms.iter().map(|term| (term.hash, term.background)).collect(),
+                paragraphs: &query.paragraphs,
+                pairs: query.pairs.iter().map(|pair| pair.hash).collect(),
+                table: vector(&table)?,
+                transformer: vector(&transformer)?,
+            };
+            write(serde_json::to_string(&line))?;
+        }
+    }
+    progress.done();
+    file.flush().at(&args.out)
+}
+
+fn components(vector: Vector) -> Vec<i8> {
+    vector.0.to_vec()
+}
