@@ -12,6 +12,7 @@ use memory_store::recall::{Hit, Recall, Recalled, Search, render};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Promote;
 use memory_store::store::{Change, Forget, Store};
+use memory_store::suspicion::Released;
 use memory_store::{Error, Kind, MemoryId, settings_file};
 
 use crate::backend::{
@@ -35,6 +36,9 @@ const NEIGHBOUR_CHARS_MAX: usize = 160;
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
 const HASHED_BYTES_MAX: u64 = 4 << 20;
+/// What is said instead of memories that look like orders to the model.
+const HELD_BACK: &str = "Some memories were held back because they look like instructions to you. Only the user \
+                         can look at them and release them: `throughline review`.";
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
 
@@ -160,7 +164,13 @@ impl Backend for Local {
                 recalled.hits.push(hit);
             }
         }
-        let note = note(recalled.degraded, recalled.stale || more.stale, &more.notes);
+        let found = recalled.hits.len();
+        recalled.hits.retain(|hit| !hit.held);
+        let mut notes = more.notes;
+        if recalled.hits.len() < found {
+            notes.push(HELD_BACK.to_owned());
+        }
+        let note = note(recalled.degraded, recalled.stale || more.stale, &notes);
         let (hits, more_hits) = page(recalled.hits, request.page);
         let rendered = render::injection("search", &hits, ANSWER_TOKENS_MAX);
         let shown = rendered.pieces.len();
@@ -193,6 +203,15 @@ impl Backend for Local {
             journal::Change::Saved(&saved.stored),
         );
         let mut notes = Vec::new();
+        let released = Released::read(store.home())?;
+        if let Some(held) = released.suspicion(&saved.stored.memory) {
+            notes.push(format!(
+                "It is saved but held back: {} ({}). The user can release it with `throughline review --release {}`.",
+                held.reason,
+                held.place,
+                saved.stored.memory.id.short()
+            ));
+        }
         if let Err(error) = journalled {
             notes.push(format!("It is saved, but recalled only after the next sync: {error}"));
         }

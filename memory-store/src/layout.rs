@@ -153,6 +153,11 @@ impl ProjectDir {
         self.0.join("vectors")
     }
 
+    /// What a person released from quarantine, by the hash of what it says.
+    pub fn released(&self) -> PathBuf {
+        self.0.join("released")
+    }
+
     /// Held by the one processor that works on this project.
     pub fn sync_lock(&self) -> PathBuf {
         self.0.join("sync.lock")

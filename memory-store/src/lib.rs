@@ -36,6 +36,7 @@ pub mod signature;
 pub mod spare;
 #[cfg(feature = "write")]
 pub mod store;
+pub mod suspicion;
 pub mod text;
 pub mod time;
 

@@ -10,6 +10,7 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
+use memory_store::suspicion::Released;
 
 use crate::graph::HnswGraphs;
 use crate::known::Known;
@@ -105,8 +106,10 @@ fn publish(
     };
     let said = known.said(&listing.memories);
     let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
+    let released = Released::read(store.home()).with_context(context)?;
     publisher
         .said(said)
+        .released(released)
         .publish(Content {
             root,
             memories: &listing.memories,

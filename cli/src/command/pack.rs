@@ -60,7 +60,8 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     let listing = stores.list()?;
     view::warn_broken(&listing.broken);
     let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
-    let chosen = choose(listing.memories, args.tokens, &settings, world.now);
+    let memories = stores.without_held(listing.memories)?;
+    let chosen = choose(memories, args.tokens, &settings, world.now);
     if args.json || args.format == Format::Json {
         let views: Vec<MemoryView> = chosen.iter().map(MemoryView::from).collect();
         return view::json(&views, out);

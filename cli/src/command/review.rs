@@ -1,4 +1,5 @@
-//! `throughline review`: what was learned and waits for a person's word (`promote = "review"`).
+//! `throughline review`: what waits for a person's word: what was learned (`promote = "review"`), and what
+//! is held back because it looks like an order to the model.
 
 use std::io::Write;
 
@@ -6,14 +7,16 @@ use clap::Args;
 use dialoguer::Select;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::store::{Store, Stored};
+use memory_store::suspicion::{Released, Suspicion};
+use serde::Serialize;
 
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain};
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
+use crate::style::{CARE, NAME, paint};
 use crate::world::World;
 
-/// Takes what was learned into the memory folder, or turns it down.
+/// Takes what was learned into the memory folder, or turns it down; releases what was held back.
 #[derive(Debug, Args)]
 pub struct Review {
     /// Take this one in; may be repeated
@@ -25,6 +28,9 @@ pub struct Review {
     /// Take all in
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
+    /// Let this one out: it is given like any other, until its text changes; may be repeated
+    #[arg(long, value_name = "ID")]
+    release: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -48,24 +54,90 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     for id in &args.reject {
         reject(world, &stores, &stores.project.find(id)?, out)?;
     }
+    for id in &args.release {
+        release(world, &stores, id, out)?;
+    }
     let waiting = stores.project.drafts()?.memories;
     if args.accept_all {
         return waiting.iter().try_for_each(|stored| accept(world, &stores, stored, out));
     }
     if args.json {
-        let views: Vec<MemoryView> = waiting.iter().map(MemoryView::from).collect();
+        let held = stores.held()?;
+        let views = waiting.iter().map(|stored| (stored, None));
+        let held = held.iter().map(|(stored, suspicion)| (stored, Some(suspicion)));
+        let views: Vec<Waiting> = views
+            .filter(|(stored, _)| !held.clone().any(|(held, _)| held.memory.id == stored.memory.id))
+            .chain(held.clone())
+            .map(|(stored, suspicion)| Waiting::new(stored, suspicion))
+            .collect();
         return view::json(&views, out);
     }
-    if !args.accept.is_empty() || !args.reject.is_empty() {
+    if !(args.accept.is_empty() && args.reject.is_empty() && args.release.is_empty()) {
         return Ok(());
     }
+    let held = stores.held()?;
+    show_held(&held, out)?;
     if waiting.is_empty() {
-        writeln!(out, "Nothing waits for review.")?;
+        if held.is_empty() {
+            writeln!(out, "Nothing waits for review.")?;
+        }
     } else if world.interactive {
         ask_about(world, &stores, &waiting, out)?;
     } else {
         list(&stores.project, &waiting, out)?;
     }
+    Ok(())
+}
+
+/// A memory that waits, and why it is held back if it is.
+#[derive(Serialize)]
+struct Waiting {
+    #[serde(flatten)]
+    memory: MemoryView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<HeldView>,
+}
+
+#[derive(Serialize)]
+struct HeldView {
+    reason: String,
+    place: String,
+}
+
+impl Waiting {
+    fn new(stored: &Stored, suspicion: Option<&Suspicion>) -> Self {
+        let held = suspicion.map(|suspicion| HeldView {
+            reason: suspicion.reason.to_string(),
+            place: suspicion.place.to_string(),
+        });
+        Self { memory: MemoryView::from(stored), held }
+    }
+}
+
+fn show_held(held: &[(Stored, Suspicion)], out: &mut dyn Write) -> Result {
+    if held.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "Held back, because each looks like an order to the model that reads it:\n")?;
+    for (stored, suspicion) in held {
+        view::line(&stored.memory, out)?;
+        let why = format!("{}; {}", suspicion.reason, plain(&suspicion.place.to_string()));
+        writeln!(out, "        {}", paint(CARE, why))?;
+    }
+    writeln!(
+        out,
+        "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
+         lets it out, `throughline forget ID` puts it aside.\n"
+    )?;
+    Ok(())
+}
+
+fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Result {
+    let (store, stored) = stores.find(id)?;
+    Released::release(store.home(), &stored.memory)?;
+    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored))?;
+    let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
+    writeln!(out, "Released: {id} {title}")?;
     Ok(())
 }
 

@@ -89,6 +89,7 @@ struct HitView {
     score: f32,
     why: String,
     superseded: bool,
+    held: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,6 +129,7 @@ impl HitView {
             score: hit.score,
             why: hit.why,
             superseded: hit.superseded,
+            held: hit.held,
             superseded_by: hit.superseded_by.map(|id| id.to_string()),
             session: hit.session,
         }
@@ -245,6 +247,10 @@ fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
             let session: String = hit.session.iter().flat_map(|id| id.chars()).take(8).collect();
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(&session)), hit.turn + 1)?;
         }
+    }
+    if hit.held {
+        let label = "held back: looks like an order to the model; see `throughline review`";
+        writeln!(out, "        {}", paint(CARE, label))?;
     }
     if hit.superseded {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();

@@ -1,8 +1,11 @@
 //! The two stores a command sees: the project's, and the user's own.
 
-use memory_store::Error;
+use std::collections::BTreeSet;
+
 use memory_store::layout::Tree;
 use memory_store::store::{Listing, Store, Stored};
+use memory_store::suspicion::{Released, Suspicion};
+use memory_store::{Error, MemoryId};
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -67,6 +70,28 @@ impl Stores {
             | (Err(Error::NotFound { found, .. }), Ok(_)) => Err(ambiguous(id, found + 1)),
             (Err(error), _) | (_, Err(error)) => Err(error.into()),
         }
+    }
+
+    /// The memories that are held back because they look like orders to a model, and why.
+    pub fn held(&self) -> Result<Vec<(Stored, Suspicion)>> {
+        let mut held = Vec::new();
+        for store in [&self.project, &self.user] {
+            let released = Released::read(store.home())?;
+            for stored in store.list()?.memories {
+                if let Some(suspicion) = released.suspicion(&stored.memory) {
+                    held.push((stored, suspicion));
+                }
+            }
+        }
+        Ok(held)
+    }
+
+    /// Leaves out what is held back.
+    pub fn without_held(&self, mut memories: Vec<Stored>) -> Result<Vec<Stored>> {
+        let held: BTreeSet<MemoryId> =
+            self.held()?.into_iter().map(|(stored, _)| stored.memory.id).collect();
+        memories.retain(|stored| !held.contains(&stored.memory.id));
+        Ok(memories)
     }
 
     /// Lists both stores.

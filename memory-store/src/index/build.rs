@@ -29,6 +29,7 @@ use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
 use crate::store::{Stored, private_options};
+use crate::suspicion::Released;
 use crate::time::Timestamp;
 
 /// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
@@ -133,6 +134,8 @@ pub struct Publisher<'a> {
     mark: Option<(u64, u64)>,
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
+    /// What a person let out of quarantine.
+    released: Released,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
 }
@@ -177,14 +180,20 @@ impl<'a> Publisher<'a> {
     }
 
     fn of(dir: &Path) -> Self {
-        let (dir, said) = (dir.to_owned(), BTreeSet::new());
-        Self { dir, mark: None, said, vectors: None, graphs: None }
+        let (dir, said, released) = (dir.to_owned(), BTreeSet::new(), Released::default());
+        Self { dir, mark: None, said, released, vectors: None, graphs: None }
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
     /// those who ask, and not injected.
     pub fn said(mut self, said: BTreeSet<MemoryId>) -> Self {
         self.said = said;
+        self
+    }
+
+    /// Names what a person let out of quarantine, so that it is given as anything else.
+    pub fn released(mut self, released: Released) -> Self {
+        self.released = released;
         self
     }
 
@@ -288,7 +297,10 @@ impl<'a> Publisher<'a> {
     /// The bytes of the memories' segment.
     fn memories(&self, old: Option<&Manifest>, memories: &mut Memories<'_>) -> Vec<u8> {
         if !std::mem::replace(&mut memories.read, true) {
-            memories.documents.iter_mut().for_each(Document::read);
+            for document in &mut memories.documents {
+                document.read();
+                self.released.judge(document);
+            }
         }
         let (documents, space) = (&memories.documents, memories.space);
         let graph = space.and_then(|space| self.graph(old, documents, space)).unwrap_or_default();
@@ -401,6 +413,8 @@ impl<'a> Publisher<'a> {
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::recall::fingerprint());
+        // What is held follows from what memories say, from the rules and from what was let out.
+        hasher.update(&self.released.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
         hasher.update(&space.map_or([0; 16], |space| space.0));

@@ -15,6 +15,8 @@ use super::format::{Cursor, FRAME_MAGIC, checksum};
 use super::manifest::Manifest;
 use crate::error::{At, Result};
 use crate::id::MemoryId;
+#[cfg(feature = "write")]
+use crate::suspicion::Released;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
 pub const BYTES_MAX: u64 = 16 << 20;
@@ -105,6 +107,15 @@ impl Entry {
         Self::Put(Box::new(document))
     }
 
+    /// Marks what was saved when it is to be held.
+    #[cfg(feature = "write")]
+    pub fn judged(mut self, released: &Released) -> Self {
+        if let Self::Put(document) = &mut self {
+            released.judge(document);
+        }
+        self
+    }
+
     /// Adds the vector of what was saved.
     #[cfg(feature = "write")]
     pub fn embedded(mut self, vectors: &dyn super::build::Vectors) -> Self {
@@ -180,6 +191,10 @@ pub fn note(
     use crate::embed::Table;
     use crate::memory::Scope;
 
+    let home = match scope {
+        Scope::User => dirs.user_dir(),
+        Scope::Project | Scope::Paths => dirs.project(tree.project),
+    };
     let (index, root) = match scope {
         Scope::User => (dirs.user_state().index(), dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
@@ -194,7 +209,7 @@ pub fn note(
     };
     let entry = match change {
         Change::Saved(stored) => {
-            let entry = Entry::put(stored, root);
+            let entry = Entry::put(stored, root).judged(&Released::read(&home)?);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

@@ -13,6 +13,7 @@ use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
 use crate::kind::Kind;
 use crate::signature::{error_signature, signature_hash};
+use crate::suspicion::suspicion;
 use crate::text::{self, term_hash};
 
 /// Turns with the signature that are read, newest first.
@@ -46,7 +47,8 @@ pub fn of_error(
     }
     found.sort_by(|a, b| b.date.cmp(&a.date).then(b.id.cmp(&a.id)));
     found.into_iter().take(READ_MAX).find_map(|hit| {
-        let text = piece(query, &hit.text)?;
+        // Turns are not judged when they are indexed: most are never given.
+        let text = piece(query, &hit.text).filter(|text| suspicion("", text).is_none())?;
         Some(Hit { text, why: "the same error came up".to_owned(), ..hit })
     })
 }
@@ -122,6 +124,7 @@ pub fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         draft: false,
         superseded: false,
         superseded_by: None,
+        held: false,
         signatures: Vec::new(),
         session: record.session,
         turn: record.turn,

@@ -67,12 +67,13 @@ use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
 use crate::index::record::{
-    Entry, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record,
+    Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record,
 };
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::settings::Settings;
+use crate::suspicion;
 use crate::time::Timestamp;
 use follow::Followed;
 use nearest::Probe;
@@ -129,6 +130,8 @@ pub struct Hit {
     pub superseded: bool,
     /// What replaces it, where that is known.
     pub superseded_by: Option<MemoryId>,
+    /// Whether it looks like an order to the model; only an explicit search shows such ones.
+    pub held: bool,
     /// Error signatures, of a fix.
     pub signatures: Vec<String>,
     /// The session it comes from.
@@ -320,10 +323,12 @@ impl Recall {
                 break;
             }
             let Some(candidate) = self.sources.candidate(at) else { continue };
-            if candidate.entry.has(FLAG_SAID) {
+            if candidate.entry.has(FLAG_SAID) || candidate.entry.has(FLAG_HELD) {
                 continue;
             }
-            if let Ok(hit) = self.read(&candidate, now, &mut recalled) {
+            if let Ok(hit) = self.read(&candidate, now, &mut recalled)
+                && !hit.held
+            {
                 room = room.saturating_sub(START_LINE + hit.title.len() + hit.text.len());
                 recalled.hits.push(hit);
             }
@@ -455,6 +460,8 @@ impl Recall {
     ) -> Fate {
         if candidate.entry.has(FLAG_SAID) {
             Fate::Said
+        } else if candidate.entry.has(FLAG_HELD) {
+            Fate::Held
         } else if asked.gated && !candidate.passes() {
             Fate::Gate
         } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
@@ -477,11 +484,14 @@ impl Recall {
         recalled: &mut Recalled,
     ) -> Result<Hit, Fate> {
         let hit = self.read(candidate, asked.now, recalled)?;
+        if hit.held {
+            return Err(Fate::Held);
+        }
         if !hit.superseded {
             return Ok(Hit { why: candidate.why(query), ..hit });
         }
         let (entry, current) = self.current(&hit, asked.now, recalled).ok_or(Fate::Superseded)?;
-        if entry.has(FLAG_SAID) || (asked.skip)(current.id) {
+        if entry.has(FLAG_SAID) || current.held || (asked.skip)(current.id) {
             return Err(Fate::Superseded);
         }
         Ok(Hit { score: hit.score, ..current })
@@ -528,7 +538,11 @@ impl Recall {
             recalled.stale = true;
             return Err(Fate::Stale);
         }
-        Ok(hit(candidate, record, file, self.sources.collection(candidate.at)))
+        // Without an index nobody has judged it yet.
+        let held = candidate.entry.has(FLAG_HELD)
+            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(&record).is_some();
+        let collection = self.sources.collection(candidate.at);
+        Ok(Hit { held, ..hit(candidate, record, file, collection) })
     }
 
     fn new_answer(&self) -> Recalled {
@@ -576,6 +590,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
+        held: entry.has(FLAG_HELD),
         signatures: record.signatures,
         session: record.session,
         turn: record.turn,

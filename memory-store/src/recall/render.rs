@@ -308,6 +308,7 @@ mod tests {
             draft: false,
             superseded: false,
             superseded_by: None,
+            held: false,
             signatures: Vec::new(),
             session: None,
             turn: 0,

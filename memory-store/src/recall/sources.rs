@@ -182,6 +182,12 @@ impl Sources {
         &self.list[usize::from(at.source)]
     }
 
+    /// Whether what lies there was read from a file by a reader without an index, so that nobody has judged
+    /// what it says.
+    pub fn is_unjudged(&self, at: At) -> bool {
+        self.source(at).index.is_none()
+    }
+
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
     pub fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {

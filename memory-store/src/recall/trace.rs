@@ -69,6 +69,8 @@ pub enum Fate {
     Expired,
     /// Claude Code tells it to every session anyway.
     Said,
+    /// It looks like an order to the model: only a person may let it out.
+    Held,
 }
 
 /// Says what became of a candidate. `instead` is the hit that says the same.

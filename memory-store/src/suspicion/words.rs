@@ -1,0 +1,391 @@
+//! Text as the rules see it: words in one plain form, with where sentences and clauses begin.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::text::is_unspaced;
+
+/// Words of a text that are looked at.
+const WORDS_MAX: usize = 8192;
+
+/// A word, or a mark such as `‹url›` that stands for something that is no word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word in lower case, without accents, invisible characters and look-alikes.
+    pub text: String,
+    /// The line of the text that it stands in, from 0.
+    pub line: usize,
+    /// The number of its sentence.
+    pub sentence: u32,
+    /// Whether a clause begins with it.
+    pub begins: bool,
+}
+
+/// Characters that are not seen: zero-width ones, those that turn the direction of writing, soft
+/// hyphens, variation selectors, tags, and controls that are no white space.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || (c.is_control() && !c.is_whitespace())
+}
+
+/// Returns the text in lower case and NFKC, without invisible characters and accents, Cyrillic and
+/// Greek letters in words with Latin ones as the Latin letters that they look like. Lines stay.
+pub fn plain(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    let mut latin = false;
+    for c in text.chars().filter(|c| !is_invisible(*c)).nfkd() {
+        match c {
+            '\u{2018}' | '\u{2019}' | '\u{2bc}' => folded.push('\''),
+            '\u{2010}'..='\u{2012}' => folded.push('-'),
+            _ if is_combining_mark(c) && latin => {}
+            _ => {
+                latin = c.is_ascii_alphabetic() || look_alike(c).is_some();
+                folded.extend(c.to_lowercase());
+            }
+        }
+    }
+    let folded: String = folded.nfc().collect();
+    if folded.is_ascii() { folded } else { unmixed(&folded) }
+}
+
+/// Replaces look-alikes in words that mix them with Latin letters, and in all words of a text where
+/// one does.
+fn unmixed(text: &str) -> String {
+    let is_mixed = |word: &str| {
+        word.chars().any(|c| c.is_ascii_alphabetic())
+            && word.chars().any(|c| look_alike(c).is_some())
+    };
+    let is_alike = |word: &str| word.chars().all(|c| c.is_ascii() || look_alike(c).is_some());
+    let mixed = text.split(|c: char| !c.is_alphanumeric()).any(is_mixed);
+    if !mixed {
+        return text.to_owned();
+    }
+    let mut result = String::with_capacity(text.len());
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        if is_mixed(piece) || is_alike(piece) {
+            result.extend(piece.chars().map(|c| look_alike(c).unwrap_or(c)));
+        } else {
+            result.push_str(piece);
+        }
+    }
+    result
+}
+
+/// The Latin letter that a Cyrillic, Greek or Armenian one, in lower case, looks like.
+fn look_alike(c: char) -> Option<char> {
+    Some(match c {
+        'а' | 'α' => 'a',
+        'в' | 'β' => 'b',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ё' | 'є' | 'ε' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'н' => 'h',
+        'і' | 'ї' | 'ι' | 'ı' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'ӏ' => 'l',
+        'м' | 'μ' => 'm',
+        'п' | 'η' | 'ո' => 'n',
+        'о' | 'ο' | 'σ' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'г' => 'r',
+        'ѕ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' | 'ω' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' => 'y',
+        'ᴢ' => 'z',
+        _ => return None,
+    })
+}
+
+/// Cuts plain text into words. `known` gives the length in bytes of the longest known word at the
+/// beginning of a text that is written without spaces.
+pub fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
+    let mut cutter = Cutter { words: Vec::new(), sentence: 0, begins: true, known };
+    let mut blank = false;
+    for (line, content) in text.lines().enumerate() {
+        let content = content.trim();
+        // A single line break is a space; an empty line, a list item or a heading ends a sentence.
+        if blank || content.starts_with(['#', '-', '*', '>', '|']) {
+            cutter.end();
+        }
+        blank = content.is_empty();
+        cutter.line(&spaced_tags(content), line);
+    }
+    mark_downloads(&mut cutter.words);
+    unmark_labels(&mut cutter.words);
+    cutter.words
+}
+
+/// `User: and Assistant: labels` names speakers, and nobody speaks.
+fn unmark_labels(words: &mut [Word]) {
+    let speaks: Vec<bool> = words
+        .windows(3)
+        .map(|next| !matches!(next[2].text.as_str(), "and" | "or" | "‹turn›" | "labels" | "lines"))
+        .collect();
+    let mut label = false;
+    for at in 0..words.len() {
+        if words[at].text == "‹turn›" {
+            label = label || !speaks.get(at).copied().unwrap_or(false);
+            if label {
+                words[at].text = "‹label›".to_owned();
+            }
+        }
+    }
+}
+
+/// Marks the pipe of a download that is run: `curl ... | sh`.
+fn mark_downloads(words: &mut [Word]) {
+    const WORDS_BETWEEN: usize = 12;
+    for at in 0..words.len() {
+        if !matches!(words[at].text.as_str(), "curl" | "wget" | "iwr" | "fetch") {
+            continue;
+        }
+        let until = (at + WORDS_BETWEEN).min(words.len());
+        let Some(pipe) = (at..until).find(|next| words[*next].text == "|") else { continue };
+        let runs = words[pipe + 1..].iter().take(2).any(|word| {
+            let name = word.text.rsplit('/').next().unwrap_or_default();
+            matches!(name, "sh" | "bash" | "zsh" | "dash" | "iex" | "node" | "perl" | "ruby")
+                || name.starts_with("python")
+        });
+        if runs {
+            words[pipe].text = "‹pipe›".to_owned();
+        }
+    }
+}
+
+/// Sets spaces around what stands in angle brackets, and around pipes.
+fn spaced_tags(line: &str) -> String {
+    let mut result = String::with_capacity(line.len() + 16);
+    let mut rest = line;
+    while let Some(at) = rest.find(['<', '|', ']']) {
+        result.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let tag = tag_length(rest).unwrap_or(0);
+        let step = tag.max(1);
+        let spaced = tag > 0 || rest.starts_with('|');
+        if spaced {
+            result.push(' ');
+        }
+        // A space inside a tag would cut it.
+        result.extend(rest[..step].chars().map(|c| if spaced && c == ' ' { '_' } else { c }));
+        if spaced {
+            result.push(' ');
+        }
+        rest = &rest[step..];
+    }
+    result.push_str(rest);
+    result
+}
+
+/// The length of the tag that a text begins with.
+fn tag_length(text: &str) -> Option<usize> {
+    const TAG_BYTES_MAX: usize = 48;
+    if text.starts_with("]]>") {
+        return Some(3);
+    }
+    let inner = text.strip_prefix('<')?;
+    let close = inner.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>')?;
+    let name = inner[..close].trim_start_matches(['/', '|', '<', ' ', '!', '-']);
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(close + 2)
+}
+
+struct Cutter<'a> {
+    words: Vec<Word>,
+    sentence: u32,
+    begins: bool,
+    known: &'a dyn Fn(&str) -> Option<usize>,
+}
+
+impl Cutter<'_> {
+    fn end(&mut self) {
+        self.sentence += 1;
+        self.begins = true;
+    }
+
+    fn push(&mut self, text: &str, line: usize) {
+        if text.is_empty() || self.words.len() >= WORDS_MAX {
+            return;
+        }
+        let begins = std::mem::replace(&mut self.begins, opens_clause(text));
+        self.words.push(Word { text: text.to_owned(), line, sentence: self.sentence, begins });
+    }
+
+    fn line(&mut self, line: &str, number: usize) {
+        for chunk in line.split_whitespace() {
+            self.chunk(chunk, number);
+        }
+    }
+
+    fn chunk(&mut self, chunk: &str, line: usize) {
+        if let Some(mark) = mark(chunk) {
+            for part in mark {
+                self.push(part, line);
+            }
+            if chunk.ends_with(['.', '!', '?']) {
+                self.end();
+            }
+            return;
+        }
+        let lead = |c: char| {
+            c.is_ascii_punctuation() && !matches!(c, '.' | '~' | '/' | '-' | '@' | '*')
+                || matches!(c, '“' | '„' | '«' | '»' | '”' | '…' | '—' | '–' | '•')
+        };
+        let trail = |c: char| {
+            c.is_ascii_punctuation() && !matches!(c, '~' | '/' | '*')
+                || matches!(c, '“' | '„' | '«' | '»' | '”' | '…' | '—' | '–')
+        };
+        let word = chunk.trim_start_matches(lead);
+        if word.len() < chunk.len() || chunk.starts_with(['—', '–']) {
+            self.begins = true;
+        }
+        let core = word.trim_end_matches(trail).trim_start_matches("*").trim_matches('_');
+        let tail = &word[word.trim_end_matches(trail).len()..];
+        let core = core.strip_suffix("**").unwrap_or(core);
+        let owner = core.strip_suffix("'s").filter(|word| word.len() > 3 && *word != "that");
+        let core = owner.unwrap_or(core);
+        if core.is_empty() && matches!(chunk, "|" | "*" | "~") {
+            self.push(chunk, line);
+        } else if tail.starts_with(':') && tail.len() == 1 && is_role(core) {
+            self.push("‹turn›", line);
+            self.push(core, line);
+        } else if core.chars().any(is_unspaced) {
+            self.unspaced(core, line);
+        } else if core.len() > 20 && core.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+            self.unspaced(core, line);
+        } else {
+            self.push(core, line);
+        }
+        if tail.contains(['.', '!', '?', '。', '！', '？']) && !tail.starts_with("...") {
+            self.end();
+        } else if !tail.is_empty() || core.is_empty() {
+            self.begins = true;
+        }
+    }
+
+    /// Words without spaces between them: known ones, and what lies between as one word each.
+    fn unspaced(&mut self, text: &str, line: usize) {
+        let mut rest = text;
+        let mut unknown = String::new();
+        while let Some(c) = rest.chars().next() {
+            let ends = matches!(c, '。' | '！' | '？' | '!' | '?');
+            let cuts = ends
+                || matches!(c, '、' | '，' | ',' | '；' | '：' | ':' | '「' | '」' | '“' | '”');
+            let length = (!cuts).then(|| (self.known)(rest)).flatten();
+            if cuts || length.is_some() {
+                self.push(&std::mem::take(&mut unknown), line);
+            }
+            if ends {
+                self.end();
+            }
+            let step = length.unwrap_or(c.len_utf8());
+            match length {
+                Some(length) => self.push(&rest[..length], line),
+                None if cuts => self.begins = true,
+                None => unknown.push(c),
+            }
+            rest = &rest[step..];
+        }
+        self.push(&unknown, line);
+    }
+}
+
+/// Words after which an order may begin.
+fn opens_clause(word: &str) -> bool {
+    matches!(
+        word,
+        "and"
+            | "then"
+            | "also"
+            | "please"
+            | "kindly"
+            | "always"
+            | "immediately"
+            | "instead"
+            | "quietly"
+            | "now"
+            | "just"
+            | "next"
+            | "must"
+            | "should"
+            | "you"
+            | "never"
+            | "first"
+            | "to"
+            | "will"
+            | "shall"
+            | "|"
+    ) || word.starts_with('‹')
+}
+
+fn is_role(word: &str) -> bool {
+    matches!(
+        word,
+        "system" | "user" | "human" | "assistant" | "ai" | "llm" | "claude" | "developer"
+    )
+}
+
+/// What a chunk that is no word stands for.
+fn mark(chunk: &str) -> Option<Vec<&'static str>> {
+    let bare = chunk.trim_matches(|c: char| {
+        matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | '.' | '!' | '?' | '“' | '”')
+            && c != '!'
+    });
+    if let Some(at) = bare.find("://") {
+        let rest = &bare[at + 3..];
+        let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
+        let mut marks = Vec::new();
+        if bare.contains("![") {
+            marks.push("‹image›");
+        }
+        marks.push("‹url›");
+        if host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok()) {
+            marks.push("‹ip›");
+        }
+        if rest.contains("=<") || rest.ends_with('=') || rest.contains("={") || rest.contains("=$")
+        {
+            marks.push("‹query›");
+        }
+        return Some(marks);
+    }
+    if bare.starts_with('<') && bare.ends_with('>') || bare == "]]>" {
+        return Some(vec![if bare.starts_with("</") || bare == "]]>" {
+            "‹close›"
+        } else {
+            "‹open›"
+        }]);
+    }
+    if chunk.starts_with("[system") || chunk.contains("<<<") {
+        return Some(vec!["‹system›"]);
+    }
+    if let Some((name, host)) = bare.split_once('@')
+        && !name.is_empty()
+        && host.contains('.')
+    {
+        return Some(vec!["‹mail›"]);
+    }
+    if is_host(bare) {
+        return Some(vec!["‹host›"]);
+    }
+    let (left, right) = bare.split_once('/')?;
+    let small = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (small(left) && small(right)).then(|| vec!["‹of›"])
+}
+
+fn is_host(word: &str) -> bool {
+    const ENDS: [&str; 18] = [
+        "com", "org", "net", "io", "example", "top", "xyz", "ru", "cn", "biz", "cc", "info",
+        "site", "online", "link", "club", "tk", "ly",
+    ];
+    let host = word.split('/').next().unwrap_or_default();
+    host.split_once('.').is_some_and(|(first, _)| !first.is_empty())
+        && host.rsplit('.').next().is_some_and(|end| ENDS.contains(&end))
+}
