@@ -8,10 +8,11 @@ use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings_file;
 use memory_store::store::Change;
+use memory_store::suspicion::Released;
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::view::{self, MemoryView};
+use super::view::{self, MemoryView, plain};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
@@ -62,6 +63,15 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored))?;
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
+    }
+    if let Some(held) = Released::read(store.home())?.suspicion(&saved.stored.memory) {
+        writeln!(
+            out,
+            "It is held back: {} ({}). `throughline review --release {}` lets it out.",
+            held.reason,
+            plain(&held.place.to_string()),
+            saved.stored.memory.id.short()
+        )?;
     }
     let done = match saved.change {
         Change::Created => "Added",

@@ -281,7 +281,7 @@ fn runs(text: &str) -> Vec<(usize, String)> {
 }
 
 fn hexadecimal(run: &str) -> Option<Vec<u8>> {
-    if run.len() % 2 != 0 || !run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if !run.len().is_multiple_of(2) || !run.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     (0..run.len()).step_by(2).map(|at| u8::from_str_radix(run.get(at..at + 2)?, 16).ok()).collect()

@@ -300,7 +300,9 @@ fn matches(
                     // What ends with a gap ends with its sentence.
                     return rest.is_empty().then_some(at);
                 }
-                if let Some(end) = go_crossing(rest, words, marks, at + skip, first, *crosses) {
+                // After a gap that crosses, the next word stands for itself.
+                let from = if *crosses { at + skip } else { first };
+                if let Some(end) = matches(rest, words, marks, at + skip, from) {
                     return Some(end);
                 }
             }
@@ -333,17 +335,6 @@ fn is_first_person(words: &[Word], at: usize) -> bool {
     let sentence = words[at].sentence;
     let near = &words[at.saturating_sub(12)..(at + 12).min(words.len())];
     near.iter().any(|word| word.sentence == sentence && PERSONS.contains(&word.text.as_str()))
-}
-
-fn go_crossing(
-    rest: &[Step],
-    words: &[Word],
-    marks: &[Vec<Mark>],
-    at: usize,
-    first: usize,
-    crosses: bool,
-) -> Option<usize> {
-    matches(rest, words, marks, at, if crosses { at } else { first })
 }
 
 /// Whether what begins at a word is denied, or told as what somebody tries, tests or prevents.
@@ -420,4 +411,47 @@ fn is_negated(words: &[Word], first: usize) -> bool {
     });
     near.into_iter().any(|word| NEGATIONS.contains(&word.text.as_str()))
         || before(7).any(|word| TOLD.contains(&word.text.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::suspicion::words;
+
+    #[test]
+    fn the_rules_are_sound() {
+        const REASONS: [&str; 20] = [
+            "override", "role", "freedom", "hide", "lie", "omit", "consent", "address", "obey",
+            "task", "exfil", "collect", "run", "download", "host", "when", "settings", "border",
+            "claim", "split",
+        ];
+        for rule in &RULES.rules {
+            assert!(REASONS.contains(&rule.reason) && matches!(rule.weight, 1 | 2), "{rule:?}");
+        }
+        assert!(Rules::parse("1 run | ..3 a").is_err());
+        assert!(Rules::parse("1 run | @nobody").is_err());
+        assert!(Rules::parse("one").is_err());
+    }
+
+    #[test]
+    fn a_pattern_says_what_stands_where() {
+        fn held(rule: &'static str, text: &str) -> bool {
+            let rules = Rules::parse(rule).unwrap();
+            let words = words::words(&words::plain(text), &|text| rules.known(text));
+            !rules.held(&words).is_empty()
+        }
+        let rule = "@drop = drop let_go\n2 !run | @drop ..2 rule*|law";
+        assert!(held(rule, "Please drop all the rules."));
+        assert!(held(rule, "let go, the law!"));
+        assert!(!held(rule, "drop one or two or three rules"), "the gap is too long");
+        assert!(!held(rule, "Drop it. Rules stay."), "another sentence");
+        assert!(!held(rule, "never drop the rules"), "a negation");
+        assert!(held("1 run | drop ~3 rules", "Drop it. Rules stay."));
+        assert!(held("1 run & rules drop", "these rules we drop"));
+        assert!(!held("1 run | ^ drop", "we drop"));
+        assert!(held("1 run | ^ drop", "We go; drop it"));
+        assert!(held("1 run | drop it $", "now drop it"));
+        assert!(!held("1 run | drop !not it", "drop not it"));
+        assert!(held("1 run | 规则 忽略", "规则忽略"));
+    }
 }

@@ -125,40 +125,34 @@ pub fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
     cutter.words
 }
 
-/// `User: and Assistant: labels` names speakers, and nobody speaks.
-fn unmark_labels(words: &mut [Word]) {
-    let speaks: Vec<bool> = words
-        .windows(3)
-        .map(|next| !matches!(next[2].text.as_str(), "and" | "or" | "‹turn›" | "labels" | "lines"))
-        .collect();
-    let mut label = false;
-    for at in 0..words.len() {
-        if words[at].text == "‹turn›" {
-            label = label || !speaks.get(at).copied().unwrap_or(false);
-            if label {
-                words[at].text = "‹label›".to_owned();
-            }
-        }
-    }
-}
-
 /// Marks the pipe of a download that is run: `curl ... | sh`.
 fn mark_downloads(words: &mut [Word]) {
     const WORDS_BETWEEN: usize = 12;
-    for at in 0..words.len() {
-        if !matches!(words[at].text.as_str(), "curl" | "wget" | "iwr" | "fetch") {
-            continue;
-        }
-        let until = (at + WORDS_BETWEEN).min(words.len());
-        let Some(pipe) = (at..until).find(|next| words[*next].text == "|") else { continue };
+    let is_download = |word: &Word| matches!(word.text.as_str(), "curl" | "wget" | "iwr" | "fetch");
+    let starts: Vec<usize> = (0..words.len()).filter(|at| is_download(&words[*at])).collect();
+    for start in starts {
+        let until = (start + WORDS_BETWEEN).min(words.len());
+        let Some(pipe) = (start..until).find(|at| words[*at].text == "|") else { continue };
         let runs = words[pipe + 1..].iter().take(2).any(|word| {
             let name = word.text.rsplit('/').next().unwrap_or_default();
             matches!(name, "sh" | "bash" | "zsh" | "dash" | "iex" | "node" | "perl" | "ruby")
                 || name.starts_with("python")
         });
         if runs {
-            words[pipe].text = "‹pipe›".to_owned();
+            "‹pipe›".clone_into(&mut words[pipe].text);
         }
+    }
+}
+
+/// `User: and Assistant: labels` names speakers, and nobody speaks.
+fn unmark_labels(words: &mut [Word]) {
+    let is_label = |next: &[Word]| {
+        let after = next.get(2).map_or("and", |word| word.text.as_str());
+        next[0].text == "‹turn›" && matches!(after, "and" | "or" | "‹turn›" | "labels" | "lines")
+    };
+    let Some(first) = (0..words.len()).find(|at| is_label(&words[*at..])) else { return };
+    for word in words[first..].iter_mut().filter(|word| word.text == "‹turn›") {
+        "‹label›".clone_into(&mut word.text);
     }
 }
 
@@ -257,9 +251,7 @@ impl Cutter<'_> {
         } else if tail.starts_with(':') && tail.len() == 1 && is_role(core) {
             self.push("‹turn›", line);
             self.push(core, line);
-        } else if core.chars().any(is_unspaced) {
-            self.unspaced(core, line);
-        } else if core.len() > 20 && core.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        } else if core.chars().any(is_unspaced) || is_run_together(core) {
             self.unspaced(core, line);
         } else {
             self.push(core, line);
@@ -324,6 +316,12 @@ fn opens_clause(word: &str) -> bool {
             | "shall"
             | "|"
     ) || word.starts_with('‹')
+}
+
+/// Whether a word is so long that it may be several whose spaces were taken out.
+fn is_run_together(word: &str) -> bool {
+    const WORD_BYTES_MAX: usize = 20;
+    word.len() > WORD_BYTES_MAX && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 fn is_role(word: &str) -> bool {
