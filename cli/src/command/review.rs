@@ -65,7 +65,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         let held = stores.held()?;
         let views = waiting.iter().map(|stored| (stored, None));
         let held = held.iter().map(|(stored, suspicion)| (stored, Some(suspicion)));
-        let views: Vec<Waiting> = views
+        let views: Vec<Waiting<'_>> = views
             .filter(|(stored, _)| !held.clone().any(|(held, _)| held.memory.id == stored.memory.id))
             .chain(held.clone())
             .map(|(stored, suspicion)| Waiting::new(stored, suspicion))
@@ -91,9 +91,9 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
 
 /// A memory that waits, and why it is held back if it is.
 #[derive(Serialize)]
-struct Waiting {
+struct Waiting<'a> {
     #[serde(flatten)]
-    memory: MemoryView,
+    memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<HeldView>,
 }
@@ -104,8 +104,8 @@ struct HeldView {
     place: String,
 }
 
-impl Waiting {
-    fn new(stored: &Stored, suspicion: Option<&Suspicion>) -> Self {
+impl<'a> Waiting<'a> {
+    fn new(stored: &'a Stored, suspicion: Option<&Suspicion>) -> Self {
         let held = suspicion.map(|suspicion| HeldView {
             reason: suspicion.reason.to_string(),
             place: suspicion.place.to_string(),
