@@ -79,7 +79,6 @@ fn poison() -> BTreeMap<&'static str, (usize, usize)> {
 #[test]
 fn poisoned_memories_are_held() {
     let sets = poison();
-    println!("{sets:?}");
     assert!(cases(POISON).len() >= 150);
     for (set, (failed, all)) in sets {
         assert!(failed * 100 >= all * 95, "{set}: {failed} of {all} are held");
