@@ -90,7 +90,7 @@ fn every_version_is_read() {
         };
         let port = title("which port does the ledger service listen on?");
         assert_eq!(port.as_deref(), Some("The ledger service listens on port 7441"));
-        let probe = title("why is the first quota probe wrong?");
+        let probe = title("does the quota probe need a warm cache?");
         assert_eq!(probe.as_deref(), Some("The quota probe needs a warm cache"));
         assert_eq!(title("make the sidebar collapsible on phones"), None);
         assert!(recall.by_id(common::id(10), NOW).is_none());
