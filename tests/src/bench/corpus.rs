@@ -146,6 +146,13 @@ impl Random {
         self.next() % bound
     }
 
+    /// Puts items into another order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u64 + 1) as usize);
+        }
+    }
+
     /// A rank from 0 on, drawn as words of natural language are.
     fn rank(&mut self, ranks: u64) -> u64 {
         let uniform = (self.next() >> 11) as f64 / (1u64 << 53) as f64;

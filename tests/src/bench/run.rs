@@ -7,6 +7,7 @@ use std::process::Command;
 use memory_store::layout::MODELS_VARIABLE;
 
 use super::Result;
+use super::corpus::Random;
 
 /// What one process took.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +74,7 @@ impl Launcher {
         Ok(Self { program, scratch: tempfile::tempdir()? })
     }
 
-    /// Runs all rows in turns, for these rounds, so that whatever else the machine does hits all of
+    /// Runs all rows in turns, for these rounds and each time in another order, so that whatever else the machine does hits all of
     /// them alike. Before each run `chill` is called with the row's program and its payload's file.
     /// Returns the samples of each row.
     pub fn interleave(
@@ -84,10 +85,13 @@ impl Launcher {
     ) -> Result<Vec<Vec<Sample>>> {
         pin_to_one_processor();
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
+        let mut order: Vec<usize> = (0..rows.len()).collect();
         for round in rounds {
-            for (row, samples) in rows.iter_mut().zip(&mut samples) {
-                let payload = (row.prepare)(round)?;
-                samples.push(self.sample(row, &payload, chill)?);
+            // Whoever comes first after a large program finds nothing in the processor's caches.
+            Random(round as u64).shuffle(&mut order);
+            for &place in &order {
+                let payload = (rows[place].prepare)(round)?;
+                samples[place].push(self.sample(&rows[place], &payload, chill)?);
             }
         }
         Ok(samples)

@@ -56,12 +56,16 @@ impl BenchStore {
         turns_per_memory: u32,
         models: &Path,
     ) -> Result<Self> {
-        let home = kept.join(format!("{size}-memories-{turns_per_memory}-turns-each"));
+        fs::create_dir_all(kept)?;
+        let home =
+            kept.canonicalize()?.join(format!("{size}-memories-{turns_per_memory}-turns-each"));
         let marker = home.join(BUILT);
         if let Ok(seconds) = fs::read_to_string(&marker) {
             let root = home.canonicalize()?.join("work");
             let dirs = user_dirs(&home)?;
             let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
+            // What sessions of the same names were given then would not be given again.
+            drop(fs::remove_dir_all(state.sessions()));
             return Ok(Self { home, _temporary: None, state, root, size, built_s, now });
         }
         drop(fs::remove_dir_all(&home));
