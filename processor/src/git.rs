@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
@@ -121,6 +121,18 @@ pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
+}
+
+/// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does;
+/// `None` outside a repository. The caller reads its output and waits for it.
+pub fn added(root: &Path, folder: &Path) -> Option<Child> {
+    line(root, &["rev-parse", "--show-toplevel"])?;
+    command(root)
+        .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
+        .args(["--patch", "--format=commit %H", "--"])
+        .arg(folder)
+        .spawn()
+        .ok()
 }
 
 /// Whether git leaves a file out of commits; so it is outside a repository.

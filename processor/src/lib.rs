@@ -2,6 +2,7 @@
 //! consolidate, write, index.
 
 pub mod archive;
+pub mod audit;
 pub mod background;
 pub mod collect;
 pub mod consolidate;

@@ -12,6 +12,7 @@ use crate::world::World;
 
 mod add;
 mod ask;
+mod audit;
 mod checks;
 mod completions;
 mod config;
@@ -88,6 +89,7 @@ enum Command {
     On,
     Config(config::Config),
     Redact(redact::Redact),
+    Audit(audit::Audit),
     Doctor(doctor::Doctor),
     Eval(eval::Eval),
     Completions(completions::Completions),
@@ -121,6 +123,7 @@ pub fn run(args: Args) -> Result {
         Command::Off(args) => off::run(args, &world, out),
         Command::On => on::run(&world, out),
         Command::Config(args) => config::run(args, &world, out),
+        Command::Audit(args) => audit::run(args, &world, out),
         Command::Redact(args) => redact::run(args, &world, out),
         Command::Doctor(args) => doctor::run(args, &world, out),
         Command::Eval(args) => eval::run(args, &world, out),

@@ -57,3 +57,43 @@ fn what_a_person_adds_is_redacted_too() {
     assert!(said.contains("1 secret or personal value(s) were taken out"), "{said}");
     assert!(!machine.ok(&["list", "--json"]).contains(&token()));
 }
+
+#[test]
+fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
+    let machine = Machine::new();
+    let git = |args: &[&str]| {
+        let status = std::process::Command::new("git")
+            .arg("-C")
+            .arg(machine.work())
+            .args(["-c", "user.name=Tess", "-c", "user.email=tess@example.org"])
+            .args(args)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .stdout(std::process::Stdio::null())
+            .status();
+        assert!(status.unwrap().success(), "{args:?}");
+    };
+    git(&["init", "--quiet"]);
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The deploy key is kept in the vault"]);
+    assert_eq!(machine.json(&["audit", "--json"])["found"], serde_json::json!([]));
+    // Somebody wrote a secret into the file with an editor, and committed it.
+    let folder = machine.work().join(".throughline/memories");
+    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
+    std::fs::write(&file, text).unwrap();
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "x"]);
+    let said = machine.run(&["audit"]);
+    assert_eq!(said.code, 7, "{}", said.stderr);
+    assert!(said.stdout.contains("github-token") && !said.stdout.contains(&token()));
+    assert!(said.stdout.contains("git filter-repo"), "{}", said.stdout);
+    let said = machine.run(&["audit", "--fix"]);
+    assert_eq!(said.code, 7, "the history stays: {}", said.stdout);
+    assert!(
+        said.stdout.contains("1 files cleaned") && !said.stdout.contains("In files:"),
+        "{}",
+        said.stdout
+    );
+    assert!(!std::fs::read_to_string(&file).unwrap().contains(&token()));
+}

@@ -1,0 +1,100 @@
+//! `throughline audit`: looks for secrets in all that is stored, and cleans it.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::layout::Tree;
+use processor::audit::{AuditReport, Found, audit};
+use processor::lock::Busy;
+use processor::progress::Silent;
+use processor::sync::{BUSY_MAX, SyncOptions};
+
+use super::view;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{BAD, GOOD, QUIET, paint};
+use crate::world::World;
+
+/// Looks for secrets in memories, archive, receipts, caches and logs, and in the git history of the
+/// memory folder.
+#[derive(Debug, Args)]
+pub struct Audit {
+    /// Clean the files first; history is never changed
+    #[arg(long)]
+    fix: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
+    let tree = world.tree()?;
+    let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    let options = SyncOptions {
+        dirs: &world.dirs,
+        tree: &tree,
+        from: None,
+        now: world.now,
+        progress: &Silent,
+        busy: Busy::Wait(BUSY_MAX),
+        afresh: false,
+        ollama_host: ollama_host.as_deref(),
+    };
+    let report = audit(&options, args.fix)?.ok_or_else(|| {
+        Failure::new("a sync is at work; nothing was cleaned").hint("Try again when it is done.")
+    })?;
+    if args.json {
+        view::json(&report, out)?;
+    } else {
+        show(&report, &tree, args.fix, out)?;
+    }
+    out.flush()?;
+    if report.found.is_empty() && report.history.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::new(String::new()).code(exit::FOUND))
+}
+
+fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> Result {
+    let looked = format!("{} files and {} commits looked through.", report.files, report.commits);
+    writeln!(out, "{}", paint(QUIET, looked))?;
+    if report.cleaned > 0 {
+        writeln!(out, "{} files cleaned.", report.cleaned)?;
+    }
+    if report.found.is_empty() && report.history.is_empty() {
+        writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
+    }
+    list("In files:", &report.found, out)?;
+    if !report.found.is_empty() && !fixed {
+        writeln!(out, "`throughline audit --fix` takes them out.")?;
+    }
+    list("In the git history:", &report.history, out)?;
+    if !report.history.is_empty() {
+        writeln!(
+            out,
+            "Change these secrets where they are valid: what was pushed is known. To take them out of \
+             history, with git-filter-repo installed and everybody told:\n  cd {}\n  git filter-repo \
+             --invert-paths --path .throughline/memories\nThis removes the memory folder from all \
+             commits; commit its present state again afterwards.",
+            tree.main_root.display()
+        )?;
+    }
+    Ok(())
+}
+
+fn list(heading: &str, found: &[Found], out: &mut dyn Write) -> Result {
+    if !found.is_empty() {
+        writeln!(out, "{}", paint(BAD, heading))?;
+    }
+    for found in found {
+        let place = match &found.commit {
+            Some(commit) => {
+                format!("{} in {}", found.path.display(), &commit[..commit.len().min(12)])
+            }
+            None => format!("{}:{}", found.path.display(), found.line),
+        };
+        writeln!(out, "  {place}  {}", found.rule)?;
+    }
+    Ok(())
+}
