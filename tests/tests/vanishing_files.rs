@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use journeys::sample_project::{Sample, memories_dir, snapshot, stories};
 use serde_json::Value;
@@ -42,8 +42,11 @@ fn a_removed_worktree_loses_nothing() {
     sample.git(&["worktree", "remove", "--force", &name]).unwrap();
     sample.sync().unwrap();
     let after = sample.memories().unwrap();
+    // What the new session says too may have got a better title: its short id ends the name all the same.
+    let short = |name: &Path| name.to_str().unwrap().rsplit('-').next().unwrap().to_owned();
+    let after: BTreeSet<String> = after.keys().map(|name| short(name)).collect();
     for name in before.keys().chain(there.keys()) {
-        assert!(after.contains_key(name), "{} is gone", name.display());
+        assert!(after.contains(&short(name)), "{} is gone", name.display());
     }
     assert_eq!(tombstones(&sample), 0);
 }
