@@ -106,6 +106,18 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mu
     candidate.threshold = threshold(&gate, query.paragraphs.len());
 }
 
+/// How much less is asked of what may help against an error: it was met in this very project, while the
+/// threshold is made with prompts about anything. Chosen so that errors are answered as often as the project
+/// in `eval project` has something for them; what cures another error is held all the same.
+const ERROR_EASE: f32 = 0.6;
+
+/// Opens the gate a little for an error.
+pub fn ease_for_error(candidates: &mut [Candidate]) {
+    for candidate in candidates {
+        candidate.threshold -= ERROR_EASE;
+    }
+}
+
 /// Closes the gate for what cures another error, unless its words cover much of this one: a wrong fix
 /// is worse than none, and errors of one command have many words in common.
 pub fn hold_other_fixes(candidates: &mut [Candidate]) {

@@ -297,6 +297,7 @@ impl Recall {
         let query = self.with_vector(Query::error(command, error), &self.sources);
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, error, &mut candidates);
+        gate::ease_for_error(&mut candidates);
         gate::hold_other_fixes(&mut candidates);
         let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));
         let places = self.sources.settings.tool_memories as usize;
