@@ -221,13 +221,15 @@ impl<'a> Publisher<'a> {
 
         // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
-        let mut plan = self.plan(before.as_ref(), &mut memories, &turns)?;
+        let early = self.plan(before.as_ref(), &mut memories, &turns);
         let _lock = lock::exclusive(&self.dir)?;
         let old = read_manifest(&self.dir).ok().flatten();
         let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
-        if generation(&old) != generation(&before) {
-            plan = self.plan(old.as_ref(), &mut memories, &turns)?;
-        }
+        let plan = match early {
+            Ok(plan) if generation(&old) == generation(&before) => plan,
+            // Somebody has published since, and perhaps removed what was being read.
+            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, &turns)?,
+        };
 
         let journal = self.journal(old.as_ref());
         if let Some(old) = &old
@@ -491,7 +493,14 @@ pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Resu
     let Some(before) = read_manifest(dir)? else { return Ok(false) };
     let segments = turn_segments(Some(&before));
     let count = segments.len();
-    let parts = turns::Maker { dir, vectors }.settled(segments)?;
+    let parts = match (turns::Maker { dir, vectors }).settled(segments) {
+        Ok(parts) => parts,
+        // Somebody has published since, and removed what was being read.
+        Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
+            return Ok(true);
+        }
+        Err(error) => return Err(error),
+    };
     if turns::are_kept(&parts, count) {
         return Ok(false);
     }
