@@ -9,6 +9,9 @@ use memory_store::Timestamp;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::{self, Mode};
 use memory_store::time::DAY_MS;
+use processor::lock::Busy;
+use processor::progress::Progress;
+use processor::sync::{BUSY_MAX, SyncOptions};
 
 use crate::claude::places::ClaudeDirs;
 use crate::exit;
@@ -40,6 +43,8 @@ pub struct World {
     pub mode: Mode,
     /// What `THROUGHLINE` says when that names no mode.
     pub unclear_mode: Option<String>,
+    /// The variable `OLLAMA_HOST`.
+    pub ollama_host: Option<String>,
 }
 
 impl World {
@@ -74,6 +79,7 @@ impl World {
             unclear_mode: get(mode::VARIABLE)
                 .map(|value| value.to_string_lossy().into_owned())
                 .filter(|value| Mode::from_name(value).is_none()),
+            ollama_host: env::var("OLLAMA_HOST").ok(),
             dirs,
             claude,
             home,
@@ -96,6 +102,24 @@ impl World {
                 failure.hint("Run `throughline init` in the project's folder.")
             }
         })
+    }
+
+    /// How a person's command syncs a working tree: it waits for another sync to end.
+    pub fn sync_options<'a>(
+        &'a self,
+        tree: &'a Tree,
+        progress: &'a dyn Progress,
+    ) -> SyncOptions<'a> {
+        SyncOptions {
+            dirs: &self.dirs,
+            tree,
+            from: None,
+            now: self.now,
+            progress,
+            busy: Busy::Wait(BUSY_MAX),
+            afresh: false,
+            ollama_host: self.ollama_host.as_deref(),
+        }
     }
 
     /// From when on warnings of background work are worth telling.

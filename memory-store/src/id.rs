@@ -16,6 +16,8 @@ pub const ID_CHARS: usize = 26;
 
 /// Characters of the short id that people see and type: the last ones of the id.
 pub const SHORT_ID_CHARS: usize = 6;
+/// How many characters of a session's id people see.
+const SHORT_SESSION_CHARS: usize = 8;
 
 /// The name of a memory: 128 bits, of which the first 48 are a time in milliseconds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -127,6 +129,11 @@ impl<'de> Deserialize<'de> for MemoryId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
+}
+
+/// The first eight characters of a session's id, which people see.
+pub fn short_session(id: &str) -> &str {
+    id.char_indices().nth(SHORT_SESSION_CHARS).map_or(id, |(end, _)| &id[..end])
 }
 
 /// The random name of a project on this machine: 128 bits, written as 32 hexadecimal digits.

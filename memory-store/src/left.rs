@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::id::short_session;
 use crate::time::Timestamp;
 
 /// Where the work was left in a working tree, newest session first.
@@ -99,7 +100,7 @@ impl LeftSession {
     }
 
     fn text(&self, now: Timestamp) -> String {
-        let name: String = self.session.chars().take(8).collect();
+        let name = short_session(&self.session);
         let mut text = format!("Where the work was left (session {name}, ");
         if !self.branch.is_empty() {
             text.push_str(&format!("branch {}, ", clip(&self.branch, 40)));

@@ -41,7 +41,7 @@ pub mod text;
 pub mod time;
 
 pub use error::{Error, Result};
-pub use id::{MemoryId, ProjectId};
+pub use id::{MemoryId, ProjectId, short_session};
 pub use kind::Kind;
 pub use memory::Memory;
 pub use time::Timestamp;

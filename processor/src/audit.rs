@@ -2,7 +2,6 @@
 //! memory folder. What is found is told by file, line and rule, never by its text. Files can be
 //! cleaned; history is never rewritten here, only said how.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -67,10 +66,8 @@ pub struct AuditReport {
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
-    let mut audit = Audit {
-        private: Redactor::new(&RedactOptions::for_store(&settings, false)),
-        report: AuditReport::default(),
-    };
+    let private = Redactor::new(&RedactOptions::for_store(&settings, false));
+    let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
         let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
         audit.clean(options, &settings)?;
@@ -82,23 +79,34 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     Ok(Some(audit.report))
 }
 
-struct Audit {
-    private: Redactor,
+struct Audit<'a> {
+    private: &'a Redactor,
     report: AuditReport,
 }
 
-impl Audit {
+/// Notes the secrets of a text that stands at a place.
+fn note(
+    found: &mut Vec<Found>,
+    redactor: &Redactor,
+    text: &str,
+    at: impl Fn(&'static str) -> Found,
+) {
+    let room = FOUND_MAX.saturating_sub(found.len());
+    found.extend(redactor.findings(text).iter().take(room).map(|finding| at(finding.rule)));
+}
+
+impl Audit<'_> {
     fn scan(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
         let home = options.dirs.project(options.tree.project);
-        self.folder(&home.0, None)?;
-        self.folder(&options.dirs.user_dir().0, None)?;
-        self.folder(&options.dirs.user_state().0, None)?;
+        self.folder(&home.0, self.private)?;
+        self.folder(&options.dirs.user_dir().0, self.private)?;
+        self.folder(&options.dirs.user_state().0, self.private)?;
         for tree in trees::present(options.dirs, options.tree) {
-            self.folder(&options.dirs.tree(&tree.root).0, None)?;
+            self.folder(&options.dirs.tree(&tree.root).0, self.private)?;
             let store = Store::open(options.dirs, &tree)?;
             if store.root().is_some() {
                 let committed = Redactor::new(&RedactOptions::for_store(settings, true));
-                self.folder(&tree.store(), Some(&committed))?;
+                self.folder(&tree.store(), &committed)?;
                 self.history(&tree, &committed)?;
             }
         }
@@ -109,13 +117,12 @@ impl Audit {
         Ok(())
     }
 
-    fn folder(&mut self, folder: &Path, redactor: Option<&Redactor>) -> Result<()> {
+    fn folder(&mut self, folder: &Path, redactor: &Redactor) -> Result<()> {
         for entry in WalkDir::new(folder).into_iter().filter_map(std::result::Result::ok) {
             if !entry.file_type().is_file() || is_numbers(entry.path()) {
                 continue;
             }
-            let redactor = redactor.cloned().unwrap_or_else(|| self.private.clone());
-            self.file(entry.path(), &redactor)
+            self.file(entry.path(), redactor)
                 .with_context(|| entry.path().display().to_string())?;
         }
         Ok(())
@@ -133,16 +140,8 @@ impl Audit {
         // A damaged archive is the business of `doctor`.
         while let Ok(1..) = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
             number += 1;
-            for finding in redactor.findings(&String::from_utf8_lossy(&line)) {
-                if self.report.found.len() < FOUND_MAX {
-                    self.report.found.push(Found {
-                        path: path.to_owned(),
-                        commit: None,
-                        line: number,
-                        rule: finding.rule,
-                    });
-                }
-            }
+            let at = |rule| Found { path: path.to_owned(), commit: None, line: number, rule };
+            note(&mut self.report.found, redactor, &String::from_utf8_lossy(&line), at);
             line.clear();
         }
         Ok(())
@@ -164,16 +163,9 @@ impl Audit {
             } else if let Some(name) = text.strip_prefix("+++ b/") {
                 path = PathBuf::from(name);
             } else if let Some(added) = text.strip_prefix('+') {
-                for finding in redactor.findings(added) {
-                    if self.report.history.len() < FOUND_MAX {
-                        self.report.history.push(Found {
-                            path: path.clone(),
-                            commit: Some(commit.clone()),
-                            line: 0,
-                            rule: finding.rule,
-                        });
-                    }
-                }
+                let commit = || Some(commit.clone());
+                let at = |rule| Found { path: path.clone(), commit: commit(), line: 0, rule };
+                note(&mut self.report.history, redactor, added, at);
             }
             line.clear();
         }
@@ -290,6 +282,5 @@ impl Audit {
 
 /// Whether a file holds numbers only, in which any pattern may occur by chance.
 fn is_numbers(path: &Path) -> bool {
-    let names: BTreeSet<&str> = path.iter().filter_map(|part| part.to_str()).collect();
-    names.contains("vectors")
+    path.iter().any(|part| part == "vectors")
 }

@@ -25,6 +25,23 @@ pub enum NewTurns<'a> {
     All(&'a [Turn]),
 }
 
+impl<'a> NewTurns<'a> {
+    /// The turns.
+    fn given(self) -> impl Iterator<Item = Turn> + 'a {
+        let (Self::Some(given) | Self::All(given)) = self;
+        given.iter().cloned()
+    }
+
+    /// What a publisher is to do with `given`.
+    fn of<'t>(self, given: &'t mut dyn Iterator<Item = Turn>) -> Turns<'t> {
+        match self {
+            Self::Some([]) => Turns::Keep,
+            Self::Some(_) => Turns::Add(given),
+            Self::All(_) => Turns::Replace(given),
+        }
+    }
+}
+
 /// What is the same for the index of every tree.
 pub struct Publication<'a> {
     /// The user's folders.
@@ -51,16 +68,14 @@ pub fn tree(publication: &Publication<'_>, tree: &Tree, known: &Known) -> Result
 /// words only when somebody asks for it.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'_>) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking();
-    let (mut given, all) = match thoughts {
-        NewTurns::Some([]) => return Ok(()),
-        NewTurns::Some(given) => (given.iter().cloned(), false),
-        NewTurns::All(given) => (given.iter().cloned(), true),
-    };
-    let turns = if all { Turns::Replace(&mut given) } else { Turns::Add(&mut given) };
+    if matches!(thoughts, NewTurns::Some([])) {
+        return Ok(());
+    }
+    let mut given = thoughts.given();
     let content = Content {
         root: &tree.root,
         memories: &[],
-        turns,
+        turns: thoughts.of(&mut given),
         start: &StartPlan::default(),
         settings: publication.settings,
         now: publication.now,
@@ -97,13 +112,6 @@ fn publish(
     for stored in &mut listing.memories {
         redactor.redact_memory(&mut stored.memory);
     }
-    let (NewTurns::Some(given) | NewTurns::All(given)) = turns;
-    let mut given = given.iter().cloned();
-    let turns = match turns {
-        NewTurns::Some([]) => Turns::Keep,
-        NewTurns::Some(_) => Turns::Add(&mut given),
-        NewTurns::All(_) => Turns::Replace(&mut given),
-    };
     let said = known.said(&listing.memories);
     let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
     let released = Released::read(store.home()).with_context(context)?;
@@ -113,7 +121,7 @@ fn publish(
         .publish(Content {
             root,
             memories: &listing.memories,
-            turns,
+            turns: turns.of(&mut turns.given()),
             start: &start,
             settings: publication.settings,
             now: publication.now,

@@ -5,9 +5,7 @@ use std::io::Write;
 use clap::Args;
 use memory_store::layout::Tree;
 use processor::audit::{AuditReport, Found, audit};
-use processor::lock::Busy;
 use processor::progress::Silent;
-use processor::sync::{BUSY_MAX, SyncOptions};
 
 use super::view;
 use crate::exit;
@@ -30,17 +28,7 @@ pub struct Audit {
 /// Runs the command.
 pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
-    let ollama_host = std::env::var("OLLAMA_HOST").ok();
-    let options = SyncOptions {
-        dirs: &world.dirs,
-        tree: &tree,
-        from: None,
-        now: world.now,
-        progress: &Silent,
-        busy: Busy::Wait(BUSY_MAX),
-        afresh: false,
-        ollama_host: ollama_host.as_deref(),
-    };
+    let options = world.sync_options(&tree, &Silent);
     let report = audit(&options, args.fix)?.ok_or_else(|| {
         Failure::new("a sync is at work; nothing was cleaned").hint("Try again when it is done.")
     })?;

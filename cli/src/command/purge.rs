@@ -4,10 +4,8 @@ use std::io::Write;
 
 use clap::{ArgGroup, Args};
 use memory_store::Timestamp;
-use processor::lock::Busy;
 use processor::progress::Silent;
 use processor::purge::{PurgeReport, What, purge};
-use processor::sync::{BUSY_MAX, SyncOptions};
 
 use super::{ask, view};
 use crate::failure::{Failure, Result};
@@ -44,17 +42,7 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
             Failure::new("nothing was removed").hint("Add --yes where nobody can be asked.")
         );
     }
-    let ollama_host = std::env::var("OLLAMA_HOST").ok();
-    let options = SyncOptions {
-        dirs: &world.dirs,
-        tree: &tree,
-        from: None,
-        now: world.now,
-        progress: &Silent,
-        busy: Busy::Wait(BUSY_MAX),
-        afresh: false,
-        ollama_host: ollama_host.as_deref(),
-    };
+    let options = world.sync_options(&tree, &Silent);
     let report = purge(&options, &what)?.ok_or_else(|| {
         Failure::new("a sync is at work; nothing was removed").hint("Try again when it is done.")
     })?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::recall::{Collection, Hit, Recall, Recalled, Search as Wanted, Span, time_named};
-use memory_store::{Kind, Timestamp};
+use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
 use super::view::{self, plain};
@@ -244,8 +244,8 @@ fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
             plain(&hit.title)
         )?,
         Collection::Turns | Collection::Thinking => {
-            let session: String = hit.session.iter().flat_map(|id| id.chars()).take(8).collect();
-            writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(&session)), hit.turn + 1)?;
+            let session = short_session(hit.session.as_deref().unwrap_or_default());
+            writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(session)), hit.turn + 1)?;
         }
     }
     if hit.held {

@@ -7,9 +7,8 @@ use clap::{Args, ValueEnum};
 use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
-use processor::lock::Busy;
 use processor::progress::{Bar, Lines, Progress as Told, Silent};
-use processor::sync::{BUSY_MAX, SyncOptions, SyncReport};
+use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
 use super::view;
@@ -105,16 +104,10 @@ pub struct Request<'a> {
 
 /// Brings a project up to date.
 pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result<SyncReport> {
-    let ollama_host = std::env::var("OLLAMA_HOST").ok();
     let options = SyncOptions {
-        dirs: &world.dirs,
-        tree: request.tree,
         from: request.from.as_deref(),
-        now: world.now,
-        progress,
-        busy: Busy::Wait(BUSY_MAX),
         afresh: request.afresh,
-        ollama_host: ollama_host.as_deref(),
+        ..world.sync_options(request.tree, progress)
     };
     let report = processor::sync::sync(&options)?;
     if report.busy {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 
 use clap::Args;
-use memory_store::MemoryId;
 use memory_store::recall::Recall;
+use memory_store::{MemoryId, short_session};
 
 use super::receipts::{self, Receipt};
 use super::stores::Stores;
@@ -70,7 +70,7 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
 }
 
 fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Write) -> Result {
-    let short: String = receipt.session.chars().take(8).collect();
+    let short = short_session(&receipt.session);
     let agent = if receipt.agent.is_some() { ", in a subagent" } else { "" };
     writeln!(
         out,
@@ -81,7 +81,7 @@ fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Wri
             QUIET,
             format_args!(
                 "session {}{agent}, {} tokens, {:.1} ms",
-                plain(&short),
+                plain(short),
                 receipt.tokens,
                 receipt.micros as f64 / 1e3
             )
@@ -113,7 +113,8 @@ fn titles(
         if !titles.contains_key(&given.id)
             && let Some(turn) = recall.turn(given.id)
         {
-            let session: String = turn.session.unwrap_or_default().chars().take(8).collect();
+            let session = turn.session.unwrap_or_default();
+            let session = short_session(&session);
             titles.insert(given.id, format!("turn {} of session {session}", turn.turn + 1));
         }
     }

@@ -5,7 +5,7 @@ use std::io::Write;
 
 use memory_store::recall::{Recall, Traced};
 use memory_store::store::Stored;
-use memory_store::{MemoryId, Timestamp};
+use memory_store::{MemoryId, Timestamp, short_session};
 use processor::archive::Archive;
 use processor::transcript::record::RecordWhat;
 use processor::transcript::session::PromptBy;
@@ -150,13 +150,13 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
         writeln!(out, "It was not given yet.")?;
     }
     for given in &view.given {
-        let session: String = given.session.chars().take(8).collect();
+        let session = short_session(&given.session);
         writeln!(
             out,
             "  given {}  {}, session {}: {} {}",
             given.at,
             plain(&given.event),
-            plain(&session),
+            plain(session),
             plain(&given.why),
             paint(QUIET, format_args!("(score {:.2})", given.score))
         )?;

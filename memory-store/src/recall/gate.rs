@@ -107,8 +107,8 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mu
 }
 
 /// How much less is asked of what may help against an error: it was met in this very project, while the
-/// threshold is made with prompts about anything. Chosen so that errors are answered as often as the project
-/// in `eval project` has something for them; what cures another error is held all the same.
+/// threshold is made with prompts about anything. Picked by hand with `eval project`; what cures another error
+/// is held all the same.
 const ERROR_EASE: f32 = 0.6;
 
 /// Opens the gate a little for an error.

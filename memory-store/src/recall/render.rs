@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use super::{Collection, Hit};
-use crate::id::MemoryId;
+use crate::id::{MemoryId, short_session};
 use crate::kind::Kind;
 use crate::memory::SaidBy;
 
@@ -159,9 +159,9 @@ fn lead(event: &str) -> &'static str {
 /// Kind, short id and date; of what somebody asked for, that it was asked.
 fn head(hit: &Hit) -> String {
     if hit.collection == Collection::Turns {
-        let session: String = hit.session.iter().flat_map(|id| id.chars()).take(8).collect();
+        let session = short_session(hit.session.as_deref().unwrap_or_default());
         let (turn, date) = (hit.turn + 1, hit.date.date());
-        return format!("- [said in turn {turn} of session {}] {date}: ", clean(&session));
+        return format!("- [said in turn {turn} of session {}] {date}: ", clean(session));
     }
     let whose = match hit.collection {
         Collection::User => "user's ",

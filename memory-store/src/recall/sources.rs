@@ -90,20 +90,14 @@ impl Sources {
     /// Looks through one segment of memories.
     #[cfg(feature = "write")]
     pub fn of_segment(segment: Segment) -> Self {
-        let mut source = Source::new(Collection::Memories, Path::new(""), None);
-        source.bare = Some(segment);
-        Self { list: vec![source], ..Self::default() }
+        Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
     /// Looks through segments of turns, the oldest first, as far as their places can be told apart.
     #[cfg(feature = "write")]
     pub fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
-        let mut list: Vec<Source> = Vec::new();
-        for segment in segments.into_iter().take(usize::from(u8::MAX)) {
-            let mut source = Source::new(Collection::Turns, Path::new(""), None);
-            source.bare = Some(segment);
-            list.push(source);
-        }
+        let segments = segments.into_iter().take(usize::from(u8::MAX));
+        let list = segments.map(|segment| Source::bare(Collection::Turns, segment)).collect();
         Self { list, settings: settings.clone(), ..Self::default() }
     }
 
@@ -271,6 +265,12 @@ impl Source {
         };
         source.take_journal();
         source
+    }
+
+    /// A segment without an index around it.
+    #[cfg(feature = "write")]
+    fn bare(collection: Collection, segment: Segment) -> Self {
+        Self { bare: Some(segment), ..Self::new(collection, Path::new(""), None) }
     }
 
     /// Turns the journal into loose documents and hidden ids.

@@ -35,16 +35,8 @@ pub fn run(args: &Own, world: &World, out: &mut dyn Write) -> Result {
 
 /// Replays the history of a project for at most `limit`.
 pub fn of_tree(world: &World, tree: &Tree, limit: Duration) -> Result<Replay> {
-    let options = SyncOptions {
-        dirs: &world.dirs,
-        tree,
-        from: None,
-        now: world.now,
-        progress: &Silent,
-        busy: Busy::Leave,
-        afresh: false,
-        ollama_host: None,
-    };
+    let options =
+        SyncOptions { busy: Busy::Leave, ollama_host: None, ..world.sync_options(tree, &Silent) };
     Ok(replay(&options, limit)?)
 }
 
