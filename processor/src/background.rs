@@ -10,7 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::note::Note;
-use memory_store::{ProjectId, Timestamp};
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::{ProjectId, Timestamp, settings_file};
 
 use crate::lock::Busy;
 use crate::progress::Silent;
@@ -43,7 +44,7 @@ pub fn run(
     let work = || guarded(|| rounds(dirs, &main, ollama_host, clock));
     let result = within(RUN_MAX, clock, watched, work);
     if let Err(error) = &result {
-        note_failure(dirs, &main, &log::line(&format!("{error:#}")), clock());
+        note_failure(dirs, &main, &format!("{error:#}"), clock());
     }
     result
 }
@@ -140,19 +141,29 @@ fn within<T>(
 }
 
 fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
+    let redactor = redactor(dirs, main);
+    let failure = log::line(failure, &redactor);
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
         // A disk that takes no note of a failure will fail again, and be noticed elsewhere.
-        let _ = inbox::failed(&state, failure, now);
-        let _ = log::append(&state, log::What::Failure, &[failure.to_owned()], now);
+        let _ = inbox::failed(&state, &failure, now);
+        let _ = log::append(&state, log::What::Failure, &[failure.clone()], &redactor, now);
     }
 }
 
 fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timestamp) {
+    let redactor = redactor(dirs, main);
     for tree in trees::present(dirs, main) {
+        let state = dirs.tree(&tree.root);
         // As above: the work itself was done.
-        let _ = log::append(&dirs.tree(&tree.root), log::What::Warning, warnings, now);
+        let _ = log::append(&state, log::What::Warning, warnings, &redactor, now);
     }
+}
+
+/// What hides from the log what is hidden from other private files, the user's own patterns included.
+fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
+    let (settings, _) = settings_file::load(dirs, Some(main));
+    Redactor::new(&RedactOptions::for_store(&settings, false))
 }
 
 /// Leaves the machine to the user.

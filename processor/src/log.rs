@@ -46,15 +46,21 @@ pub struct Entry {
     pub text: String,
 }
 
-/// Adds texts to the log of a working tree.
-pub fn append(state: &TreeDir, what: What, texts: &[String], now: Timestamp) -> io::Result<()> {
+/// Adds texts to the log of a working tree, without what `redactor` hides.
+pub fn append(
+    state: &TreeDir,
+    what: What,
+    texts: &[String],
+    redactor: &Redactor,
+    now: Timestamp,
+) -> io::Result<()> {
     if texts.is_empty() {
         return Ok(());
     }
     let lines: String = texts
         .iter()
         .take(WARNINGS_MAX)
-        .map(|text| format!("{now} {}: {}\n", what.name(), line(text)))
+        .map(|text| format!("{now} {}: {}\n", what.name(), line(text, redactor)))
         .collect();
     let path = state.log();
     if let Some(folder) = path.parent() {
@@ -91,10 +97,10 @@ pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<Entry> {
     end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
 }
 
-/// A text in one short line without secrets.
-pub fn line(text: &str) -> String {
+/// A text in one short line without what `redactor` hides.
+pub fn line(text: &str, redactor: &Redactor) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = Redactor::default().redact(&text).into_owned();
+    let text = redactor.redact(&text).into_owned();
     text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()
 }
 
@@ -107,15 +113,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = TreeDir(folder.path().join("tree"));
         let at = |text| Timestamp::parse(text).unwrap();
+        let none = Redactor::default();
         let (first, second) = (at("2026-11-20T09:00:00Z"), at("2026-11-21T09:00:00Z"));
         assert_eq!(last_warning(&state, first), None);
-        append(&state, What::Warning, &["one".into(), "two\nlines".into()], first).unwrap();
-        append(&state, What::Failure, &["all of it".into()], second).unwrap();
+        append(&state, What::Warning, &["one".into(), "two\nlines".into()], &none, first).unwrap();
+        append(&state, What::Failure, &["all of it".into()], &none, second).unwrap();
         let last = Entry { at: first, text: "two lines".into() };
         assert_eq!(last_warning(&state, first), Some(last));
         assert_eq!(last_warning(&state, second), None);
         let secret = format!("token ghp_{} {}", "a1B2c3D4e5F6".repeat(3), "long ".repeat(200));
-        append(&state, What::Warning, &[secret], second).unwrap();
+        append(&state, What::Warning, &[secret], &none, second).unwrap();
         let last = last_warning(&state, first).unwrap();
         assert!(last.text.len() <= TEXT_BYTES_MAX && !last.text.contains("a1B2"), "{}", last.text);
     }
@@ -126,7 +133,7 @@ mod tests {
         let state = TreeDir(folder.path().to_owned());
         let many = vec!["x".repeat(TEXT_BYTES_MAX); WARNINGS_MAX + 5];
         for _ in 0..100 {
-            append(&state, What::Warning, &many, Timestamp(0)).unwrap();
+            append(&state, What::Warning, &many, &Redactor::default(), Timestamp(0)).unwrap();
         }
         let most = LOG_BYTES_MAX + (WARNINGS_MAX * (TEXT_BYTES_MAX + 64)) as u64;
         for log in [state.log(), state.log().with_extension("log.old")] {

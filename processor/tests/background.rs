@@ -111,12 +111,15 @@ fn warnings_stand_in_the_log_without_secrets() {
     note(&sealed);
     fs::create_dir_all(&sealed.dirs.config).unwrap();
     let secret = format!("ghp_{}", "a1B2c3D4e5F6".repeat(3));
-    fs::write(sealed.dirs.config_file(), format!("{secret} = 1\n")).unwrap();
+    let deny = "[redact]\ndeny = [\"(?i)zephyr\"]\n";
+    fs::write(sealed.dirs.config_file(), format!("{secret} = 1\nzephyr = 2\n{deny}")).unwrap();
     assert!(processor(&sealed, &[]).status.success());
     let state = sealed.dirs.tree(&sealed.tree.root);
     let warning = log::last_warning(&state, scripts::now()).unwrap();
     assert!(warning.text.contains("config.toml"), "{warning:?}");
-    assert!(!fs::read_to_string(state.log()).unwrap().contains(&secret));
+    let log = fs::read_to_string(state.log()).unwrap();
+    assert!(!log.contains(&secret) && !log.contains("zephyr"), "{log}");
+    assert!(log.contains("[redacted:denied]"), "{log}");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use memory_store::memory::{SaidBy, Scope};
-use memory_store::settings::Llm;
+use memory_store::settings::{Llm, RedactSettings, Settings};
 use memory_store::{Kind, Timestamp};
 use processor::extract::draft::{Draft, Effect};
 use processor::llm::{self, Extracted, Model};
@@ -93,6 +93,11 @@ fn rule(title: &str, uuid: &str) -> Draft {
     }
 }
 
+fn open(llm: &Llm, ollama_host: Option<&str>, cache: &Path) -> Result<Model, String> {
+    let settings = Settings { llm: Some(llm.clone()), ..Settings::default() };
+    Model::open(&settings, ollama_host, cache).map(|model| model.expect("the settings name one"))
+}
+
 fn extract(
     host: &str,
     cache: &Path,
@@ -100,7 +105,7 @@ fn extract(
     drafts: Vec<Draft>,
 ) -> (Extracted, Vec<String>) {
     let mut report = Vec::new();
-    let mut model = Model::open(&settings(host), None, cache).unwrap();
+    let mut model = open(&settings(host), None, cache).unwrap();
     let extracted = model.extract(session, drafts, &mut report);
     (extracted, report)
 }
@@ -255,7 +260,7 @@ fn a_slow_model_is_given_up() {
     let server = Ollama::start(&["tiny"], Behaviour::Slowly(Duration::from_secs(30), good));
     let cache = tempfile::tempdir().unwrap();
     let mut model =
-        Model::open(&Llm { timeout_s: 1, ..settings(&server.host) }, None, cache.path()).unwrap();
+        open(&Llm { timeout_s: 1, ..settings(&server.host) }, None, cache.path()).unwrap();
     let mut report = Vec::new();
     let started = Instant::now();
     let extracted = model.extract(&session(40), vec![rule("Use tabs", "x")], &mut report);
@@ -267,16 +272,16 @@ fn a_slow_model_is_given_up() {
 #[test]
 fn nothing_is_sent_to_another_machine_without_consent() {
     let cache = tempfile::tempdir().unwrap();
-    let refused = Model::open(&settings("box.example.org"), None, cache.path()).err().unwrap();
+    let refused = open(&settings("box.example.org"), None, cache.path()).err().unwrap();
     assert!(
         refused.contains("box.example.org") && refused.contains("consented_hosts"),
         "{refused}"
     );
-    let refused = Model::open(&settings(""), Some("10.1.2.3:9999"), cache.path()).err().unwrap();
+    let refused = open(&settings(""), Some("10.1.2.3:9999"), cache.path()).err().unwrap();
     assert!(refused.contains("10.1.2.3:9999"), "{refused}");
     let agreed =
         Llm { consented_hosts: vec!["box.example.org".to_owned()], ..settings("box.example.org") };
-    assert!(Model::open(&agreed, None, cache.path()).is_ok());
+    assert!(open(&agreed, None, cache.path()).is_ok());
 
     // A server here may not pass text on to another by a redirect.
     let other = Ollama::start(&["tiny"], Behaviour::Says(good));
@@ -288,6 +293,35 @@ fn nothing_is_sent_to_another_machine_without_consent() {
 }
 
 #[test]
+fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
+    let says = |question: &str| good(question).replace("It was said so.", "Zephyr-12 said so.");
+    let server = Ollama::start(&["tiny"], Behaviour::Says(says));
+    let cache = tempfile::tempdir().unwrap();
+    let texts = |deny: &[&str]| {
+        let redact = RedactSettings {
+            deny: deny.iter().map(|&pattern| pattern.to_owned()).collect(),
+            ..RedactSettings::default()
+        };
+        let settings =
+            Settings { llm: Some(settings(&server.host)), redact, ..Settings::default() };
+        let mut model = Model::open(&settings, None, cache.path()).unwrap().unwrap();
+        let extracted = model.extract(&session(1), Vec::new(), &mut Vec::new());
+        extracted.drafts.into_iter().map(|draft| draft.body).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&[]), ["Zephyr-12 said so.", "Zephyr-12 said so."]);
+    // Answers that were kept before the pattern was set are held to it, too.
+    assert_eq!(texts(&["(?i)zephyr-[0-9]+"]), ["[redacted:denied] said so."; 2]);
+    assert_eq!(server.asked("/api/chat").len(), 1);
+
+    std::fs::remove_dir_all(cache.path()).unwrap();
+    assert_eq!(texts(&["(?i)zephyr-[0-9]+"]), ["[redacted:denied] said so."; 2]);
+    for kept in std::fs::read_dir(cache.path()).unwrap() {
+        let kept = std::fs::read_to_string(kept.unwrap().path()).unwrap();
+        assert!(kept.contains("denied") && !kept.contains("Zephyr"), "{kept}");
+    }
+}
+
+#[test]
 fn settings_that_cannot_work_are_explained() {
     let cache = tempfile::tempdir().unwrap();
     for (llm, expected) in [
@@ -295,7 +329,7 @@ fn settings_that_cannot_work_are_explained() {
         (Llm { model: " ".to_owned(), ..settings("") }, "llm.model"),
         (settings("ftp://x"), "http"),
     ] {
-        let message = Model::open(&llm, None, cache.path()).map(drop).unwrap_err();
+        let message = open(&llm, None, cache.path()).map(drop).unwrap_err();
         assert!(message.contains(expected), "{message}");
     }
 }
@@ -326,11 +360,8 @@ fn a_real_ollama_is_understood_where_there_is_one() {
     let settings = Llm { model, timeout_s: 300, ..settings(&host) };
     let mut report = Vec::new();
     let session = session(1);
-    let extracted = Model::open(&settings, None, cache.path()).unwrap().extract(
-        &session,
-        Vec::new(),
-        &mut report,
-    );
+    let extracted =
+        open(&settings, None, cache.path()).unwrap().extract(&session, Vec::new(), &mut report);
     assert_eq!(report, Vec::<String>::new());
     for draft in &extracted.drafts {
         let said = serde_json::to_string(&session).unwrap();

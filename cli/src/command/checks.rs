@@ -432,7 +432,7 @@ fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
         .map(|warning| Check::care(NAME, warning.to_string(), "Correct or remove the key."))
         .collect();
     if let Some(llm) = &settings.llm {
-        checks.push(ollama::check(llm));
+        checks.push(ollama::check(world, llm));
     }
     checks
 }

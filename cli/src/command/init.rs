@@ -133,9 +133,9 @@ fn offer_ollama(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if settings.llm.is_some() {
         return Ok(());
     }
-    let Some(offer) = ollama::offer() else { return Ok(()) };
+    let Some(offer) = ollama::offer(world) else { return Ok(()) };
     writeln!(out, "  {offer}")?;
-    let model = ollama::models("").and_then(|models| models.into_iter().next());
+    let model = ollama::models(world, "").and_then(|models| models.into_iter().next());
     if let (Some(model), false) = (model, args.yes) {
         out.flush()?;
         if ask::confirm(world, &format!("Let {model} help to extract memories?"), false)? {

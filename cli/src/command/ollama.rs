@@ -3,11 +3,11 @@
 use memory_store::settings::Llm;
 
 use super::doctor::Check;
+use crate::world::World;
 
-/// Says that a local Ollama could help, when one answers. The environment variable `OLLAMA_HOST`
-/// is read here.
-pub fn offer() -> Option<String> {
-    let models = models("")?;
+/// Says that a local Ollama could help, when one answers.
+pub fn offer(world: &World) -> Option<String> {
+    let models = models(world, "")?;
     Some(match models.first() {
         Some(model) => format!(
             "A local Ollama answers: `throughline config --llm {model}` lets it help ({} models).",
@@ -17,17 +17,16 @@ pub fn offer() -> Option<String> {
     })
 }
 
-/// The models of the Ollama at `host`; the usual place when it is empty.
-pub fn models(host: &str) -> Option<Vec<String>> {
-    let variable = std::env::var("OLLAMA_HOST").ok();
-    let host = if host.trim().is_empty() { variable.as_deref() } else { Some(host) };
-    processor::llm::probe(host)
+/// The models of the Ollama at `host`; of that in the usual place when it is empty.
+pub fn models(world: &World, host: &str) -> Option<Vec<String>> {
+    let is_usual = host.trim().is_empty();
+    processor::llm::probe(if is_usual { world.ollama_host.as_deref() } else { Some(host) })
 }
 
 /// Whether the configured model is there.
-pub fn check(llm: &Llm) -> Check {
+pub fn check(world: &World, llm: &Llm) -> Check {
     const NAME: &str = "LLM";
-    let Some(models) = models(&llm.host) else {
+    let Some(models) = models(world, &llm.host) else {
         return Check::care(
             NAME,
             "the configured Ollama does not answer; extraction goes on by rules",

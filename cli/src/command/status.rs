@@ -118,7 +118,7 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         injections: given.len(),
         injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
         recall: meaning::of(world, tree).to_string(),
-        ollama: if settings.llm.is_none() { ollama::offer() } else { None },
+        ollama: if settings.llm.is_none() { ollama::offer(world) } else { None },
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
     })
 }

@@ -15,8 +15,8 @@ use std::path::Path;
 
 pub use ask::PROMPT_VERSION;
 
-use memory_store::redact::Redactor;
-use memory_store::settings::Llm;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::settings::Settings;
 
 use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
@@ -75,14 +75,15 @@ pub struct Model {
 }
 
 impl Model {
-    /// Prepares the model that the settings name. `ollama_host` is the variable `OLLAMA_HOST`,
-    /// used when the settings name no host. `Err` says in words what stands in the way; a server
-    /// on another machine needs the user's consent by name.
+    /// Prepares the model that the settings name; `None` when they name none. `ollama_host` is the
+    /// variable `OLLAMA_HOST`, used when the settings name no host. `Err` says in words what stands
+    /// in the way; a server on another machine needs the user's consent by name.
     pub fn open(
-        settings: &Llm,
+        all: &Settings,
         ollama_host: Option<&str>,
         cache_dir: &Path,
-    ) -> Result<Self, String> {
+    ) -> Result<Option<Self>, String> {
+        let Some(settings) = &all.llm else { return Ok(None) };
         if settings.provider != OLLAMA {
             return Err(format!("`{}` is no provider; use `{OLLAMA}`", settings.provider));
         }
@@ -98,17 +99,13 @@ impl Model {
             ));
         }
         let extractor = ollama::Ollama::new(server, settings.model.trim(), settings.timeout_s)?;
-        Ok(Self::with(Box::new(extractor), cache_dir))
-    }
-
-    fn with(extractor: Box<dyn Extractor>, cache_dir: &Path) -> Self {
-        Self {
-            extractor,
+        Ok(Some(Self {
+            extractor: Box::new(extractor),
             cache: Cache::new(cache_dir),
-            redactor: Redactor::default(),
+            redactor: Redactor::new(&RedactOptions::for_store(all, false)),
             slow: 0,
             down: None,
-        }
+        }))
     }
 
     /// Returns the drafts of the rules and of the model for a session. What went wrong is added to
@@ -143,9 +140,10 @@ impl Model {
     fn proposed(&mut self, window: &Window) -> Result<Vec<answer::Proposed>, Fault> {
         let name = self.extractor.name();
         let text = window.text();
-        if let Some(answers) =
-            self.cache.get(&name, &text).and_then(|text| answer::read(&text).ok())
-        {
+        let known = self.cache.get(&name, &text);
+        // What the user set about redaction may have changed since it was kept.
+        let known = known.and_then(|given| answer::read(&self.redactor.redact(&given)).ok());
+        if let Some(answers) = known {
             return Ok(answers);
         }
         if let Some(fault) = &self.down {

@@ -79,9 +79,9 @@ impl Run<'_> {
     /// The language model that the settings name. Without it, or when something stands in its way,
     /// the rules do it alone.
     fn model(&self, warnings: &mut Vec<String>) -> Option<Model> {
-        let settings = self.settings.llm.as_ref()?;
-        match Model::open(settings, self.options.ollama_host, &self.home.0.join(LLM_DIR)) {
-            Ok(model) => Some(model),
+        let cache = self.home.0.join(LLM_DIR);
+        match Model::open(&self.settings, self.options.ollama_host, &cache) {
+            Ok(model) => model,
             Err(reason) => {
                 warnings.push(format!("{reason}. The rules do it alone."));
                 None
