@@ -149,6 +149,7 @@ impl Backend for Local {
             text: request.query.clone(),
             kinds: request.kinds.clone(),
             limit: wanted,
+            without_held: true,
             ..Search::default()
         };
         self.check(&everywhere)?;
@@ -164,10 +165,8 @@ impl Backend for Local {
                 recalled.hits.push(hit);
             }
         }
-        let found = recalled.hits.len();
-        recalled.hits.retain(|hit| !hit.held);
         let mut notes = more.notes;
-        if recalled.hits.len() < found {
+        if recalled.held_back || more.held_back {
             notes.push(HELD_BACK.to_owned());
         }
         let note = note(recalled.degraded, recalled.stale || more.stale, &notes);

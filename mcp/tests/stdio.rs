@@ -587,5 +587,11 @@ fn what_looks_like_an_order_to_the_model_is_saved_held_back_and_not_recalled() {
     assert!(!failed, "{said}");
     assert_eq!(found["hits"], json!([]), "{found}");
     assert!(found["note"].as_str().unwrap().contains("throughline review"), "{found}");
+    // It takes nobody's place in a page.
+    remember(&mut server, "fact", "The quota probe asks each hour", "The pool is refilled then.");
+    let page = json!({"query": "quota probe pool", "limit": 1});
+    let (_, found, _) = server.call("recall", page);
+    assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+    assert_eq!(found["truncated"], json!(false), "{found}");
     assert_eq!(server.end(), Some(0));
 }

@@ -169,12 +169,7 @@ impl Store {
     }
 
     /// Changes a memory; its id stays. The file is edited in place.
-    pub fn edit(
-        &self,
-        id: &str,
-        change: impl FnOnce(&mut Memory),
-        _now: Timestamp,
-    ) -> Result<Saved> {
+    pub fn edit(&self, id: &str, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
         self.update(&stored.path, change)
@@ -207,7 +202,7 @@ impl Store {
 
     /// Brings back a memory that was put aside, or lifts the tombstone of one that is learned
     /// again at the next sync.
-    pub fn restore(&self, id: &str, _now: Timestamp) -> Result<Option<Stored>> {
+    pub fn restore(&self, id: &str) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
         let stored = match pick(self.archived()?.memories, id) {

@@ -8,6 +8,7 @@ mod common;
 use std::fs;
 
 use common::{Fixture, NOW};
+use memory_store::index::Index;
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
@@ -162,4 +163,26 @@ proptest::proptest! {
         fs::write(fixture.index().join("journal-0000000000000001.log"), journal).unwrap();
         proptest::prop_assert!(ask(&fixture.recall()).iter().all(|(titles, _)| titles.is_empty()));
     }
+}
+
+/// `doctor` compares whole files, so that nothing damaged passes it, whoever reads it.
+#[test]
+fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
+    let fixture = fixture();
+    let open = || Index::open(&fixture.index()).unwrap().unwrap();
+    open().verify().unwrap();
+    for (name, bytes) in fixture.index_files() {
+        if !name.ends_with(".seg") {
+            continue;
+        }
+        let path = fixture.index().join(&name);
+        for at in (0..bytes.len()).step_by(101) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            fs::write(&path, damaged).unwrap();
+            assert!(open().verify().is_err(), "{name} at {at}");
+        }
+        fs::write(&path, bytes).unwrap();
+    }
+    open().verify().unwrap();
 }

@@ -1,4 +1,4 @@
-//! An index written by each format version is kept, and opened by every later build.
+//! An index written by each released format version is kept, and opened by every later build.
 //!
 //! `tests/golden/<version>` holds the index and the memory files of the made-up project, as the
 //! first build of that version wrote them. To make the folder for a new version, run

@@ -181,6 +181,11 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("uplaod session:beta"), ["Rename"]);
     assert_eq!(texts("upload since:today session:al"), ["Please"]);
     assert_eq!(texts("").len(), 3);
+    // What turns do not have limits nothing, and that is said.
+    let kinds = Search { text: "upload kind:fix".into(), turns: true, ..Search::default() };
+    let recalled = fixture.recall().search(&kinds, NOW);
+    assert_eq!(recalled.hits.len(), 3);
+    assert!(recalled.notes[0].contains("no kind"), "{:?}", recalled.notes);
 }
 
 #[test]

@@ -311,7 +311,7 @@ fn a_deleted_file_stays_deleted_until_it_is_restored() {
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!(journey.files(), [0, 2]);
 
-    let restored = journey.store().restore(&memory(1).id.short(), NOW).unwrap();
+    let restored = journey.store().restore(&memory(1).id.short()).unwrap();
     assert_eq!(restored, None);
     assert_eq!(journey.sync().written, 1);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
@@ -676,7 +676,7 @@ fn forgetting_is_remembered_and_restoring_gives_the_same_bytes() {
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!((journey.files(), store.archived().unwrap().memories.len()), (vec![1, 2], 1));
     assert_eq!(store.archived().unwrap().memories[0].memory.status, Status::Archived);
-    let restored = store.restore(&memory(0).id.short(), NOW).unwrap().unwrap();
+    let restored = store.restore(&memory(0).id.short()).unwrap().unwrap();
     assert_eq!((&restored.path, fs::read(&path).unwrap()), (&path, bytes));
     assert!(store.archived().unwrap().memories.is_empty());
     assert_eq!(journey.sync().unchanged, 3);

@@ -108,11 +108,11 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
     assert_eq!(found(&one.id.short()), 2);
     assert_eq!((found("zzzzzz"), found(""), found("1")), (0, 0, 0));
 
-    let edited = store.edit(&two.id.to_string(), |memory| memory.title = "Three".to_owned(), NOW);
+    let edited = store.edit(&two.id.to_string(), |memory| memory.title = "Three".to_owned());
     let edited = edited.unwrap();
     assert_eq!((edited.change, edited.stored.memory.id), (Change::Updated, two.id));
     assert_eq!(store.find(&two.id.to_string()).unwrap().memory.title, "Three");
-    let same = store.edit(&two.id.to_string(), |memory| memory.id = one.id, NOW).unwrap();
+    let same = store.edit(&two.id.to_string(), |memory| memory.id = one.id).unwrap();
     assert_eq!((same.change, same.stored.memory.id), (Change::Unchanged, two.id));
 }
 
@@ -184,10 +184,10 @@ fn forgetting_takes_copies_along_and_restoring_finds_a_free_place() {
     assert!(store.forget(&one.id.short(), Forget::Archive, NOW).is_err());
 
     fs::write(home.folder().join("copy.md"), "taken").unwrap();
-    let restored = store.restore(&one.id.short(), NOW).unwrap().unwrap();
+    let restored = store.restore(&one.id.short()).unwrap().unwrap();
     assert_eq!((restored.path.is_file(), restored.memory), (true, one.clone()));
     assert!(store.tombstones().unwrap().is_empty());
-    assert!(store.restore(&one.id.short(), NOW).is_err());
+    assert!(store.restore(&one.id.short()).is_err());
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn on_a_full_disk(path: &Path) {
     }
     let failures = [
         store.save(memory(2, Kind::Fact, "Two", ""), NOW).map(drop),
-        store.edit(&id, |memory| memory.body = "Other.".to_owned(), NOW).map(drop),
+        store.edit(&id, |memory| memory.body = "Other.".to_owned()).map(drop),
         store.forget(&id, Forget::Archive, NOW).map(drop),
         store.forget(&id, Forget::Delete, NOW).map(drop),
         reconcile(

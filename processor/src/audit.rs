@@ -181,26 +181,20 @@ impl Audit<'_> {
         }
         self.clean_state(&options.dirs.user_state().0)?;
         for store in &stores {
-            self.clean_store(store, options, settings)?;
+            self.clean_store(store, settings)?;
         }
         self.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)))
     }
 
     /// Memories change as by `throughline edit`, so that the ledger knows of it.
-    fn clean_store(
-        &mut self,
-        store: &Store,
-        options: &SyncOptions<'_>,
-        settings: &Settings,
-    ) -> Result<()> {
+    fn clean_store(&mut self, store: &Store, settings: &Settings) -> Result<()> {
         let options_of = RedactOptions::for_store(settings, store.root().is_some());
         let redactor = Redactor::new(&options_of);
         for stored in store.list()?.memories.into_iter().chain(store.drafts()?.memories) {
             let mut memory = stored.memory.clone();
             if redactor.redact_memory(&mut memory) > 0 {
                 let id = stored.memory.id.to_string();
-                let change = |stored: &mut _| *stored = memory;
-                store.edit(&id, change, options.now)?;
+                store.edit(&id, |stored| *stored = memory)?;
                 self.report.cleaned += 1;
             }
         }

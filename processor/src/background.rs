@@ -147,7 +147,8 @@ fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
         let state = dirs.tree(&tree.root);
         // A disk that takes no note of a failure will fail again, and be noticed elsewhere.
         let _ = inbox::failed(&state, &failure, now);
-        let _ = log::append(&state, log::What::Failure, &[failure.clone()], &redactor, now);
+        let _ =
+            log::append(&state, log::What::Failure, std::slice::from_ref(&failure), &redactor, now);
     }
 }
 

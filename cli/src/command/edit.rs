@@ -59,7 +59,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
     let change = if args.changes_something() {
-        store.edit(&id, |memory| args.apply(memory), world.now)?.change
+        store.edit(&id, |memory| args.apply(memory))?.change
     } else {
         edit_by_hand(&stored.path)?
     };

@@ -22,10 +22,8 @@ pub struct Restore {
 pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     for id in &args.id {
-        let restored = match stores.project.restore(id, world.now) {
-            Err(memory_store::Error::NotFound { found: 0, .. }) => {
-                stores.user.restore(id, world.now)?
-            }
+        let restored = match stores.project.restore(id) {
+            Err(memory_store::Error::NotFound { found: 0, .. }) => stores.user.restore(id)?,
             other => other?,
         };
         match restored {

@@ -179,6 +179,7 @@ impl Search {
             session: self.session.clone(),
             turns: self.turns,
             thinking: self.thinking,
+            without_held: false,
             superseded: self.all,
         };
         match wanted.problem(now) {

@@ -456,7 +456,7 @@ impl<'a> Publisher<'a> {
 
     fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
         let path = self.dir.join(manifest::FILE_NAME);
-        let bytes = manifest.encode().map_err(|error| format::damaged(&path, error.to_string()))?;
+        let bytes = manifest.encode().map_err(|error| format::damaged(&path, error))?;
         let beside = self.dir.join("MANIFEST.new");
         write_synced(&beside, &bytes)?;
         fs::rename(&beside, &path).at(&path)?;

@@ -304,10 +304,21 @@ impl Terms {
     }
 }
 
-/// The key of a path in a path map: its last step, in lower case. Globs share one key.
+/// The key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
 pub fn path_key(path: &str) -> u64 {
+    if is_glob(path) { GLOB_KEY } else { name_key(path) }
+}
+
+/// The key of a file's name in a path map: its last step, in lower case.
+pub fn name_key(path: &str) -> u64 {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    if path.contains(['*', '?', '[']) { GLOB_KEY } else { term_hash(&name.to_lowercase()) }
+    term_hash(&name.to_lowercase())
+}
+
+/// Whether a memory's path is a glob. `[` is none of its signs: it stands in the names of routes,
+/// `app/[id]/page.tsx`.
+pub fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?'])
 }
 
 /// The key under which a path map keeps globs.

@@ -77,9 +77,9 @@ impl SegmentRef {
 /// The gate of this store, calibrated when it was published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// The score that the share `alpha` of the background prompts exceeds.
+    /// What a prompt's best score must exceed; see `recall::gate`.
     pub threshold: f32,
-    /// Mean of the background prompts' best scores.
+    /// Mean of the best scores of background prompts.
     pub mean: f32,
     /// Their standard deviation; with the mean it gives thresholds for rarer false fires.
     pub deviation: f32,
@@ -117,8 +117,14 @@ impl Manifest {
     }
 
     /// Returns the bytes of the file.
-    pub fn encode(&self) -> serde_json::Result<Vec<u8>> {
-        let settings = serde_json::to_vec(&self.settings)?;
+    ///
+    /// # Errors
+    /// Says what of it is more than a reader takes: segments, or bytes in all.
+    pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
+        let settings = serde_json::to_vec(&self.settings).map_err(|error| error.to_string())?;
+        if self.segments.len() > SEGMENTS_MAX as usize {
+            return Err(format!("{} segments, and {SEGMENTS_MAX} may be", self.segments.len()));
+        }
         let mut out = Vec::with_capacity(256 + settings.len());
         out.extend_from_slice(&MANIFEST_MAGIC);
         out.extend_from_slice(&MAJOR.to_le_bytes());
@@ -146,6 +152,9 @@ impl Manifest {
         out.extend_from_slice(&settings);
         let check = checksum(&out);
         out.extend_from_slice(&check.to_le_bytes());
+        if out.len() > BYTES_MAX {
+            return Err(format!("{} bytes, and {BYTES_MAX} may be", out.len()));
+        }
         Ok(out)
     }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, put_bytes, put_varint};
 use crate::id::MemoryId;
-use crate::kind::Kind;
 use crate::memory::{SaidBy, Scope, Status};
 use crate::time::Timestamp;
 
@@ -361,11 +360,6 @@ fn said_by(number: i64) -> Option<SaidBy> {
         3 => Some(SaidBy::Tool),
         _ => None,
     }
-}
-
-/// The kind of a memory's entry; `None` for a kind of a later version.
-pub fn kind(entry: &Entry) -> Option<Kind> {
-    Kind::from_number(entry.kind)
 }
 
 #[cfg(test)]

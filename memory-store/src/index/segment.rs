@@ -365,6 +365,10 @@ impl Segment {
     }
 
     /// Compares the whole file with the hash in its header: for `doctor`, not for hooks.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    #[cfg(feature = "write")]
     pub fn verify(&self) -> Result<()> {
         let bytes = match &self.source {
             Source::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),

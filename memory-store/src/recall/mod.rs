@@ -183,6 +183,8 @@ pub struct Recalled {
     pub stale: bool,
     /// How the query was understood, for people: what was corrected, or taken less strictly.
     pub notes: Vec<String>,
+    /// Whether something that fits is held back, where that was asked for.
+    pub held_back: bool,
     /// Why there are no hits.
     pub silent: Option<Reason>,
     /// What became of each candidate, if it was asked for.
@@ -350,10 +352,16 @@ impl Recall {
         turns::turn(&self.sources, id)
     }
 
-    /// The memory with this id, if it still may be shown.
+    /// The memory or turn with this id, if it still may be shown unasked.
     pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
-        let candidate = self.sources.candidate(self.sources.find(id)?)?;
-        self.read(&candidate, now, &mut Recalled::default()).ok()
+        let hit = match self.sources.find(id) {
+            Some(at) => {
+                let candidate = self.sources.candidate(at)?;
+                self.read(&candidate, now, &mut Recalled::default()).ok()
+            }
+            None => turns::turn(&self.sources, id),
+        };
+        hit.filter(|hit| !hit.held)
     }
 
     /// Gives a query its vector; without one it goes by words alone.

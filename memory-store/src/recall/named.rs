@@ -5,7 +5,7 @@ use super::lexical::Found;
 use super::query::Query;
 use super::score::{Candidate, Named};
 use super::sources::{At, Source, Sources};
-use crate::index::document::{GLOB_KEY, path_key};
+use crate::index::document::{GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;
 use crate::index::segment::Segment;
 use crate::signature::{error_signature, signature_hash};
@@ -129,7 +129,7 @@ fn about(sources: &Sources, path: &str) -> Vec<(At, Fit)> {
         };
         let first = source.segment().map_or(0, Segment::docs);
         if let Some(segment) = source.segment() {
-            for key in [path_key(path), GLOB_KEY] {
+            for key in [name_key(path), GLOB_KEY] {
                 if let Err(error) = segment.paths(key, &mut each) {
                     sources.note(&error);
                 }
@@ -155,7 +155,7 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
     };
     if known == path {
         Some(Fit::Exact)
-    } else if known.contains(['*', '?', '[']) {
+    } else if is_glob(known) {
         glob(known.as_bytes(), path.as_bytes(), GLOB_STEPS_MAX).then_some(Fit::Glob)
     } else if (known.contains('/') && ends(path, known))
         || (path.contains('/') && ends(known, path))
@@ -234,6 +234,9 @@ mod tests {
         assert_eq!(fit("src/**/*.rs", "src/x/y/a.rs"), Some(Fit::Glob));
         assert_eq!(fit("src/*.rs", "src/x/a.rs"), None);
         assert_eq!(fit("a.rs", "ba.rs"), None);
+        // Brackets name a route, and are no glob.
+        assert_eq!(fit("app/[id]/page.tsx", "web/app/[id]/page.tsx"), Some(Fit::Suffix));
+        assert_eq!(fit("app/[id]/page.tsx", "lib/page.tsx"), Some(Fit::Basename));
     }
 
     #[test]

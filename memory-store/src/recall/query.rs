@@ -11,10 +11,10 @@ const LONG_BYTES: usize = 300;
 const TEXT_BYTES_MAX: usize = 24_000;
 /// Paragraphs of a long prompt.
 const PARAGRAPHS_MAX: usize = 64;
-/// Words that a paragraph should have before the next line break ends it.
-const PARAGRAPH_CHARS_MIN: usize = 60;
-/// Characters after which a paragraph is cut.
-const PARAGRAPH_CHARS_MAX: usize = 900;
+/// Bytes that a paragraph should have before the next empty line ends it.
+const PARAGRAPH_BYTES_MIN: usize = 60;
+/// Bytes after which a paragraph is cut.
+const PARAGRAPH_BYTES_MAX: usize = 900;
 /// Characters of a heading that are put in front of its paragraphs.
 const HEADING_CHARS_MAX: usize = 80;
 /// Different terms of a query.
@@ -225,13 +225,13 @@ fn paragraphs(text: &str) -> Vec<String> {
             heading = title.chars().take(HEADING_CHARS_MAX).collect();
             continue;
         }
-        if line.is_empty() && current.len() >= PARAGRAPH_CHARS_MIN {
+        if line.is_empty() && current.len() >= PARAGRAPH_BYTES_MIN {
             finish(&mut found, &heading, &mut current);
             continue;
         }
         current.push_str(line);
         current.push('\n');
-        if current.len() > PARAGRAPH_CHARS_MAX {
+        if current.len() > PARAGRAPH_BYTES_MAX {
             finish(&mut found, &heading, &mut current);
         }
     }

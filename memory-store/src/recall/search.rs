@@ -56,6 +56,8 @@ pub struct Search {
     pub thinking: bool,
     /// Superseded memories too.
     pub superseded: bool,
+    /// Nothing that is held back: a model is to see the hits.
+    pub without_held: bool,
 }
 
 impl Search {
@@ -80,13 +82,11 @@ impl Search {
             let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
             (!nodes.is_empty()).then_some(Node::Any(nodes))
         };
-        // Turns have no kind.
-        let kinds = self.kinds.iter().filter(|_| !self.is_of_turns());
         let span = Span { from: self.since, to: self.until.map(|until| Timestamp(until.0 + 1)) };
         let session =
             self.session.iter().map(|session| Node::Filter(Filter::Session(session.clone())));
         [
-            one_of(kinds.map(|&kind| Filter::Kind(kind)).collect()),
+            one_of(self.kinds.iter().map(|&kind| Filter::Kind(kind)).collect()),
             one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
             one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
             (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
@@ -228,6 +228,15 @@ impl Wanted {
         }
     }
 
+    /// Gives up what only memories have, when turns are looked through.
+    pub fn without_kinds(&mut self) {
+        let wanted = self.must.len();
+        self.must.retain(|node| !is_of_memories(node));
+        if self.must.len() < wanted {
+            self.notes.push(NO_KINDS.to_owned());
+        }
+    }
+
     /// What is left of it when nothing holds all; `None` when nothing can be given up.
     pub fn without_wishes(&self) -> Option<Self> {
         let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
@@ -239,6 +248,19 @@ impl Wanted {
         })
     }
 }
+
+/// Whether a condition is about kinds and tags alone.
+fn is_of_memories(node: &Node) -> bool {
+    match node {
+        Node::Filter(Filter::Kind(_) | Filter::Tag(_)) => true,
+        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
+        Node::Not(node) => is_of_memories(node),
+        Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),
+    }
+}
+
+/// What is said when turns are asked for a kind or a tag.
+const NO_KINDS: &str = "Turns have no kind and no tags, so those limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
     match node {
@@ -318,6 +340,10 @@ fn found(
                 continue;
             }
             hit = Hit { score: hit.score, ..current };
+        }
+        if hit.held && search.without_held {
+            recalled.held_back = true;
+            continue;
         }
         let known = recalled.hits.iter().any(|known| known.id == hit.id);
         if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {

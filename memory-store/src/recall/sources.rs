@@ -93,10 +93,12 @@ impl Sources {
         Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
-    /// Looks through segments of turns, the oldest first, as far as their places can be told apart.
+    /// Looks through segments of turns, the oldest first: the newest, as far as places can be told
+    /// apart.
     #[cfg(feature = "write")]
     pub fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
-        let segments = segments.into_iter().take(usize::from(u8::MAX));
+        let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
+        let segments = segments.into_iter().skip(too_many);
         let list = segments.map(|segment| Source::bare(Collection::Turns, segment)).collect();
         Self { list, settings: settings.clone(), ..Self::default() }
     }

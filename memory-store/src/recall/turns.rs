@@ -14,7 +14,7 @@ use crate::index::segment::Segment;
 use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
-/// Turns that are read, newest first, in search of what a mistyped word means.
+/// Turns that are read, the newest segments first, in search of what a mistyped word means.
 const READ_MAX: u32 = 100_000;
 
 /// How near in meaning a turn that shares no word must be: something is always the nearest.
@@ -26,7 +26,9 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let turns = Sources::of_turns(open(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
         turns.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
-    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(recall, &turns, typos));
+    let read_all = |typos: &mut Typos| read_all(recall, &turns, typos);
+    let mut wanted = Wanted::new(recall, search, now, &parts, &read_all);
+    wanted.without_kinds();
     let found = |wanted: &Wanted| {
         let mut hits = found(recall, search, wanted, &turns, &parts, now);
         if search.thinking {
@@ -141,7 +143,7 @@ fn read_one(turns: &Sources, id: MemoryId) -> Option<Hit> {
     Some(hit(&entry, record, 0.0))
 }
 
-/// Shows the texts of the newest turns.
+/// Shows the texts of turns, the newest segments first.
 fn read_all(recall: &Recall, turns: &Sources, typos: &mut Typos) {
     let mut left = READ_MAX;
     for segment in turns.list.iter().rev().filter_map(Source::segment) {
