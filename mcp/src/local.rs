@@ -9,8 +9,7 @@ use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Hit, Recall, Recalled, Search, render};
-use memory_store::redact::{RedactOptions, Redactor};
-use memory_store::settings::Promote;
+use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Forget, Store};
 use memory_store::suspicion::Released;
 use memory_store::{Error, Kind, MemoryId, settings_file};
@@ -87,16 +86,19 @@ impl Local {
         recall.search(search, self.environment.clock.now())
     }
 
-    /// Makes the memory that is to be saved; secrets are taken out of every part of it. Returns
-    /// how many there were.
-    fn memory(&self, request: RememberRequest, tree: &Tree) -> Result<(Memory, usize), Failure> {
+    /// Makes the memory that is to be saved, secrets and all.
+    fn memory(
+        &self,
+        request: RememberRequest,
+        tree: &Tree,
+        settings: &Settings,
+    ) -> Result<Memory, Failure> {
         let now = self.environment.clock.now();
         let mut random = [0; 10];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
-        let (settings, _) = settings_file::load(&self.environment.dirs, Some(tree));
         let waits = settings.promote == Promote::Review && request.scope != Scope::User;
-        let mut memory = Memory {
+        let memory = Memory {
             id: MemoryId::new(now, random),
             kind: request.kind,
             title: request.title,
@@ -127,11 +129,7 @@ impl Local {
             signatures: Vec::new(),
             command: None,
         };
-        let is_committed = request.scope != Scope::User
-            && Store::open(&self.environment.dirs, tree).is_ok_and(|store| store.root().is_some());
-        let redactor = Redactor::new(&RedactOptions::for_store(&settings, is_committed));
-        let redacted = redactor.redact_memory(&mut memory);
-        Ok((memory, redacted))
+        Ok(memory)
     }
 
     /// A path as a person of this project would write it.
@@ -186,12 +184,15 @@ impl Backend for Local {
     fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
         let tree = self.writable_tree()?;
         let asked_paths = request.paths.len();
-        let (memory, redacted) = self.memory(request, &tree)?;
+        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
+        let mut memory = self.memory(request, &tree, &settings)?;
         let left_out = asked_paths - memory.paths.len();
         let store = match memory.scope {
             Scope::User => Store::user(&self.environment.dirs)?,
             Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
         };
+        let redactor = store.redactor(&settings);
+        let redacted = redactor.redact_memory(&mut memory);
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = store.save(memory, self.environment.clock.now())?;
@@ -199,11 +200,11 @@ impl Backend for Local {
             &self.environment.dirs,
             &tree,
             scope,
-            journal::Change::Saved(&saved.stored),
+            journal::Change::Saved(&saved.stored, &redactor),
         );
         let mut notes = Vec::new();
         let released = Released::read(store.home())?;
-        if let Some(held) = released.suspicion(&saved.stored.memory) {
+        if let Some(held) = released.suspicion(&saved.stored.memory, &redactor) {
             notes.push(format!(
                 "It is saved but held back: {} ({}). The user can release it with `throughline review --release {}`.",
                 held.reason,

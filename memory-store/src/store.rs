@@ -22,6 +22,8 @@ use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Reason, Tombstone};
 use crate::memory::{Memory, Scope, Status};
+use crate::redact::{RedactOptions, Redactor};
+use crate::settings::Settings;
 use crate::time::Timestamp;
 
 /// The folder of memory files inside a committed store.
@@ -129,6 +131,12 @@ impl Store {
     /// The private, lasting folder beside it: ledger, drafts, what was put aside.
     pub fn home(&self) -> &ProjectDir {
         &self.home
+    }
+
+    /// What takes secrets out of this store's memories: committed files are held to more than private
+    /// ones.
+    pub fn redactor(&self, settings: &Settings) -> Redactor {
+        Redactor::new(&RedactOptions::for_store(settings, self.root.is_some()))
     }
 
     /// Lists the memories, those that wait for review included.

@@ -10,6 +10,7 @@ use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::recall::{Collection, Fate, Reason, Search};
+use memory_store::redact::Redactor;
 use memory_store::{Kind, Memory, Timestamp};
 
 fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
@@ -178,7 +179,8 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     std::fs::rename(&new.path, &path).unwrap();
     new.path = path;
     let scope = new.memory.scope;
-    journal::note(dirs, &worktree, scope, journal::Change::Saved(&new)).unwrap();
+    journal::note(dirs, &worktree, scope, journal::Change::Saved(&new, &Redactor::default()))
+        .unwrap();
     let hits = || {
         let recall = memory_store::recall::Recall::open(dirs, &worktree);
         recall.prompt("why is the first quota probe wrong?", NOW, &|_| false).hits

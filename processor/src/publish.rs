@@ -7,7 +7,6 @@ use memory_store::Timestamp;
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
 use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
 use memory_store::suspicion::Released;
@@ -107,10 +106,9 @@ fn publish(
     }
     let mut listing = store.list()?;
     // Files come from people and from pulls: what a hook prints goes through here once more.
-    let is_committed = store.root().is_some();
-    let redactor = Redactor::new(&RedactOptions::for_store(publication.settings, is_committed));
+    let redactor = store.redactor(publication.settings);
     for stored in &mut listing.memories {
-        redactor.redact_memory(&mut stored.memory);
+        stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.said(&listing.memories);
     let start = start::plan(&listing.memories, &said, publication.settings, publication.now);

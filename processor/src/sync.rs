@@ -439,8 +439,7 @@ impl<'a> Run<'a> {
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
         // The archive holds what only this user reads; committed files are held to more.
-        let is_committed = store.root().is_some();
-        let redactor = Redactor::new(&RedactOptions::for_store(&self.settings, is_committed));
+        let redactor = store.redactor(&self.settings);
         let desired = memories
             .into_iter()
             .map(|mut memory| {

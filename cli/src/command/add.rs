@@ -5,8 +5,6 @@ use std::io::{Read as _, Write};
 use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
-use memory_store::redact::{RedactOptions, Redactor};
-use memory_store::settings_file;
 use memory_store::store::Change;
 use memory_store::suspicion::Released;
 use memory_store::{Kind, MemoryId};
@@ -55,16 +53,15 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut memory = args.memory(world)?;
     let store = if args.user { &stores.user } else { &stores.project };
-    let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
-    let options = RedactOptions::for_store(&settings, store.root().is_some());
-    let hidden = Redactor::new(&options).redact_memory(&mut memory);
+    let redactor = store.redactor(&stores.settings);
+    let hidden = redactor.redact_memory(&mut memory);
     let saved = store.save(memory, world.now)?;
     let scope = saved.stored.memory.scope;
-    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored))?;
+    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored, &redactor))?;
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
     }
-    if let Some(held) = Released::read(store.home())?.suspicion(&saved.stored.memory) {
+    if let Some(held) = Released::read(store.home())?.suspicion(&saved.stored.memory, &redactor) {
         writeln!(
             out,
             "It is held back: {} ({}). `throughline review --release {}` lets it out.",
@@ -80,10 +77,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     };
     let id = paint(NAME, saved.stored.memory.id.short());
     writeln!(out, "{done} {id} in {}", saved.stored.path.display())?;
-    if hidden > 0 {
-        writeln!(out, "{hidden} secret or personal value(s) were taken out before saving.")?;
-    }
-    Ok(())
+    view::taken_out(hidden, out)
 }
 
 impl Add {

@@ -58,14 +58,24 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
-    let change = if args.changes_something() {
-        store.edit(&id, |memory| args.apply(memory))?.change
-    } else {
-        edit_by_hand(&stored.path)?
+    let mut change = Change::Unchanged;
+    if !args.changes_something() {
+        change = edit_by_hand(&stored.path)?;
+    }
+    // What an editor wrote is redacted as what was given by options is.
+    let (redactor, mut hidden) = (store.redactor(&stores.settings), 0);
+    let apply = |memory: &mut Memory| {
+        args.apply(memory);
+        hidden = redactor.redact_memory(memory);
     };
+    if store.edit(&id, apply)?.change == Change::Updated {
+        change = Change::Updated;
+    }
     let stored = store.find(&id)?;
-    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored))?;
-    show(args, &stored, change, out)
+    let saved = Noted::Saved(&stored, &redactor);
+    journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+    show(args, &stored, change, out)?;
+    if args.json { Ok(()) } else { view::taken_out(hidden, out) }
 }
 
 fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Result {

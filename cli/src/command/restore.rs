@@ -22,14 +22,17 @@ pub struct Restore {
 pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     for id in &args.id {
-        let restored = match stores.project.restore(id) {
-            Err(memory_store::Error::NotFound { found: 0, .. }) => stores.user.restore(id)?,
-            other => other?,
+        let (store, restored) = match stores.project.restore(id) {
+            Err(memory_store::Error::NotFound { found: 0, .. }) => {
+                (&stores.user, stores.user.restore(id)?)
+            }
+            other => (&stores.project, other?),
         };
         match restored {
             Some(stored) => {
-                let scope = stored.memory.scope;
-                journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&stored))?;
+                let redactor = store.redactor(&stores.settings);
+                let saved = Noted::Saved(&stored, &redactor);
+                journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", stored.path.display())?;
             }

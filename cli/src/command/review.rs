@@ -134,8 +134,10 @@ fn show_held(held: &[(Stored, Suspicion)], out: &mut dyn Write) -> Result {
 
 fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Result {
     let (store, stored) = stores.find(id)?;
-    Released::release(store.home(), &stored.memory)?;
-    journal::note(&world.dirs, &stores.tree, stored.memory.scope, Noted::Saved(&stored))?;
+    let redactor = store.redactor(&stores.settings);
+    Released::release(store.home(), &stored.memory, &redactor)?;
+    let saved = Noted::Saved(&stored, &redactor);
+    journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
@@ -182,8 +184,9 @@ fn ask() -> Result<Word> {
 
 fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let promoted = stores.project.promote(&stored.memory.id.to_string())?;
-    let scope = promoted.memory.scope;
-    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&promoted))?;
+    let redactor = stores.project.redactor(&stores.settings);
+    let saved = Noted::Saved(&promoted, &redactor);
+    journal::note(&world.dirs, &stores.tree, promoted.memory.scope, saved)?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())

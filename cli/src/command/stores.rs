@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use memory_store::layout::Tree;
+use memory_store::settings::Settings;
+use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{Released, Suspicion};
 use memory_store::{Error, MemoryId};
@@ -18,6 +20,8 @@ pub struct Stores {
     pub project: Store,
     /// The memories for every project.
     pub user: Store,
+    /// The settings in effect.
+    pub settings: Settings,
 }
 
 impl Stores {
@@ -25,7 +29,8 @@ impl Stores {
     pub fn open(world: &World) -> Result<Self> {
         let tree = world.tree()?;
         let project = Store::open(&world.dirs, &tree)?;
-        Ok(Self { tree, project, user: Store::user(&world.dirs)? })
+        let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
+        Ok(Self { tree, project, user: Store::user(&world.dirs)?, settings })
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -76,9 +81,10 @@ impl Stores {
     pub fn held(&self) -> Result<Vec<(Stored, Suspicion)>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
-            let released = Released::read(store.home())?;
+            let (released, redactor) =
+                (Released::read(store.home())?, store.redactor(&self.settings));
             for stored in store.list()?.memories {
-                if let Some(suspicion) = released.suspicion(&stored.memory) {
+                if let Some(suspicion) = released.suspicion(&stored.memory, &redactor) {
                     held.push((stored, suspicion));
                 }
             }

@@ -175,6 +175,14 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
+/// Says how many secrets a memory was saved without.
+pub fn taken_out(hidden: usize, out: &mut dyn Write) -> Result {
+    if hidden > 0 {
+        writeln!(out, "{hidden} secret or personal value(s) were taken out before saving.")?;
+    }
+    Ok(())
+}
+
 /// Warns about memory files that cannot be read, on stderr: stdout is for those that can.
 pub fn warn_broken(broken: &[memory_store::Error]) {
     let mut stderr = anstream::stderr().lock();

@@ -1,6 +1,8 @@
 //! Hiding and finding secrets: `redact`, `audit`. Values are made up, and put together at run time so
 //! that no scanner takes this file for a leak.
 
+use std::path::PathBuf;
+
 use crate::common::Machine;
 
 fn token() -> String {
@@ -58,6 +60,70 @@ fn what_a_person_adds_is_redacted_too() {
     assert!(!machine.ok(&["list", "--json"]).contains(&token()));
 }
 
+/// The only file in the memory folder.
+fn memory_file(machine: &Machine) -> PathBuf {
+    let folder = machine.work().join(".throughline/memories");
+    std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
+}
+
+/// The files of this machine that hold a text.
+fn holding(machine: &Machine, text: &str) -> Vec<PathBuf> {
+    let mut folders = vec![machine.path("home")];
+    let mut found = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(entry.path());
+            } else if String::from_utf8_lossy(&std::fs::read(entry.path()).unwrap()).contains(text)
+            {
+                found.push(entry.path());
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_a_person_edits_is_redacted_too() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The deploy key is kept in the vault"]);
+    machine.ok(&["sync"]);
+    let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
+    let said = machine.ok(&["edit", &id, "--body", &format!("It is {}.", token())]);
+    assert!(said.contains("1 secret or personal value(s) were taken out"), "{said}");
+    let script =
+        format!("#!/bin/sh\necho 'Or ask tess@harbour.co.uk for {}.' >> \"$1\"\n", token());
+    machine.program("editor", &script);
+    let editor = machine.path("bin/editor").display().to_string();
+    let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
+    assert!(said.stdout.contains("2 secret or personal value(s)"), "{}", said.whole());
+    let text = std::fs::read_to_string(memory_file(&machine)).unwrap();
+    assert!(text.contains("Or ask [redacted:email] for [redacted:github-token]."), "{text}");
+    for secret in [token().as_str(), "tess@harbour"] {
+        assert_eq!(holding(&machine, secret), Vec::<PathBuf>::new());
+    }
+}
+
+#[test]
+fn what_comes_back_is_indexed_without_its_secrets() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The deploy key is kept in the vault"]);
+    machine.ok(&["sync"]);
+    let file = memory_file(&machine);
+    let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
+    std::fs::write(&file, text).unwrap();
+    let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
+    machine.ok(&["forget", &id]);
+    machine.ok(&["restore", &id]);
+    assert!(machine.ok(&["search", "deploy key"]).contains("[redacted:github-token]"));
+    // The file stays a person's own; the index, from which hooks print, is ours.
+    let state = machine.path("home/.local/state");
+    assert!(!holding(&machine, &token()).iter().any(|file| file.starts_with(&state)));
+    assert!(std::fs::read_to_string(memory_file(&machine)).unwrap().contains(&token()));
+}
+
 #[test]
 fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     let machine = Machine::new();
@@ -78,8 +144,7 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     machine.ok(&["add", "The deploy key is kept in the vault"]);
     assert_eq!(machine.json(&["audit", "--json"])["found"], serde_json::json!([]));
     // Somebody wrote a secret into the file with an editor, and committed it.
-    let folder = machine.work().join(".throughline/memories");
-    let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    let file = memory_file(&machine);
     let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
     std::fs::write(&file, text).unwrap();
     git(&["add", "."]);

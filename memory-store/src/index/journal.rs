@@ -16,6 +16,10 @@ use super::manifest::Manifest;
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 #[cfg(feature = "write")]
+use crate::redact::Redactor;
+#[cfg(feature = "write")]
+use crate::store::Stored;
+#[cfg(feature = "write")]
 use crate::suspicion::Released;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
@@ -99,9 +103,9 @@ fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
 }
 
 impl Entry {
-    /// The change that a memory was saved; `root` as in [`super::build::document`].
+    /// The change that a memory was saved, without its secrets; `root` as in [`super::build::document`].
     #[cfg(feature = "write")]
-    pub fn put(stored: &crate::store::Stored, root: &Path) -> Self {
+    pub fn put(stored: &Stored, root: &Path) -> Self {
         let mut document = super::build::document(stored, root);
         document.read();
         Self::Put(Box::new(document))
@@ -173,8 +177,9 @@ pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
 #[cfg(feature = "write")]
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved.
-    Saved(&'a crate::store::Stored),
+    /// It was saved in the store that this redactor belongs to: files come from editors and from
+    /// pulls, so that what hooks print is redacted here too.
+    Saved(&'a Stored, &'a Redactor),
     /// It is gone.
     Gone(MemoryId),
 }
@@ -208,8 +213,10 @@ pub fn note(
         }
     };
     let entry = match change {
-        Change::Saved(stored) => {
-            let entry = Entry::put(stored, root).judged(&Released::read(&home)?);
+        Change::Saved(stored, redactor) => {
+            let memory = redactor.redacted(&stored.memory);
+            let stored = Stored { memory, ..stored.clone() };
+            let entry = Entry::put(&stored, root).judged(&Released::read(&home)?);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

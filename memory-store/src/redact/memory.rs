@@ -5,6 +5,13 @@ use crate::memory::Memory;
 use super::Redactor;
 
 impl Redactor {
+    /// Returns a memory as an index holds it, and as it is judged and released: without its secrets.
+    pub fn redacted(&self, memory: &Memory) -> Memory {
+        let mut memory = memory.clone();
+        self.redact_memory(&mut memory);
+        memory
+    }
+
     /// Takes secrets out of every text of a memory; returns how many there were.
     pub fn redact_memory(&self, memory: &mut Memory) -> usize {
         let mut hidden = 0;

@@ -12,6 +12,7 @@ use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
 use crate::layout::ProjectDir;
 use crate::memory::Memory;
+use crate::redact::Redactor;
 use crate::store::private_options;
 
 /// Bytes of the file that are read: some 60,000 releases.
@@ -39,21 +40,21 @@ impl Released {
         Ok(Self(text.lines().map(str::to_owned).collect()))
     }
 
-    /// Lets a memory out as it is now.
+    /// Lets a memory out as it is now, without what `redactor`, that of its store, hides.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn release(home: &ProjectDir, memory: &Memory) -> Result<()> {
+    pub fn release(home: &ProjectDir, memory: &Memory, redactor: &Redactor) -> Result<()> {
         let path = home.released();
         let mut options = private_options();
         let mut file = options.create(true).append(true).open(&path).at(&path)?;
-        file.write_all(format!("{}\n", hash(&record(memory))).as_bytes()).at(&path)?;
+        file.write_all(format!("{}\n", hash(&record(memory, redactor))).as_bytes()).at(&path)?;
         file.sync_all().at(&path)
     }
 
-    /// Why a memory is held, if it is.
-    pub fn suspicion(&self, memory: &Memory) -> Option<Suspicion> {
-        self.suspicion_of(&record(memory))
+    /// Why a memory is held, if it is; `redactor` is that of its store.
+    pub fn suspicion(&self, memory: &Memory, redactor: &Redactor) -> Option<Suspicion> {
+        self.suspicion_of(&record(memory, redactor))
     }
 
     /// Marks a document that is to be held.
@@ -68,8 +69,8 @@ impl Released {
         of_record(record).filter(|_| !self.0.contains(&hash(record)))
     }
 
-    /// What judging depends on besides the memories.
-    pub(crate) fn fingerprint(&self) -> [u8; 32] {
+    /// What judging depends on besides the memories: the rules, and what was released.
+    pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
         hasher.update(include_bytes!("rules.txt"));
@@ -81,8 +82,8 @@ impl Released {
 }
 
 /// What an index would hold of a memory.
-fn record(memory: &Memory) -> Record {
-    Document::memory(memory, Path::new(""), 0, 0).record
+fn record(memory: &Memory, redactor: &Redactor) -> Record {
+    Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
 }
 
 fn hash(record: &Record) -> String {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use memory_store::suspicion::Released;
+
 use super::Run;
 use crate::git;
 use crate::known::Known;
@@ -41,6 +43,11 @@ impl Run<'_> {
             add(&fingerprint_of_folder(&folder));
         }
         add(&stamp(&self.home.ledger()));
+        for home in [&self.home, &self.options.dirs.user_dir()] {
+            // Of releases that cannot be read, publishing says so.
+            let judged = Released::read(home).map(|released| released.fingerprint());
+            hasher.update(&judged.unwrap_or_default());
+        }
         hasher.finalize().to_hex()[..32].to_owned()
     }
 }
