@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::id::ProjectId;
+use crate::regular::{self, Links};
 
 /// Bytes that are read of a small file of git's.
 const GIT_FILE_BYTES_MAX: u64 = 4096;
@@ -310,9 +311,10 @@ fn linked_git_dir(root: &Path) -> Option<PathBuf> {
 }
 
 /// The text of a small file of git's; `None` when it is none. Nobody vouches for these files.
-fn read_short(path: &Path) -> Option<String> {
+pub fn read_short(path: &Path) -> Option<String> {
     let mut text = String::new();
-    std::fs::File::open(path).ok()?.take(GIT_FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
+    let file = regular::open(path, Links::Follow).ok()?;
+    file.take(GIT_FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

@@ -29,6 +29,7 @@ pub mod prompt;
 pub mod recall;
 #[cfg(feature = "write")]
 pub mod redact;
+pub mod regular;
 pub mod settings;
 #[cfg(feature = "write")]
 pub mod settings_file;

@@ -318,6 +318,18 @@ fn a_deleted_file_stays_deleted_until_it_is_restored() {
 }
 
 #[test]
+fn the_last_file_stays_deleted_when_the_others_were_deleted_before() {
+    let journey = Journey::new(2);
+    journey.sync();
+    journey.delete(0);
+    assert_eq!(journey.sync().tombstoned, 1);
+    journey.delete(1);
+    assert_eq!(journey.sync().tombstoned, 2);
+    assert!(journey.files().is_empty());
+    assert_eq!(journey.sync().tombstoned, 2);
+}
+
+#[test]
 fn a_committed_file_stays_deleted_by_hand_or_by_commit() {
     let journey = Journey::new(4);
     journey.sync();

@@ -3,6 +3,7 @@
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the
 //! answer is empty and the project works by path.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
-use memory_store::layout::STORE_DIR;
+use memory_store::layout::{STORE_DIR, read_short};
 use memory_store::ledger::GitState;
 
 /// How long one call of git may take.
@@ -68,7 +69,7 @@ fn linked_to(root: &Path) -> Option<Vec<PathBuf>> {
 /// The root of a linked working tree, from the file that leads to its `.git`: an absolute path, or
 /// one that begins at the file's own folder (`worktree.useRelativePaths`).
 fn linked_root(folder: &Path) -> Option<PathBuf> {
-    let link = fs::read_to_string(folder.join("gitdir")).ok()?;
+    let link = read_short(&folder.join("gitdir"))?;
     let link = Path::new(link.trim_end());
     let root = link.parent()?;
     if root.is_absolute() { Some(root.to_owned()) } else { folder.join(root).canonicalize().ok() }
@@ -144,9 +145,12 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
 
 /// Files with uncommitted changes, relative to the root.
 pub fn uncommitted(root: &Path) -> Vec<String> {
-    let Some(status) =
-        output(root, &["status", "--porcelain=v1", "-z", "--untracked-files=normal"])
-    else {
+    let mut status = command(root);
+    status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
+    if !without_filters(&mut status, root) {
+        return Vec::new();
+    }
+    let Some(status) = output_of(&mut status) else {
         return Vec::new();
     };
     let mut files = Vec::new();
@@ -268,9 +272,42 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
 
+/// Keeps git from running the filters of contents that the repository's own configuration names: a
+/// repository that was copied and not cloned brings somebody else's. The user's own ones stay. `false`
+/// when there are too many to name.
+fn without_filters(command: &mut Command, root: &Path) -> bool {
+    const FILTERS_MAX: usize = 256;
+    let found = [
+        "config",
+        "--show-scope",
+        "--null",
+        "--name-only",
+        "--get-regexp",
+        r"^filter\..*\.(clean|process|required)$",
+    ];
+    let found = output(root, &found).unwrap_or_default();
+    let found: Vec<&str> = fields(&found).collect();
+    let pairs = found.chunks_exact(2).filter(|pair| matches!(pair[0], "local" | "worktree"));
+    let keys: BTreeSet<&str> = pairs.map(|pair| pair[1]).collect();
+    // What the user set in the same way stays.
+    let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok());
+    let given = given.unwrap_or(0_usize);
+    for (number, key) in (given..).zip(&keys) {
+        let value = if key.ends_with(".required") { "false" } else { "" };
+        command.env(format!("GIT_CONFIG_KEY_{number}"), key);
+        command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
+    }
+    command.env("GIT_CONFIG_COUNT", given.saturating_add(keys.len()).to_string());
+    keys.len() <= FILTERS_MAX
+}
+
 /// Runs git and returns what it printed; `None` when it failed or took too long.
 fn output(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
-    let mut child = command(root).args(arguments).spawn().ok()?;
+    output_of(command(root).args(arguments))
+}
+
+fn output_of(command: &mut Command) -> Option<Vec<u8>> {
+    let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take()?;
     // A thread reads, so that a full pipe cannot keep git from ending.
     let reader = std::thread::spawn(move || {
@@ -312,6 +349,8 @@ fn command(root: &Path) -> Command {
         .arg("-C")
         .arg(root)
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
+        // It would run the program that the repository names for it.
+        .args(["-c", "log.showSignature=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -408,6 +447,30 @@ mod tests {
         assert_eq!(linked_to(&root), Some(listed(&root)));
         assert_eq!(linked_to(&linked), None);
         assert_eq!(worktrees(&linked), worktrees(&root));
+    }
+
+    #[test]
+    fn looking_runs_no_filter_that_the_repository_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap().join("repo");
+        let ran = root.parent().unwrap().join("ran");
+        fs::create_dir(&root).unwrap();
+        git(&root, &["init", "-q"]);
+        fs::write(root.join("a.txt"), "one").unwrap();
+        git(&root, &["add", "."]);
+        git(&root, &["commit", "-q", "-m", "first"]);
+        let filter = format!("touch {}; cat", ran.display());
+        for name in ["evil.clean", "a=b.c.clean"] {
+            git(&root, &["config", &format!("filter.{name}"), &filter]);
+        }
+        git(&root, &["config", "filter.evil.required", "true"]);
+        fs::write(root.join(".gitattributes"), "a.txt filter=evil\n*.md filter=a=b.c\n").unwrap();
+        // Of the same length, so that git has to compare contents.
+        fs::write(root.join("a.txt"), "two").unwrap();
+        assert_eq!(uncommitted(&root), ["a.txt", ".gitattributes"]);
+        assert!(!ran.exists());
+        assert!(command(&root).args(["status", "--short"]).output().unwrap().status.success());
+        assert!(ran.exists(), "without the care it would have run");
     }
 
     #[test]

@@ -5,13 +5,13 @@
 //! content of those files.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use memory_store::MemoryId;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Memory;
+use memory_store::regular::{self, Links};
 use memory_store::store::Stored;
 use memory_store::text::{self, Form};
 
@@ -110,10 +110,7 @@ fn folder_name(root: &Path) -> String {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let file = File::open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let file = regular::open(path, Links::Follow).ok()?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

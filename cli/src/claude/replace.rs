@@ -2,11 +2,12 @@
 //! whole, by rename, with the same mode, through symbolic links, and with a backup beside it.
 
 use std::fs::{self, DirBuilder};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use memory_store::Timestamp;
+use memory_store::regular::{self, Links};
 
 use crate::failure::{At as _, Failure, Result};
 
@@ -114,14 +115,15 @@ pub fn check_inside(path: &Path, root: &Path) -> Result {
 
 /// Reads a file that people write; `None` when there is none.
 pub fn read(path: &Path) -> Result<Option<String>> {
-    let found = match fs::metadata(path) {
+    let file = match regular::open(path, Links::Follow) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.at(path)?,
     };
-    if found.len() > FILE_BYTES_MAX {
+    let mut bytes = Vec::new();
+    file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).at(path)?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::new(format!("{}: too large for a settings file", path.display())));
     }
-    let bytes = fs::read(path).at(path)?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::new(format!("{}: not UTF-8 from byte {at} on", path.display()))

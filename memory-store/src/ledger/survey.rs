@@ -51,7 +51,10 @@ impl<'a> Survey<'a> {
             let known = ledger
                 .entries()
                 .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
-            let known = known.map(|entry| (entry, survey.is_there(entry)));
+            // What is known to be deleted does not go once more.
+            let known = known
+                .map(|entry| (entry, survey.is_there(entry)))
+                .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
             let seen = ledger.seen(root);
             let traces = Traces::gather(git.unwrap_or(&NO_GIT), seen, store.folder(), known);
             survey.traces.insert(root.clone(), traces);

@@ -3,8 +3,8 @@
 //! No YAML here. Front matter is read line by line for the few keys that recall needs; anything
 //! unusual is passed over. The number of files and bytes is bounded.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use crate::index::record::Record;
 use crate::kind::Kind;
 use crate::layout::{ProjectDir, STORE_DIR};
 use crate::memory::{Scope, Status};
+use crate::regular::{self, Links};
 use crate::time::Timestamp;
 
 /// Files that are read.
@@ -51,33 +52,17 @@ fn is_private(project: &ProjectDir) -> bool {
         mode: Option<String>,
     }
     let mut bytes = Vec::new();
-    match open(&project.identity())
+    match regular::open(&project.identity(), Links::Refuse)
         .and_then(|file| file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes))
     {
         Ok(_) => serde_json::from_slice(&bytes)
             .map_or(true, |record: Record| record.mode.is_some_and(|mode| mode != "committed")),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
     }
 }
 
 fn is_folder(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
-}
-
-/// Opens a regular file. A symbolic link is not followed, and a pipe is not waited for.
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC,
-    );
-    let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::ErrorKind::InvalidInput.into()),
-    }
 }
 
 /// Reads the memories in some folders, and says whether there are more than could be read.
@@ -108,7 +93,7 @@ fn collect(folder: &Path, levels: u32, entries: &mut usize, files: &mut Vec<Path
 }
 
 fn read_file(root: &Path, path: &Path) -> Option<Document> {
-    let file = open(path).ok()?;
+    let file = regular::open(path, Links::Refuse).ok()?;
     let meta = file.metadata().ok()?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;

@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
 use crate::error::{At, Error, Result};
+use crate::regular::{self, Links};
 
 /// Who may read what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,18 +131,8 @@ pub fn remove(path: &Path) -> Result<()> {
 /// Reads a regular file of at most `bytes_max` bytes. A symbolic link is not followed, and a pipe
 /// or device is not waited for.
 pub fn read(path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::custom_flags(
-        &mut options,
-        libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC,
-    );
-    let file = options.open(path).at(path)?;
+    let file = regular::open(path, Links::Refuse).at(path)?;
     let metadata = file.metadata().at(path)?;
-    if !metadata.is_file() {
-        return Err(refused(path, "this is no regular file; it is left alone"));
-    }
     let mut bytes = Vec::new();
     file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(path)?;
     if bytes.len() > bytes_max {

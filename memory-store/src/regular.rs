@@ -1,0 +1,65 @@
+//! Opens files that somebody else may have put there. A pipe in a file's place would be waited for
+//! for ever, and a device may have no end.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::Path;
+
+/// What is done about a symbolic link in a file's place. Links among the folders of its path are
+/// always followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Links {
+    /// It is followed.
+    Follow,
+    /// It is an error.
+    Refuse,
+}
+
+/// Opens a regular file for reading; anything else is refused, and not waited for.
+///
+/// # Errors
+/// As of `open(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+pub fn open(path: &Path, links: Links) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let links = if links == Links::Refuse { libc::O_NOFOLLOW } else { 0 };
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            libc::O_NONBLOCK | libc::O_CLOEXEC | links,
+        );
+    }
+    let file = options.open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this is no regular file; it is left alone",
+        )),
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pipes_devices_and_folders_are_refused_and_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::write(at("file"), "text").unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", at("endless")).unwrap();
+        let pipe = std::ffi::CString::new(at("pipe").into_os_string().into_encoded_bytes());
+        // SAFETY: the path is a string that ends in a zero byte.
+        assert_eq!(unsafe { libc::mkfifo(pipe.unwrap().as_ptr(), 0o600) }, 0);
+        assert!(open(&at("file"), Links::Refuse).is_ok());
+        assert!(open(&at("link"), Links::Follow).is_ok());
+        assert!(open(&at("link"), Links::Refuse).is_err());
+        for name in ["pipe", "endless", "."] {
+            let error = open(&at(name), Links::Follow).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{name}");
+        }
+    }
+}
