@@ -8,9 +8,12 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::{self, Mode};
+use memory_store::recall::Recall;
+use memory_store::settings_file;
 use memory_store::time::DAY_MS;
 use processor::lock::Busy;
 use processor::progress::Progress;
+use processor::second::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions};
 
 use crate::claude::places::ClaudeDirs;
@@ -119,6 +122,15 @@ impl World {
             busy: Busy::Wait(BUSY_MAX),
             afresh: false,
             ollama_host: self.ollama_host.as_deref(),
+        }
+    }
+
+    /// Lets a search of a working tree ask the user's own model, where the settings name one.
+    pub fn with_second(&self, tree: &Tree, recall: Recall) -> Recall {
+        let (settings, _) = settings_file::load(&self.dirs, Some(tree));
+        match Asker::new(&settings, self.ollama_host.as_deref()) {
+            Some(asker) => recall.with_second(Box::new(asker)),
+            None => recall,
         }
     }
 

@@ -177,6 +177,7 @@ impl Injection {
 /// The hits of an answer. What recall could not read for it is noted.
 pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
     hook.note_index(&recalled);
+    recalled.notes.iter().for_each(|note| hook.log(note));
     recalled.hits
 }
 

@@ -21,6 +21,7 @@ pub mod payload;
 pub mod program;
 pub mod prompt;
 pub mod receipt;
+pub mod second;
 pub mod session;
 pub mod start;
 pub mod stop;

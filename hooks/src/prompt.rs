@@ -10,6 +10,7 @@ use crate::hook::Hook;
 use crate::inbox;
 use crate::notice;
 use crate::output::Output;
+use crate::second;
 use crate::start;
 
 /// Sources of prompts that people made: at the terminal, or through an editor.
@@ -28,7 +29,7 @@ pub fn answer(hook: &Hook) -> Output {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
     }
     let Some(mut session) = hook.session() else { return Output::default() };
-    let recall = hook.recall();
+    let recall = second::with_second(hook, hook.recall());
     let settings = recall.settings();
     let asked = said(&prompt.text);
     // Looked up before anything is claimed, while the hard limit still holds.

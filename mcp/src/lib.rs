@@ -9,4 +9,5 @@ pub mod environment;
 mod excerpt;
 pub mod local;
 pub mod schema;
+mod second;
 pub mod server;

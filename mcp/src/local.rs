@@ -22,6 +22,7 @@ use crate::backend::{
 use crate::environment::Environment;
 use crate::excerpt::excerpt;
 use crate::schema::cursor;
+use crate::second::Program;
 
 /// Tokens of one answer: clients warn above 10,000.
 const ANSWER_TOKENS_MAX: u32 = 4_000;
@@ -141,7 +142,10 @@ impl Local {
 impl Backend for Local {
     fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
         let tree = self.tree()?;
-        let recall = Recall::open(&self.environment.dirs, &tree);
+        let mut recall = Recall::open(&self.environment.dirs, &tree);
+        if let Some(embedder) = recall.settings().embedder.clone() {
+            recall = recall.with_second(Box::new(Program::new(tree.project, &embedder)));
+        }
         let wanted = request.page.skip + request.page.limit + 1;
         let everywhere = Search {
             text: request.query.clone(),
@@ -158,12 +162,17 @@ impl Backend for Local {
         }
         let more = self.search(&recall, &everywhere);
         recalled.degraded = recalled.degraded.or(more.degraded);
+        let mut notes = std::mem::take(&mut recalled.notes);
+        for note in more.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
         for hit in more.hits {
             if !recalled.hits.iter().any(|known| known.id == hit.id) {
                 recalled.hits.push(hit);
             }
         }
-        let mut notes = more.notes;
         if recalled.held_back || more.held_back {
             notes.push(HELD_BACK.to_owned());
         }

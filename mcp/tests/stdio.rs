@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use memory_store::Timestamp;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::layout::UserDirs;
 use memory_store::recall::Recall;
+use memory_store::second::{Direction, Given, TextHash, write};
+use memory_store::settings::Embedder;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-10-02T12:00:00Z";
@@ -63,6 +65,10 @@ impl World {
     }
 
     fn publish(&self, turns: Vec<Turn>) {
+        self.publish_with(turns, &Settings::default());
+    }
+
+    fn publish_with(&self, turns: Vec<Turn>, settings: &Settings) {
         let tree = memory_store::layout::Tree::find(&self.dirs, &self.root).unwrap();
         let memories = Store::open(&self.dirs, &tree).unwrap().list().unwrap().memories;
         let dir = self.dirs.tree(&self.root).index();
@@ -72,7 +78,7 @@ impl World {
             memories: &memories,
             turns: Turns::Replace(&mut turns.into_iter()),
             start: &StartPlan::default(),
-            settings: &Settings::default(),
+            settings,
             now: now(),
         };
         mode::publish(&dir, Publisher::begin(&dir).unwrap(), content);
@@ -594,4 +600,68 @@ fn what_looks_like_an_order_to_the_model_is_saved_held_back_and_not_recalled() {
     assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
     assert_eq!(found["truncated"], json!(false), "{found}");
     assert_eq!(server.end(), Some(0));
+}
+
+/// The server beside a processor that answers what `script` says, as a copy: both lie in one folder.
+fn beside_processor(world: &World, script: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let bin = world.home.path().join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    let server = bin.join("throughline-mcp");
+    if !server.exists() {
+        fs::copy(env!("CARGO_BIN_EXE_throughline-mcp"), &server).unwrap();
+    }
+    let processor = bin.join("throughline-processor");
+    fs::write(&processor, format!("#!/bin/sh\n{script}\n")).unwrap();
+    fs::set_permissions(&processor, fs::Permissions::from_mode(0o755)).unwrap();
+    server
+}
+
+#[test]
+fn the_processor_is_asked_for_vectors_of_the_second_space() {
+    let world = World::trusted();
+    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let store = Store::open(&world.dirs, &tree).unwrap();
+    let titles = ["Invoices are archived in Postgres", "The parser keeps comments"];
+    for (number, title) in titles.iter().enumerate() {
+        let id = MemoryId([number as u8 + 1; 16]);
+        store.save(Memory::new(id, Kind::Fact, *title, "", now()), now()).unwrap();
+    }
+    let embedder = Embedder { search_ms: 20_000, ..Embedder::default() };
+    let settings = Settings { embedder: Some(embedder.clone()), ..Settings::default() };
+    world.publish_with(Vec::new(), &settings);
+    let vectors = [[1.0, 0.0], [0.0, 1.0]].map(|vector| Direction::of(&vector).unwrap());
+    let vectors: Vec<_> = (1..)
+        .zip(vectors)
+        .map(|(number, direction)| (MemoryId([number; 16]), TextHash::of(""), direction))
+        .collect();
+    let space = embedder.space();
+    let given = Given { model: &space, digest: [0; 16], complete: true, vectors: &vectors };
+    write(&world.dirs.tree(&world.root).second(), &given).unwrap();
+
+    let recalled = |script: &str| {
+        let sealed = world.command(&[]);
+        let mut command = Command::new(beside_processor(&world, script));
+        command.env_clear().current_dir(&world.root);
+        command.envs(sealed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::of(command.spawn().unwrap());
+        server.initialize();
+        server.call("recall", json!({"query": "zebra"})).0
+    };
+    let asked = world.home.path().join("asked");
+    let note = format!("echo \"$@ $(cat)\" > {}", asked.display());
+    // No memory has the word: what the model says is like it is found.
+    let found = recalled(&format!("{note}; echo '{{\"vector\": [0.1, 1.0]}}'"));
+    assert!(found.contains("The parser keeps comments"), "{found}");
+    let asked = fs::read_to_string(asked).unwrap();
+    assert_eq!(asked.trim(), format!("vector --project {} zebra", tree.project));
+    for (script, told) in [
+        ("echo '{\"problem\": \"run `ollama pull nomic-embed-text`\"}'", "ollama pull"),
+        ("exit 3", "scripts/install"),
+    ] {
+        let found = recalled(script);
+        assert!(found.contains("without the second space") && found.contains(told), "{found}");
+        assert!(!found.contains("parser keeps"), "{found}");
+    }
 }

@@ -181,6 +181,11 @@ impl TreeDir {
         self.0.join("thinking")
     }
 
+    /// Vectors of the index's memories in the second space (see [`crate::second`]).
+    pub fn second(&self) -> PathBuf {
+        self.0.join("second.vectors")
+    }
+
     /// What hooks leave for the processor: one JSON object a line.
     pub fn inbox(&self) -> PathBuf {
         self.0.join("inbox.jsonl")

@@ -48,6 +48,9 @@ pub struct Settings {
     pub redact: RedactSettings,
     /// Which extractor runs besides the rules: none, or Ollama.
     pub llm: Option<Llm>,
+    /// Which model gives memories vectors of a second space: none, or one that Ollama runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedder: Option<Embedder>,
 }
 
 impl Settings {
@@ -140,6 +143,84 @@ pub struct Llm {
     pub timeout_s: u32,
 }
 
+/// A model that gives memories vectors of a second space, for explicit search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Embedder {
+    /// The provider: `ollama`.
+    pub provider: String,
+    /// The model's name.
+    pub model: String,
+    /// The endpoint; empty means `OLLAMA_HOST`, or the default of Ollama.
+    pub host: String,
+    /// Hosts other than this machine that the user agreed to send redacted text to.
+    pub consented_hosts: Vec<String>,
+    /// Seconds that the vectors of some memories may take.
+    pub timeout_s: u32,
+    /// Milliseconds that a search waits for the vector of its words.
+    pub search_ms: u32,
+    /// Milliseconds that a hook waits for that of a prompt; 0 means that hooks do not ask.
+    pub hook_ms: u32,
+    /// What stands before the text of a memory; without, what the model is known to want.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub document_prefix: Option<String>,
+    /// What stands before a query; without, what the model is known to want.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub query_prefix: Option<String>,
+    /// The address on this machine that hooks ask, as the processor compiles it into the manifest; in no
+    /// settings file.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub hook_address: String,
+}
+
+impl Default for Embedder {
+    fn default() -> Self {
+        Self {
+            provider: "ollama".to_owned(),
+            model: "nomic-embed-text".to_owned(),
+            host: String::new(),
+            consented_hosts: Vec::new(),
+            timeout_s: 60,
+            search_ms: 2_000,
+            hook_ms: 0,
+            document_prefix: None,
+            query_prefix: None,
+            hook_address: String::new(),
+        }
+    }
+}
+
+impl Embedder {
+    /// The name of the space: what is made with other words before the texts lies elsewhere.
+    pub fn space(&self) -> String {
+        match &self.document_prefix {
+            Some(prefix) => format!("{} after {prefix:?}", self.model),
+            None => self.model.clone(),
+        }
+    }
+
+    /// What the model is given for a memory.
+    pub fn document(&self, text: &str) -> String {
+        Self::prefixed(self.document_prefix.as_deref(), self.task("search_document: "), text)
+    }
+
+    /// What the model is given for a query.
+    pub fn query(&self, text: &str) -> String {
+        Self::prefixed(self.query_prefix.as_deref(), self.task("search_query: "), text)
+    }
+
+    /// The nomic-embed-text models are made for texts that begin with the name of a task
+    /// (huggingface.co/nomic-ai/nomic-embed-text-v1.5, "Usage"); of others nothing is assumed.
+    fn task(&self, prefix: &'static str) -> &'static str {
+        let name = self.model.rsplit('/').next().unwrap_or_default();
+        if name.starts_with("nomic-embed-text") { prefix } else { "" }
+    }
+
+    fn prefixed(set: Option<&str>, usual: &str, text: &str) -> String {
+        format!("{}{text}", set.unwrap_or(usual))
+    }
+}
+
 fn default_timeout_s() -> u32 {
     120
 }
@@ -165,6 +246,7 @@ impl Default for Settings {
             index: IndexSettings::default(),
             redact: RedactSettings::default(),
             llm: None,
+            embedder: None,
         }
     }
 }

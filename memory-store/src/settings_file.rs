@@ -15,7 +15,7 @@ use crate::error::{brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::redact::{OptionsError, PatternError, RedactOptions};
-use crate::settings::{Llm, RedactSettings, Settings};
+use crate::settings::{Embedder, Llm, RedactSettings, Settings};
 use crate::store::read_if_there;
 
 /// Bytes that a settings file may have.
@@ -177,7 +177,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 18] = [
+static KEYS: [Key; 19] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -198,6 +198,7 @@ static KEYS: [Key; 18] = [
     user("redact", |s, v| redact(v).map(|v| s.redact = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
+    user("embedder", |s, v| embedder(v).map(|v| s.embedder = Some(v))),
 ];
 
 type Set = fn(&mut Settings, Value) -> Result<(), String>;
@@ -324,21 +325,55 @@ fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
+/// What may be named as the provider of a model.
+const PROVIDERS: [&str; 1] = ["ollama"];
+/// Seconds that an answer of a model may take.
+const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
+
+fn provider(name: &str) -> Result<(), String> {
+    if PROVIDERS.contains(&name) {
+        return Ok(());
+    }
+    Err(format!("`provider` must be {}; it is ignored", PROVIDERS.join(" or ")))
+}
+
+fn within(name: &str, found: u32, range: RangeInclusive<u32>) -> Result<(), String> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    let (least, most) = range.into_inner();
+    Err(format!("`{name}` must be from {least} to {most}; it is ignored"))
+}
+
+fn embedder(value: Value) -> Result<Embedder, String> {
+    const EXPECTED: &str = "a table such as `model = \"nomic-embed-text\"`";
+    const MODEL_BYTES_MAX: usize = 200;
+    const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
+    // A hook has 50 ms for everything.
+    const HOOK_MS: RangeInclusive<u32> = 0..=40;
+    let embedder: Embedder = parsed(value, EXPECTED)?;
+    provider(&embedder.provider)?;
+    if embedder.model.trim().is_empty() || embedder.model.len() > MODEL_BYTES_MAX {
+        return Err("`model` is empty or too long; it is ignored".to_owned());
+    }
+    within("timeout_s", embedder.timeout_s, TIMEOUT_S)?;
+    within("search_ms", embedder.search_ms, SEARCH_MS)?;
+    within("hook_ms", embedder.hook_ms, HOOK_MS)?;
+    Ok(Embedder {
+        model: embedder.model.trim().to_owned(),
+        hook_address: String::new(),
+        ..embedder
+    })
+}
+
 fn llm(value: Value) -> Result<Option<Llm>, String> {
-    const PROVIDERS: [&str; 1] = ["ollama"];
-    const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
     let expected = "a table with `provider = \"ollama\"` and `model = \"...\"`";
     let llm: Llm = parsed(value, expected)?;
-    if !PROVIDERS.contains(&llm.provider.as_str()) {
-        return Err(format!("`provider` must be {}; it is ignored", PROVIDERS.join(" or ")));
-    }
+    provider(&llm.provider)?;
     if llm.model.trim().is_empty() {
         return Err("`model` is empty; it is ignored".to_owned());
     }
-    if !TIMEOUT_S.contains(&llm.timeout_s) {
-        let (least, most) = TIMEOUT_S.into_inner();
-        return Err(format!("`timeout_s` must be from {least} to {most}; it is ignored"));
-    }
+    within("timeout_s", llm.timeout_s, TIMEOUT_S)?;
     Ok(Some(llm))
 }
 
@@ -435,6 +470,31 @@ mod tests {
     }
 
     #[test]
+    fn a_second_space_is_the_user_s_to_set() {
+        let text = "[embedder]\nhook_ms = 20\n";
+        let embedder = load(&files(text, "").dirs, None).0.embedder.unwrap();
+        assert_eq!((embedder.model.as_str(), embedder.hook_ms), ("nomic-embed-text", 20));
+        assert_eq!(embedder.document("a"), "search_document: a");
+        assert_eq!(embedder.query("a"), "search_query: a");
+        let other = Embedder { model: "bge-m3".to_owned(), ..Embedder::default() };
+        assert_eq!((other.document("a"), other.query("b")), ("a".to_owned(), "b".to_owned()));
+        let set = Embedder { query_prefix: Some("q: ".to_owned()), ..other };
+        assert_eq!(set.query("b"), "q: b");
+        let from_repository = files("", text);
+        assert_eq!(load(&from_repository.dirs, Some(&from_repository.tree)).0.embedder, None);
+        for wrong in
+            ["hook_ms = 41", "search_ms = 1", "model = \" \"", "provider = \"x\"", "hots = 1"]
+        {
+            let (settings, warnings) =
+                load(&files(&format!("[embedder]\n{wrong}\n"), "").dirs, None);
+            assert_eq!((settings.embedder, warnings.len()), (None, 1), "{wrong}");
+        }
+        let (settings, _) =
+            load(&files("[embedder]\nhook_address = \"1.2.3.4:5\"\n", "").dirs, None);
+        assert_eq!(settings.embedder.unwrap().hook_address, "");
+    }
+
+    #[test]
     fn a_file_that_is_no_toml_is_ignored_with_its_place() {
         let files = files("a = = 1\n", "\u{feff}start_tokens = 7\n");
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
@@ -477,7 +537,8 @@ mod tests {
             timeout_s: 9,
         };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
-        let settings = Settings { llm: Some(llm), redact, ..Settings::default() };
+        let embedder = Some(Embedder::default());
+        let settings = Settings { llm: Some(llm), redact, embedder, ..Settings::default() };
         let fields = Table::try_from(&settings).unwrap();
         let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
         names.sort_unstable();

@@ -84,7 +84,8 @@ fn rounds(
         note_warnings(dirs, main, &report.warnings, options.now);
         std::thread::sleep(LAG);
         let new = waiting(dirs, main) || transcripts(dirs, main) != lengths;
-        let embeds = report.embedding_waits && report.embedded > 0;
+        let embeds = report.embedding_waits && report.embedded > 0
+            || report.second_waits && report.second_embedded > 0;
         if !new && !embeds {
             break;
         }

@@ -28,6 +28,7 @@ pub mod purge;
 pub mod purged;
 pub mod replay;
 pub mod retention;
+pub mod second;
 pub mod start;
 pub mod state;
 pub mod sync;

@@ -1,17 +1,24 @@
 //! `throughline-processor`: brings a project up to date. Hooks start it; people use `throughline
 //! sync`.
 
+use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use memory_store::layout::UserDirs;
+use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::Mode;
-use memory_store::{ProjectId, Timestamp};
+use memory_store::second::Ask;
+use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::lock::Busy;
+use processor::second::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions, sync};
 use processor::{background, progress, trees};
 
-const USAGE: &str = "usage: throughline-processor sync --project ID [--background]";
+const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
+       throughline-processor vector --project ID < QUERY";
+
+/// Bytes of a query.
+const QUERY_BYTES_MAX: u64 = 64 << 10;
 
 fn main() -> ExitCode {
     match run() {
@@ -34,15 +41,20 @@ fn run() -> Result<()> {
     let dirs = UserDirs::resolve(get).context("HOME is not set")?;
     let dirs = dirs.with_models(get, program.as_deref());
     let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
-    if mode != Mode::Full {
-        return Ok(());
-    }
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
-    if asked.background {
-        return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
+    let tree = || {
+        trees::main(&dirs, asked.project)
+            .context("none of this project's working trees is there any more")
+    };
+    match (asked.what, mode) {
+        (_, Mode::Off) | (What::Sync | What::Background, Mode::Read) => return Ok(()),
+        (What::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
+        (What::Background, Mode::Full) => {
+            return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
+        }
+        (What::Sync, Mode::Full) => {}
     }
-    let tree = trees::main(&dirs, asked.project)
-        .context("none of this project's working trees is there any more")?;
+    let tree = tree()?;
     let progress = progress::for_stderr();
     let options = SyncOptions {
         dirs: &dirs,
@@ -75,18 +87,47 @@ fn now() -> Timestamp {
     })
 }
 
+/// Prints the vector of the query on stdin in the second space, or what stands in the way.
+#[expect(clippy::print_stdout, reason = "the answer to another program's question")]
+fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()> {
+    let mut query = String::new();
+    std::io::stdin().take(QUERY_BYTES_MAX).read_to_string(&mut query).context("the query")?;
+    let (settings, _) = settings_file::load(dirs, Some(tree));
+    let asker = Asker::new(&settings, ollama_host);
+    let answer = match asker.map(|asker| asker.vector(&query)) {
+        Some(Ok(vector)) => serde_json::json!({ "vector": vector }),
+        Some(Err(problem)) => serde_json::json!({ "problem": problem }),
+        None => serde_json::json!({ "problem": "no model is set" }),
+    };
+    println!("{answer}");
+    Ok(())
+}
+
+/// What the program is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// Bring a project up to date.
+    Sync,
+    /// The same where nobody waits for it.
+    Background,
+    /// Tell a query's vector.
+    Vector,
+}
+
 /// The command line.
 struct Asked {
     project: ProjectId,
-    background: bool,
+    what: What,
 }
 
 impl Asked {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
-        if arguments.next().as_deref() != Some("sync") {
-            bail!(USAGE);
-        }
-        let (mut project, mut background) = (None, false);
+        let mut what = match arguments.next().as_deref() {
+            Some("sync") => What::Sync,
+            Some("vector") => What::Vector,
+            Some(_) | None => bail!(USAGE),
+        };
+        let mut project = None;
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
                 "--project" => {
@@ -94,10 +135,10 @@ impl Asked {
                     project =
                         Some(id.parse().ok().with_context(|| format!("`{id}` is no project id"))?);
                 }
-                "--background" => background = true,
+                "--background" if what == What::Sync => what = What::Background,
                 other => bail!("`{other}` is unknown; {USAGE}"),
             }
         }
-        Ok(Self { project: project.context(USAGE)?, background })
+        Ok(Self { project: project.context(USAGE)?, what })
     }
 }

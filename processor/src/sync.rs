@@ -9,6 +9,7 @@ mod embed;
 mod fingerprint;
 pub mod history;
 mod learn;
+mod second;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -41,6 +42,7 @@ use crate::mine::{self, MinedFile};
 use crate::progress::Progress;
 use crate::publish::{self, NewTurns, Publication};
 use crate::purged::Purged;
+use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
@@ -112,6 +114,10 @@ pub struct SyncReport {
     pub embedded: usize,
     /// Whether more texts wait for it.
     pub embedding_waits: bool,
+    /// Texts that the model of the second space embedded.
+    pub second_embedded: usize,
+    /// Whether more texts wait for it.
+    pub second_waits: bool,
     /// What went wrong without stopping the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.
@@ -160,7 +166,10 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn begin(options: &'a SyncOptions<'a>, home: ProjectDir) -> Result<Self> {
-        let (settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
+        let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
+        if let Some(embedder) = &mut settings.embedder {
+            embedder.hook_address = hook_address(embedder, options.ollama_host);
+        }
         let state = State::read(&home);
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
         let report = SyncReport {

@@ -18,7 +18,7 @@ use processor::log;
 
 use super::doctor::Check;
 use super::programs::{self, dry_run};
-use super::{meaning, off, ollama};
+use super::{meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
@@ -447,6 +447,9 @@ fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
         .collect();
     if let Some(llm) = &settings.llm {
         checks.push(ollama::check(world, llm));
+    }
+    if let Some(embedder) = &settings.embedder {
+        checks.push(second::check(world, tree, embedder));
     }
     checks
 }

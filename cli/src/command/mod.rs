@@ -37,6 +37,7 @@ mod redact;
 mod restore;
 mod review;
 mod search;
+mod second;
 mod show;
 mod status;
 mod stores;

@@ -33,12 +33,15 @@ pub fn check(world: &World, llm: &Llm) -> Check {
             "Start it with `ollama serve`, or remove `[llm]` from config.toml.",
         );
     };
-    // Ollama lists `name:latest` for what is called `name`.
-    let has = |model: &String| *model == llm.model || *model == format!("{}:latest", llm.model);
-    if models.iter().any(has) {
+    if has(&models, &llm.model) {
         Check::good(NAME, format!("{} answers", llm.model))
     } else {
         let remedy = format!("Run `ollama pull {}`.", llm.model);
         Check::care(NAME, format!("Ollama has no model {}", llm.model), remedy)
     }
+}
+
+/// Whether a model is among those that Ollama lists: as `name:latest` where it is called `name`.
+pub fn has(models: &[String], name: &str) -> bool {
+    models.iter().any(|model| model == name || *model == format!("{name}:latest"))
 }

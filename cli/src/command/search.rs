@@ -145,7 +145,7 @@ fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
-    let recall = Recall::open(&world.dirs, &tree);
+    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
     let recalled = recall.search(&wanted, world.now);
     if args.json {
         return view::json(&found(recalled), out);

@@ -16,7 +16,7 @@ use processor::log;
 use serde::Serialize;
 
 use super::stores::Stores;
-use super::{meaning, off, ollama, receipts, view};
+use super::{meaning, off, ollama, receipts, second, view};
 use crate::claude::register;
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
@@ -58,6 +58,7 @@ struct Summary {
     injections: usize,
     injected_tokens_mean: u64,
     recall: String,
+    second_space: Option<String>,
     llm: Option<String>,
     ollama: Option<String>,
 }
@@ -118,6 +119,10 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         injections: given.len(),
         injected_tokens_mean: mean(given.iter().map(|receipt| receipt.tokens)),
         recall: meaning::of(world, tree).to_string(),
+        second_space: settings
+            .embedder
+            .as_ref()
+            .map(|embedder| second::shown(world, tree, embedder)),
         ollama: if settings.llm.is_none() { ollama::offer(world) } else { None },
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
     })
@@ -167,6 +172,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     let tokens = summary.injected_tokens_mean;
     line("recalled", format!("{} times lately, {tokens} tokens on average", summary.injections))?;
     line("recall", summary.recall.clone())?;
+    if let Some(second) = &summary.second_space {
+        line("second space", second.clone())?;
+    }
     match (&summary.llm, &summary.ollama) {
         (Some(llm), _) => line("extraction", format!("rules and {llm}"))?,
         (None, Some(offer)) => line("extraction", format!("rules. {offer}"))?,

@@ -175,6 +175,14 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
         let rest = if report.embedding_waits { "; the next sync goes on" } else { "" };
         writeln!(out, "{} texts were embedded{rest}.", report.embedded)?;
     }
+    if report.second_embedded > 0 {
+        let rest = if report.second_waits { "; the next sync goes on" } else { "" };
+        writeln!(
+            out,
+            "{} texts were embedded for the second space{rest}.",
+            report.second_embedded
+        )?;
+    }
     if report.tombstoned > 0 {
         let count = report.tombstoned;
         writeln!(

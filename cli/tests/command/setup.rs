@@ -296,6 +296,21 @@ fn doctor_names_what_is_broken_and_what_helps() {
 }
 
 #[test]
+fn a_second_space_without_its_server_is_told_and_holds_up_nothing() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    machine.write("home/.config/throughline/config.toml", "[embedder]\nhook_ms = 20\n");
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("second space") && doctor.contains("ollama serve"), "{doctor}");
+    let status = machine.ok(&["status"]);
+    assert!(status.contains("nomic-embed-text (ollama)"), "{status}");
+    assert!(status.contains("hooks wait 20 ms"), "{status}");
+    machine.ok(&["add", "--kind", "fact", "The zebra parser keeps comments"]);
+    machine.ok(&["sync"]);
+    assert!(machine.ok(&["search", "zebra"]).contains("keeps comments"));
+}
+
+#[test]
 fn doctor_finds_a_program_of_another_build_and_a_mode_that_means_nothing() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);

@@ -28,6 +28,7 @@ pub mod render;
 mod score;
 #[cfg(feature = "write")]
 mod search;
+mod second;
 mod sources;
 mod stamp;
 mod trace;
@@ -72,12 +73,14 @@ use crate::index::record::{
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
+use crate::second::Ask;
 use crate::settings::Settings;
 use crate::suspicion;
 use crate::time::Timestamp;
 use follow::Followed;
 use nearest::Probe;
 use score::{Candidate, Named};
+use second::Asking;
 use sources::Sources;
 use stamp::{Stamp, Stamps};
 
@@ -200,6 +203,8 @@ pub struct Recall {
     /// What stays open from one question to the next. The table does not: to read it again is cheap, and
     /// its memory is used for other things meanwhile.
     embedder: OnceCell<Box<dyn Embed>>,
+    /// Who is asked for vectors of the second space.
+    second: Option<Asking>,
     stamps: Stamps,
     traces: bool,
 }
@@ -219,7 +224,15 @@ impl Recall {
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
-        Self { sources, models, embedder, stamps, traces: false }
+        Self { sources, models, embedder, second: None, stamps, traces: false }
+    }
+
+    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
+    /// What stands in its way is told once, in [`Recalled::notes`].
+    #[must_use]
+    pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
+        self.second = Some(Asking::new(ask));
+        self
     }
 
     /// Keeps a trace of every query.
@@ -267,7 +280,7 @@ impl Recall {
         if query.only_acknowledges {
             return self.silent(Reason::Acknowledgement);
         }
-        let mut query = self.with_vector(query, &self.sources);
+        let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
         let before = std::mem::replace(topic, topic.then(&query));
         let mut candidates = self.for_prompt(&query, text, now);
         if let Some(followed) = Followed::new(&query, &before) {
@@ -367,6 +380,13 @@ impl Recall {
     /// Gives a query its vector; without one it goes by words alone.
     fn with_vector(&self, query: Query, sources: &Sources) -> Query {
         Query { probe: self.probe(&query.text, sources), ..query }
+    }
+
+    /// Gives a query its likenesses in the second space, where that is asked.
+    fn with_likenesses(&self, query: Query) -> Query {
+        let asking = self.second.as_ref();
+        let likenesses = asking.and_then(|asking| asking.likenesses(&self.sources, &query.text));
+        Query { likenesses, ..query }
     }
 
     fn probe(&self, text: &str, sources: &Sources) -> Option<Probe> {
@@ -567,6 +587,7 @@ impl Recall {
         if recalled.degraded.is_none() {
             recalled.degraded = self.sources.damage.borrow().clone();
         }
+        recalled.notes.extend(self.second.as_ref().and_then(Asking::problem));
         recalled
     }
 }

@@ -3,6 +3,7 @@
 use super::acknowledgement::is_acknowledgement;
 use super::background;
 use super::nearest::Probe;
+use super::second::Likenesses;
 use crate::text::{self, Form, term_hash};
 
 /// A prompt of more bytes than this is asked by paragraph.
@@ -70,6 +71,8 @@ pub struct Query {
     pub text: String,
     /// Its vector, where there is something to make one with.
     pub probe: Option<Probe>,
+    /// How like memories are to it in the second space, where that is asked.
+    pub likenesses: Option<Likenesses>,
 }
 
 impl Query {

@@ -8,6 +8,7 @@ use super::gate;
 use super::lexical::Found;
 use super::nearest::Nearest;
 use super::query::{Query, Term};
+use super::second;
 use super::sources::{At, Sources};
 use super::worth::freshness;
 use crate::index::record::Entry;
@@ -57,6 +58,8 @@ pub struct Candidate {
     pub beside: f32,
     /// How near it is to the query, where both have a vector.
     pub near: Option<Near>,
+    /// How far it stands out in the second space, where that was asked and it has a vector there.
+    pub likeness: Option<f32>,
     /// What its words and those beside it count: BM25, in the measure in which the best candidate covers
     /// the query.
     pub words: f32,
@@ -96,6 +99,7 @@ impl Candidate {
             lexical: 0.0,
             beside: 0.0,
             near: None,
+            likeness: None,
             words: 0.0,
             trust: 0.0,
             fused: 0.0,
@@ -184,17 +188,35 @@ pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candi
 /// Finds the documents that have the best words, and those that are nearest to the query, with what
 /// is known of both.
 pub fn find(sources: &Sources, query: &Query, found: &Found<'_>, max: usize) -> Vec<Candidate> {
-    let Some(probe) = &query.probe else { return found.best(sources, query, max, &[]) };
+    let likenesses = query.likenesses.as_ref();
+    let mut also = likenesses.map_or_else(Vec::new, |likenesses| likenesses.best(sources));
+    let mut candidates = find_also(sources, query, found, max, &mut also);
+    if let Some(likenesses) = likenesses {
+        for candidate in &mut candidates {
+            candidate.likeness = likenesses.of(candidate.at.source, candidate.entry.id);
+        }
+    }
+    candidates
+}
+
+/// The same for the built-in space, with the documents that another brings.
+fn find_also(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    max: usize,
+    also: &mut Vec<At>,
+) -> Vec<Candidate> {
+    let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
     // These come first, so that one walk through the words tells of them, too.
     let nearest: Vec<Nearest> =
         sources.list.iter().map(|source| source.nearest(sources, probe, NEAREST_MAX)).collect();
-    let also: Vec<At> = (0..)
-        .zip(&nearest)
-        .flat_map(|(source, nearest)| {
-            nearest.best.iter().map(move |near| At { source, doc: near.doc })
-        })
-        .collect();
-    let mut candidates = found.best(sources, query, max, &also);
+    also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
+        nearest.best.iter().map(move |near| At { source, doc: near.doc })
+    }));
+    also.sort_unstable();
+    also.dedup();
+    let mut candidates = found.best(sources, query, max, also);
     for ((number, source), nearest) in (0..).zip(&sources.list).zip(&nearest) {
         let of_source = |candidate: &&mut Candidate| candidate.at.source == number;
         for candidate in candidates.iter_mut().filter(of_source) {
@@ -224,18 +246,19 @@ pub fn fuse(
     let with_beside = |candidate: &Candidate| candidate.lexical + candidate.beside;
     let most = candidates.iter().map(with_beside).fold(0.0, f32::max);
     let scale = if most > 0.0 { found.covered(query, best).sqrt() / most } else { 0.0 };
-    let trust = trust(query, candidates);
+    let nearest = candidates.iter().map(Candidate::meaning).fold(0.0, f32::max);
+    let trust = trust(query, nearest);
     for candidate in candidates {
         candidate.words = scale * (candidate.lexical + candidate.beside);
         candidate.trust = trust;
+        let meaning = second::meaning(candidate, nearest);
         candidate.fused =
-            candidate.words + trust * candidate.meaning() + candidate.prior(&sources.settings, now);
+            candidate.words + trust * meaning + candidate.prior(&sources.settings, now);
     }
 }
 
 /// How much meaning counts beside words.
-fn trust(query: &Query, candidates: &[Candidate]) -> f32 {
-    let nearest = candidates.iter().map(Candidate::meaning).fold(0.0, f32::max);
+fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
 }

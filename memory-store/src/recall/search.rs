@@ -308,7 +308,7 @@ fn found(
     let mut query = Query::search(&wanted.words);
     if !query.terms.is_empty() {
         recall.open_transformer(sources);
-        query = recall.with_vector(query, sources);
+        query = recall.with_likenesses(recall.with_vector(query, sources));
     }
     let candidates = candidates(recall, sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();

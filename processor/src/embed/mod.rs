@@ -6,6 +6,7 @@
 //! that is killed loses the texts of one portion.
 
 mod cache;
+pub(crate) mod records;
 
 use std::path::PathBuf;
 use std::time::Instant;

@@ -1,6 +1,6 @@
 //! Where Ollama listens: `OLLAMA_HOST` in all the forms that Ollama itself takes.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use url::{Host, Url};
 
@@ -49,6 +49,43 @@ impl Server {
             return Err("an address with a password in it is not used".to_owned());
         }
         Ok(Self { url })
+    }
+
+    /// The server that a setting names, or else the variable `OLLAMA_HOST`.
+    pub fn named(setting: &str, variable: Option<&str>) -> Result<Self, String> {
+        let text = if setting.trim().is_empty() { variable.unwrap_or_default() } else { setting };
+        Self::parse(text)
+    }
+
+    /// The same, if text may be sent there. `table` is where the settings that name it stand.
+    pub fn agreed(
+        setting: &str,
+        variable: Option<&str>,
+        consented_hosts: &[String],
+        table: &str,
+    ) -> Result<Self, String> {
+        let server = Self::named(setting, variable)?;
+        if server.is_allowed(consented_hosts) {
+            return Ok(server);
+        }
+        let name = server.name();
+        Err(format!(
+            "{name} is another machine, and nobody agreed to send redacted text there; add it to \
+             `{table}.consented_hosts` in your own settings to agree"
+        ))
+    }
+
+    /// The address that a program without a resolver may ask: of this machine, without encryption or
+    /// a path.
+    pub fn loopback_address(&self) -> Option<SocketAddr> {
+        let port = self.url.port_or_known_default()?;
+        let plain = self.url.scheme() == "http" && self.url.path() == "/";
+        let address = match self.url.host()? {
+            Host::Domain(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Host::Ipv4(address) => IpAddr::V4(address),
+            Host::Ipv6(address) => IpAddr::V6(address),
+        };
+        (plain && self.is_local()).then_some(SocketAddr::new(address, port))
     }
 
     /// Whether it runs on this machine, so that nothing leaves it.
@@ -126,6 +163,21 @@ mod tests {
         }
         for wrong in ["ftp://x", "x:99999", "x:port", "http://u:p@x", "a b"] {
             assert!(Server::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hooks_are_given_addresses_of_this_machine_only() {
+        for (text, address) in [
+            ("", Some("127.0.0.1:11434")),
+            ("localhost:9", Some("127.0.0.1:9")),
+            ("[::1]:9", Some("[::1]:9")),
+            ("https://localhost", None),
+            ("http://localhost/ollama", None),
+            ("box.lan", None),
+        ] {
+            let found = Server::parse(text).unwrap().loopback_address();
+            assert_eq!(found.map(|found| found.to_string()).as_deref(), address, "{text}");
         }
     }
 

@@ -8,10 +8,11 @@ mod ask;
 mod cache;
 mod ground;
 mod merge;
-mod ollama;
+pub(crate) mod ollama;
 mod window;
 
 use std::path::Path;
+use std::time::Duration;
 
 pub use ask::PROMPT_VERSION;
 
@@ -38,9 +39,9 @@ trait Extractor {
     fn ask(&self, window: &str) -> Result<String, Fault>;
 }
 
-/// Why a window has no answer.
+/// Why a model gave no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum Fault {
+pub(crate) enum Fault {
     /// Nobody listens there.
     #[error("nothing answers at {server}; start Ollama with `ollama serve`")]
     Unreachable { server: String },
@@ -48,8 +49,8 @@ enum Fault {
     #[error("{server} has no model `{model}`; get it with `ollama pull {model}`")]
     NoModel { model: String, server: String },
     /// No answer in time.
-    #[error("no answer within {seconds} s; use a smaller model or raise `llm.timeout_s`")]
-    Slow { seconds: u32 },
+    #[error("no answer within {} s; use a smaller model or raise `{setting}`", wait.as_secs_f32())]
+    Slow { wait: Duration, setting: &'static str },
     /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
@@ -90,15 +91,9 @@ impl Model {
         if settings.model.trim().is_empty() {
             return Err("no model is named; set `llm.model`".to_owned());
         }
-        let server = server(&settings.host, ollama_host)?;
-        if !server.is_allowed(&settings.consented_hosts) {
-            let name = server.name();
-            return Err(format!(
-                "{name} is another machine, and nobody agreed to send redacted turns there; add it \
-                 to `llm.consented_hosts` in your own settings to agree"
-            ));
-        }
-        let extractor = ollama::Ollama::new(server, settings.model.trim(), settings.timeout_s)?;
+        let server = Server::agreed(&settings.host, ollama_host, &settings.consented_hosts, "llm")?;
+        let most = Duration::from_secs(u64::from(settings.timeout_s.max(1)));
+        let extractor = ollama::Ollama::new(server, settings.model.trim(), most, "llm.timeout_s")?;
         Ok(Some(Self {
             extractor: Box::new(extractor),
             cache: Cache::new(cache_dir),
@@ -182,10 +177,5 @@ impl Model {
 /// The models of the Ollama that answers at `host` (the variable `OLLAMA_HOST`, or this machine);
 /// `None` when none does. Nothing of the user's is sent.
 pub fn probe(host: Option<&str>) -> Option<Vec<String>> {
-    ollama::models(&server("", host).ok()?)
-}
-
-fn server(setting: &str, variable: Option<&str>) -> Result<Server, String> {
-    let text = if setting.trim().is_empty() { variable.unwrap_or_default() } else { setting };
-    Server::parse(text)
+    ollama::models(&Server::named("", host).ok()?)
 }

@@ -1,11 +1,13 @@
 //! Ollama, through its HTTP interface. The only file that knows its client library.
 
+use std::fmt;
 use std::time::Duration;
 
 use ollama_rs::Ollama as Client;
 use ollama_rs::error::OllamaError;
 use ollama_rs::generation::chat::ChatMessage;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
+use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
 use ollama_rs::generation::parameters::{FormatType, JsonStructure};
 use ollama_rs::models::ModelOptions;
 use tokio::runtime::Runtime;
@@ -30,27 +32,56 @@ pub struct Ollama {
     client: Client,
     server: Server,
     model: String,
-    timeout_s: u32,
+    /// How long an answer may take, and the setting that says so.
+    most: (Duration, &'static str),
     runtime: Runtime,
 }
 
+impl fmt::Debug for Ollama {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.model, self.server.name())
+    }
+}
+
 impl Ollama {
-    /// Prepares to ask `model`; nothing is sent yet.
-    pub fn new(server: Server, model: &str, timeout_s: u32) -> Result<Self, String> {
-        let timeout = Duration::from_secs(u64::from(timeout_s.max(1)));
+    /// Prepares to ask `model`, whose answers may take `most`, as the setting `setting` says; nothing
+    /// is sent yet.
+    pub fn new(
+        server: Server,
+        model: &str,
+        most: Duration,
+        setting: &'static str,
+    ) -> Result<Self, String> {
         Ok(Self {
-            client: client(&server, CONNECT_TIMEOUT, timeout)?,
+            client: client(&server, CONNECT_TIMEOUT.min(most), most)?,
             server,
             model: model.to_owned(),
-            timeout_s,
+            most: (most, setting),
             runtime: runtime()?,
         })
+    }
+
+    /// The vectors of some texts, one for each; of what is too long for the model, its beginning
+    /// counts.
+    pub fn embed(&self, texts: Vec<String>) -> Result<Vec<Vec<f32>>, Fault> {
+        let count = texts.len();
+        let input = EmbeddingsInput::Multiple(texts);
+        let request = GenerateEmbeddingsRequest::new(self.model.clone(), input);
+        let response = self
+            .runtime
+            .block_on(self.client.generate_embeddings(request))
+            .map_err(|error| self.fault(error))?;
+        match response.embeddings.len() {
+            given if given == count => Ok(response.embeddings),
+            given => Err(Fault::Answer(format!("{given} vectors for {count} texts"))),
+        }
     }
 
     fn fault(&self, error: OllamaError) -> Fault {
         match error {
             OllamaError::ReqwestError(error) if error.is_timeout() && !error.is_connect() => {
-                Fault::Slow { seconds: self.timeout_s }
+                let (wait, setting) = self.most;
+                Fault::Slow { wait, setting }
             }
             OllamaError::ReqwestError(error) if error.is_connect() => {
                 Fault::Unreachable { server: self.server.name() }

@@ -21,6 +21,14 @@ const BACKGROUND_MAX: Duration = Duration::from_secs(60);
 /// Turns of one index that are looked at; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
+/// How long a sync embeds that does this when another one is at work.
+pub(super) fn time_to_embed(busy: Busy) -> Duration {
+    match busy {
+        Busy::Leave => BACKGROUND_MAX,
+        Busy::Wait(_) => AWAITED_MAX,
+    }
+}
+
 impl Run<'_> {
     /// Does what was put off so that what is new could be published at once. Says whether there was
     /// anything to do.
@@ -44,6 +52,7 @@ impl Run<'_> {
                 any = true;
             }
         }
+        any |= self.embed_second()?;
         if embedded && let Some(table) = Table::installed(self.options.dirs) {
             self.report.embedding_waits = self.anything_waits(table.space())?;
         }
@@ -62,10 +71,7 @@ impl Run<'_> {
         }
         self.open_embedding();
         let Some(Some(mut embedding)) = self.embedding.take() else { return Ok(false) };
-        let most = match self.options.busy {
-            Busy::Leave => BACKGROUND_MAX,
-            Busy::Wait(_) => AWAITED_MAX,
-        };
+        let most = time_to_embed(self.options.busy);
         let learned = embedding.open_turns().and_then(|()| {
             let texts = self.texts(space, &embedding)?;
             embedding.learn(&texts, Instant::now() + most, self.options.progress)

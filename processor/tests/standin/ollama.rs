@@ -28,12 +28,16 @@ pub enum Behaviour {
     Redirects(String),
 }
 
+/// What makes vectors of texts.
+type Embeds = fn(&str) -> Vec<f32>;
+
 /// A running server; it ends with the test's process.
 pub struct Ollama {
     /// Where it listens, as `OLLAMA_HOST` names it.
     pub host: String,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     behaviour: Arc<Mutex<Behaviour>>,
+    embeds: Arc<Mutex<Embeds>>,
 }
 
 impl Ollama {
@@ -43,7 +47,9 @@ impl Ollama {
         let host = listener.local_addr().unwrap().to_string();
         let requests = Arc::new(Mutex::new(Vec::new()));
         let behaviour = Arc::new(Mutex::new(behaviour));
+        let embeds = Arc::new(Mutex::new(embedding as Embeds));
         let server = Serving {
+            embeds: Arc::clone(&embeds),
             models: models.iter().map(|&name| name.to_owned()).collect(),
             requests: Arc::clone(&requests),
             behaviour: Arc::clone(&behaviour),
@@ -54,12 +60,17 @@ impl Ollama {
                 std::thread::spawn(move || server.serve(connection));
             }
         });
-        Self { host, requests, behaviour }
+        Self { host, requests, behaviour, embeds }
     }
 
     /// Changes how it behaves from now on.
     pub fn behave(&self, behaviour: Behaviour) {
         *self.behaviour.lock().unwrap() = behaviour;
+    }
+
+    /// Changes what it makes of texts from now on.
+    pub fn embed_by(&self, embeds: Embeds) {
+        *self.embeds.lock().unwrap() = embeds;
     }
 
     /// The bodies of what was asked at this path so far.
@@ -74,6 +85,7 @@ struct Serving {
     models: Vec<String>,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
     behaviour: Arc<Mutex<Behaviour>>,
+    embeds: Arc<Mutex<Embeds>>,
 }
 
 impl Serving {
@@ -173,7 +185,15 @@ impl Serving {
             Value::String(text) => vec![text],
             _ => Vec::new(),
         };
-        let embeddings: Vec<Vec<f32>> = texts.iter().map(|text| embedding(text)).collect();
+        match self.behaviour.lock().unwrap().clone() {
+            Behaviour::Fails(status, message) => {
+                return respond_json(out, status, &json!({"error": message}));
+            }
+            Behaviour::Slowly(time, _) => std::thread::sleep(time),
+            Behaviour::Says(_) | Behaviour::BreaksOff | Behaviour::Redirects(_) => {}
+        }
+        let embeds = *self.embeds.lock().unwrap();
+        let embeddings: Vec<Vec<f32>> = texts.iter().map(|text| embeds(text)).collect();
         respond_json(out, 200, &json!({"model": model, "embeddings": embeddings}))
     }
 }

@@ -3,17 +3,18 @@
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use memory_store::Timestamp;
 use memory_store::recall::{Features, Recall, Recalled, Search, Traced, background_prompts};
+use memory_store::{Timestamp, settings_file};
 use processor::progress;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use super::set::{self, Group, Question};
-use super::shelf::{Shelf, Shelved, place};
+use super::shelf::{Second, Shelf, Shelved, place};
 use crate::failure::{At as _, Failure, Result};
 use crate::world::World;
 
@@ -63,6 +64,8 @@ enum Mode {
     Hooks,
     /// As `throughline search` does
     Search,
+    /// The same with the second space, by the model that `[embedder]` names, or nomic-embed-text
+    Second,
 }
 
 /// A line of the run.
@@ -109,6 +112,13 @@ pub fn run(args: &Retrieval, world: &World) -> Result {
     let groups = set::read(&args.set)?;
     let models = world.dirs.models.clone().filter(|_| args.mode != Mode::Lexical);
     let mut shelf = Shelf::new(models, args.cache.as_deref())?;
+    let problem = Arc::new(Mutex::new(None));
+    if args.mode == Mode::Second {
+        let (mut settings, _) = settings_file::load(&world.dirs, None);
+        settings.embedder.get_or_insert_default();
+        let (ollama_host, problem) = (world.ollama_host.clone(), Arc::clone(&problem));
+        shelf = shelf.with_second(Second { settings, ollama_host, problem });
+    }
     let progress = progress::for_stderr();
     let memories: usize = groups.iter().map(|group| group.items.len()).sum();
     let mut file = BufWriter::new(File::create(&args.run).at(&args.run)?);
@@ -142,6 +152,9 @@ pub fn run(args: &Retrieval, world: &World) -> Result {
             writeln!(file, "{json}").at(&args.run)?;
         }
         queries += asked.len();
+    }
+    if let Ok(Some(problem)) = problem.lock().as_deref() {
+        return Err(Failure::new(problem.clone()).during("the second space"));
     }
     file.flush().at(&args.run)?;
     progress.done();
@@ -197,7 +210,7 @@ impl Retrieval {
         match self.mode {
             Mode::Lexical | Mode::Hooks if self.gate => recall.prompt(text, now, &|_| false),
             Mode::Lexical | Mode::Hooks => recall.ranked(text, now, PLACES),
-            Mode::Search => {
+            Mode::Search | Mode::Second => {
                 let search = Search { text: text.to_owned(), limit: PLACES, ..Search::default() };
                 recall.search(&search, now)
             }

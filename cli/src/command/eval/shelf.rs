@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use memory_store::file::{MemoryFile, file_name};
@@ -14,6 +15,7 @@ use memory_store::index::vectors::Embedded;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::memory::{Memory, Source};
 use memory_store::recall::Recall;
+use memory_store::second::Ask;
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, MemoryId, Timestamp};
@@ -21,6 +23,7 @@ use processor::embed::{Embedding, Texts};
 use processor::known::Known;
 use processor::progress::Progress;
 use processor::publish::{self, NewTurns, Publication};
+use processor::second::{Asker, Update, update as update_second};
 use rayon::prelude::*;
 
 use super::sealed::temporary_home;
@@ -38,12 +41,43 @@ pub struct Shelf {
     home: tempfile::TempDir,
     dirs: UserDirs,
     embedding: Option<Embedding>,
+    /// Where the vectors of the second space are kept.
+    caches: PathBuf,
+    second: Option<Second>,
+}
+
+/// The user's own model.
+pub struct Second {
+    /// The settings that name it.
+    pub settings: Settings,
+    /// The variable `OLLAMA_HOST`.
+    pub ollama_host: Option<String>,
+    /// Why it gave no vector for a query. A search goes on without; a measurement must not.
+    pub problem: Arc<Mutex<Option<String>>>,
+}
+
+/// Asks the user's own model and remembers what went wrong.
+#[derive(Debug)]
+struct Strict {
+    asker: Asker,
+    problem: Arc<Mutex<Option<String>>>,
+}
+
+impl Ask for Strict {
+    fn vector(&self, text: &str) -> std::result::Result<Vec<f32>, String> {
+        self.asker.vector(text).inspect_err(|problem| {
+            if let Ok(mut known) = self.problem.lock() {
+                known.get_or_insert_with(|| problem.clone());
+            }
+        })
+    }
 }
 
 /// A group's project.
 pub struct Shelved<'a> {
     dirs: &'a UserDirs,
     tree: Tree,
+    second: Option<&'a Second>,
 }
 
 impl Shelf {
@@ -53,7 +87,12 @@ impl Shelf {
         let (home, path, dirs) = temporary_home(models)?;
         let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
         let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
-        Ok(Self { home, dirs, embedding })
+        Ok(Self { home, dirs, embedding, caches: cache.vectors(), second: None })
+    }
+
+    /// Gives memories vectors of the second space, too.
+    pub fn with_second(self, second: Second) -> Self {
+        Self { second: Some(second), ..self }
     }
 
     /// Puts a group's memories into a project of their own. `number` tells groups apart; `now` is
@@ -66,18 +105,36 @@ impl Shelf {
         progress: &dyn Progress,
     ) -> Result<Shelved<'_>> {
         let (tree, _) = self.fill(number, items, progress)?;
+        let settings = self.second.as_ref().map_or_else(Settings::default, |second| Settings {
+            embedder: second.settings.embedder.clone(),
+            ..Settings::default()
+        });
         let publication = Publication {
             dirs: &self.dirs,
-            settings: &Settings::default(),
+            settings: &settings,
             turns: NewTurns::Some(&[]),
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
             now,
         };
         let listing = publish::tree(&publication, &tree, &Known::default()).map_err(failed)?;
-        match listing.broken.first() {
-            Some(error) => Err(Failure::new(error.to_string())),
-            None => Ok(Shelved { dirs: &self.dirs, tree }),
+        if let Some(error) = listing.broken.first() {
+            return Err(Failure::new(error.to_string()));
         }
+        if let Some(second) = &self.second {
+            let update = Update {
+                settings: &second.settings,
+                ollama_host: second.ollama_host.as_deref(),
+                caches: &self.caches,
+                afresh: false,
+                until: Instant::now() + EMBEDDING,
+                progress,
+            };
+            let updated = update_second(&update, &[self.dirs.tree(&tree.root)]).map_err(failed)?;
+            if let Some(problem) = updated.problem {
+                return Err(Failure::new(problem).during("the second space"));
+            }
+        }
+        Ok(Shelved { dirs: &self.dirs, tree, second: self.second.as_ref() })
     }
 
     /// The memories of a group as an index has them, with their vectors, in their order.
@@ -135,7 +192,15 @@ impl Shelf {
 impl Shelved<'_> {
     /// Opens recall of the group. It is not shared between threads.
     pub fn recall(&self) -> Recall {
-        Recall::open(self.dirs, &self.tree)
+        let recall = Recall::open(self.dirs, &self.tree);
+        let strict = self.second.and_then(|second| {
+            let asker = Asker::new(&second.settings, second.ollama_host.as_deref())?;
+            Some(Strict { asker, problem: Arc::clone(&second.problem) })
+        });
+        match strict {
+            Some(strict) => recall.with_second(Box::new(strict)),
+            None => recall,
+        }
     }
 }
 
