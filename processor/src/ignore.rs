@@ -2,13 +2,17 @@
 
 use std::collections::HashSet;
 
-use regex::RegexSet;
+use anyhow::{Context, Result, ensure};
+use regex::{RegexSet, RegexSetBuilder};
 
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::Input;
 
-/// Globs of a settings file that are looked at.
+/// Globs that a settings file may have.
 const GLOBS_MAX: usize = 500;
+
+/// Bytes that they may take when they are ready to be compared: some 30 KiB for each.
+const COMPILED_BYTES_MAX: usize = 16 << 20;
 
 /// The files that never enter.
 #[derive(Debug)]
@@ -21,18 +25,27 @@ pub struct Ignore {
 impl Ignore {
     /// Takes globs relative to the root: `*` and `?` stay within a folder, `**` does not; a glob
     /// that names a folder means all in it. A glob that cannot be read is taken literally.
-    pub fn new(globs: &[String]) -> Self {
-        let patterns: Vec<String> = globs
-            .iter()
-            .take(GLOBS_MAX)
-            .filter(|glob| !glob.trim().is_empty())
-            .map(|glob| pattern(glob))
-            .collect();
+    ///
+    /// # Errors
+    /// When there are more, or longer ones, than can be compared: to go on would archive what a
+    /// person wants left out.
+    pub fn new(globs: &[String]) -> Result<Self> {
+        let patterns: Vec<String> =
+            globs.iter().filter(|glob| !glob.trim().is_empty()).map(|glob| pattern(glob)).collect();
         if patterns.is_empty() {
-            return Self { globs: None, fingerprint: String::new() };
+            return Ok(Self { globs: None, fingerprint: String::new() });
         }
+        ensure!(
+            patterns.len() <= GLOBS_MAX,
+            "`ignore_paths` has {} globs, and may have {GLOBS_MAX}; nothing is read until some are put together",
+            patterns.len()
+        );
         let fingerprint = blake3::hash(patterns.join("\n").as_bytes()).to_hex()[..16].to_owned();
-        Self { globs: RegexSet::new(patterns).ok(), fingerprint }
+        let globs = RegexSetBuilder::new(patterns)
+            .size_limit(COMPILED_BYTES_MAX)
+            .build()
+            .context("`ignore_paths` is too long; nothing is read until its globs are shorter")?;
+        Ok(Self { globs: Some(globs), fingerprint })
     }
 
     /// Whether a path, absolute or relative, is ignored.
@@ -127,7 +140,8 @@ mod tests {
 
     #[test]
     fn globs_cover_files_and_folders() {
-        let ignore = Ignore::new(&["secrets/".into(), "*.pem".into(), "a/**/z.txt".into()]);
+        let ignore =
+            Ignore::new(&["secrets/".into(), "*.pem".into(), "a/**/z.txt".into()]).unwrap();
         for covered in
             ["secrets/x", "/w/app/secrets/deep/x", "k.pem", "/w/k.pem", "a/z.txt", "a/b/c/z.txt"]
         {
@@ -136,6 +150,19 @@ mod tests {
         for free in ["secretsx/y", "k.pem.rs", "b/z.txt", "src/main.rs"] {
             assert!(!ignore.covers(free), "{free}");
         }
-        assert!(!Ignore::new(&[]).covers("anything"));
+        assert!(!Ignore::new(&[]).unwrap().covers("anything"));
+    }
+
+    #[test]
+    fn more_than_can_be_compared_is_an_error() {
+        let many = |count: usize, glob: &dyn Fn(usize) -> String| {
+            Ignore::new(&(0..count).map(glob).collect::<Vec<_>>())
+        };
+        let usual = |number: usize| format!("area-{number}/*.json");
+        assert!(many(GLOBS_MAX, &usual).unwrap().covers("x/area-499/v.json"));
+        let told = format!("{:#}", many(GLOBS_MAX + 1, &usual).unwrap_err());
+        assert!(told.contains("has 501 globs"), "{told}");
+        let told = format!("{:#}", many(1, &|_| "*?".repeat(60_000)).unwrap_err());
+        assert!(told.contains("`ignore_paths` is too long"), "{told}");
     }
 }

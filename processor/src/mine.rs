@@ -19,7 +19,7 @@ use crate::transcript::{Assembly, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What was mined from one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -318,7 +318,7 @@ impl<'a> Run<'a> {
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
         let redactor = Redactor::new(&RedactOptions::for_store(&self.settings, false));
-        let ignore = Ignore::new(&self.settings.ignore_paths);
+        let ignore = Ignore::new(&self.settings.ignore_paths)?;
         let collector = Collector {
             archive: &self.archive,
             expired: &self.expired,

@@ -34,9 +34,50 @@ impl Redactor {
             clean(&mut fact.predicate);
             clean(&mut fact.object);
         }
+        memory.author.iter_mut().for_each(&mut clean);
+        // Signatures have no addresses, so that what is left in place still finds them.
+        memory.signatures.iter_mut().for_each(&mut clean);
         if let Some(command) = &mut memory.command {
             clean(&mut command.line);
+            clean(&mut command.directory);
         }
         hidden
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::{CommandRecord, Fact, PathRef};
+    use crate::redact::RedactOptions;
+    use crate::settings::Settings;
+    use crate::{Kind, MemoryId, Timestamp};
+
+    #[test]
+    fn no_text_of_a_memory_is_left_out() {
+        const SECRET: &str = "tess@harbour.co.uk";
+        let text = || format!("by {SECRET} here");
+        let mut memory = Memory::new(MemoryId([1; 16]), Kind::Fix, text(), text(), Timestamp(0));
+        memory.source.quote = Some(text());
+        memory.topic = Some(text());
+        memory.author = Some(text());
+        for list in [&mut memory.tags, &mut memory.entities, &mut memory.signatures] {
+            list.push(text());
+        }
+        memory.paths.push(PathRef { path: text(), seen: None });
+        let [subject, predicate, object] = [text(), text(), text()];
+        memory.facts.push(Fact { subject, predicate, object, from: None, to: None });
+        memory.command = Some(CommandRecord {
+            line: text(),
+            directory: text(),
+            exit_status: 0,
+            passed: 1,
+            last: Timestamp(0),
+        });
+        let redactor = Redactor::new(&RedactOptions::for_store(&Settings::default(), true));
+        let clean = redactor.redacted(&memory);
+        assert_eq!(format!("{memory:?}").matches(SECRET).count(), 14);
+        assert_eq!(format!("{clean:?}").matches(SECRET).count(), 0);
+        assert_eq!(redactor.redact_memory(&mut memory), 14);
     }
 }

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::Finding;
 use super::checksum;
 use super::digits;
+use crate::text::mail;
 
 /// A class of personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -274,35 +275,16 @@ fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Rang
 
 /// The mail address around an `@`.
 fn email(text: &[u8], at: usize) -> Option<(Class, Range<usize>)> {
-    const LOCAL_BYTES_MAX: usize = 64;
-    const DOMAIN_BYTES_MAX: usize = 190;
-    let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
-    let local = text[..at].iter().rev().take(LOCAL_BYTES_MAX).take_while(|b| is_local(b)).count();
-    let is_domain = |byte: &u8| byte.is_ascii_alphanumeric() || b".-".contains(byte);
-    let rest = text[at + 1..].iter().take(DOMAIN_BYTES_MAX);
-    let mut domain = &text[at + 1..at + 1 + rest.take_while(|b| is_domain(b)).count()];
-    while let [head @ .., b'.' | b'-'] = domain {
-        domain = head;
-    }
-    let mut start = at - local;
-    while start < at && b".-+%".contains(&text[start]) {
-        start += 1;
-    }
-    // The letter of an escape such as `\\t` is no part of the name.
-    if start > 0 && text[start - 1] == b'\\' && b"nrt".contains(&text[start]) {
-        start += 1;
-    }
-    let name = &text[start..at];
-    if name.is_empty() || !is_mail_domain(domain) || is_in_url(&text[..start]) {
+    let range = mail::address(text, at)?;
+    if is_in_url(&text[..range.start]) {
         return None;
     }
-    let lower = domain.to_ascii_lowercase();
-    let is_reserved = is_documentation(&lower)
+    let (name, domain) = (&text[range.start..at], &text[at + 1..range.end]);
+    let is_reserved = is_documentation(&domain.to_ascii_lowercase())
         || is_nobody(name)
-        || is_git_trailer(text, start)
-        || text.get(at + 1 + domain.len()) == Some(&b':') && name == b"git";
-    let class = if is_reserved { Class::Reserved } else { Class::Email };
-    Some((class, start..at + 1 + domain.len()))
+        || is_git_trailer(text, range.start)
+        || text.get(range.end) == Some(&b':') && name == b"git";
+    Some((if is_reserved { Class::Reserved } else { Class::Email }, range))
 }
 
 /// Whether an `@` after this separates the user of a URL from its host.
@@ -311,24 +293,6 @@ fn is_in_url(before: &[u8]) -> bool {
     let lead = &before[before.len().saturating_sub(USER_BYTES_MAX)..];
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'<>".contains(byte);
     lead.iter().rposition(ends).is_some_and(|at| lead[..=at].ends_with(b"//"))
-}
-
-fn is_mail_domain(domain: &[u8]) -> bool {
-    // Ends of files with an `@` in their names.
-    const FILES: [&[u8]; 14] = [
-        b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"css", b"json", b"js", b"ts", b"tsx",
-        b"jsx", b"html", b"service",
-    ];
-    let mut labels = domain.rsplit(|byte| *byte == b'.');
-    let Some(top) = labels.next() else { return false };
-    let is_top = top.len() >= 2 && top.iter().all(u8::is_ascii_alphabetic)
-        || top.starts_with(b"xn--") && top.len() > 6;
-    let mut count = 0;
-    let whole = labels.all(|label| {
-        count += 1;
-        !label.is_empty() && label[0] != b'-'
-    });
-    is_top && whole && count > 0 && !FILES.contains(&top.to_ascii_lowercase().as_slice())
 }
 
 /// Domains that RFC 2606 and RFC 6761 keep for documentation and tests.

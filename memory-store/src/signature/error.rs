@@ -1,5 +1,7 @@
 //! What stays the same of an error's output from one time to the next.
 
+use crate::text::mail;
+
 /// Bytes of an output that are looked at, at each end: errors stand at the start or at the end.
 const END_BYTES_MAX: usize = 16 * 1024;
 
@@ -13,7 +15,7 @@ const TELLING_LINES: usize = 2;
 const LINE_CHARS_MAX: usize = 160;
 
 /// Returns the signature of an error: its most telling lines without numbers, hashes, times,
-/// positions and folders, in lower case. `None` when nothing in the text looks like an error.
+/// positions, folders and mail addresses, in lower case. `None` when nothing in the text looks like an error.
 pub fn error_signature(output: &str) -> Option<String> {
     let lines = telling_lines(output, TELLING_LINES);
     let mut kept: Vec<String> = Vec::new();
@@ -236,8 +238,17 @@ fn is_position(word: &str) -> bool {
     bare.contains('.') && without_position(bare).len() < bare.len()
 }
 
-/// A word without what varies; empty when nothing else is in it.
+/// What redaction puts in the place of a mail address.
+const HIDDEN_ADDRESS: &str = "[redacted:email]";
+
+/// A word without what varies, or names a person; empty when nothing else is in it.
 fn steady_word(word: &str) -> String {
+    if word.contains('@') || word.contains(HIDDEN_ADDRESS) {
+        let rest = mail::without(word).replace(HIDDEN_ADDRESS, "");
+        if rest != word {
+            return steady_word(&rest);
+        }
+    }
     let core = word.trim_matches(|c: char| "()[]{},;".contains(c));
     let core_plain = core.trim_matches(['\'', '"', '`', ':']);
     if is_time(core_plain) || is_varying(core_plain) {
@@ -333,6 +344,21 @@ mod tests {
         same(
             "\u{1b}[31mTypeError: Cannot read properties of undefined (reading 'id')\u{1b}[0m\n    at f (/a/b.js:1:2)",
             "TypeError: Cannot read properties of undefined (reading 'id')\n    at g (/c/d.js:100:20)",
+        );
+    }
+
+    #[test]
+    fn a_signature_names_nobody_whether_redaction_was_before_it_or_not() {
+        let said = |name: &str| {
+            error_signature(&format!("fatal: no such author <{name}> in to={name}; user not found"))
+        };
+        let signature = said("tess@harbour.co.uk").unwrap();
+        assert_eq!(signature, "fatal: no such author <> in to=; user not found");
+        for name in ["j.doe+x@mail.harbour.co.uk", "[redacted:email]", ""] {
+            assert_eq!(said(name).as_ref(), Some(&signature), "{name}");
+        }
+        assert!(
+            error_signature("error: lodash@4.17.0 not found").unwrap().contains("lodash@4.17.0")
         );
     }
 

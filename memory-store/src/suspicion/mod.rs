@@ -20,6 +20,7 @@ use crate::index::record::Record;
 pub use released::Released;
 use rules::{Held, RULES};
 use words::Word;
+pub(crate) use words::is_invisible;
 
 /// Points from which on a text is held.
 const POINTS_MIN: u8 = 2;

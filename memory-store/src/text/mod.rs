@@ -10,6 +10,7 @@
 mod fold;
 #[cfg(feature = "write")]
 mod keywords;
+pub(crate) mod mail;
 mod split;
 mod stop;
 
