@@ -252,8 +252,9 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
         .collect()
 }
 
-/// The project of a tree: the one it is recorded with, or the one it joins by itself.
-fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
+/// The project of a tree: the one it is recorded with, or the one it joins by itself. `None`: it
+/// would become one of its own.
+pub fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(project) = recorded(dirs, observed)? {
         let home = dirs.project(project);
         let lost = || Identity { project, ..new_identity(project.0, Timestamp::default()) };

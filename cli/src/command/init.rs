@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use memory_store::identity::{Identity, Observed};
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
@@ -16,7 +17,7 @@ use super::{ask, config, eval, ollama, sync};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{Registered, register};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
 
@@ -59,11 +60,31 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     super::refuse_home(world, &root)?;
-    let is_new = Tree::find(&world.dirs, &root).is_none();
-    let (tree, mode, observed) = vouch(args, world, &root)?;
+    let is_new = Tree::find(&world.dirs, &root).is_none_or(|tree| tree.root != root);
+    let observed = processor::git::observe(&root);
+    let known = identity::recognise(&world.dirs, &observed)?;
+    let before = known.as_ref().map(|known| known.mode);
+    let joins = known.filter(|_| is_new);
+    if let Some(project) = &joins {
+        confirm_joining(args, world, project)?;
+    }
+    let mode = choose_mode(args, world, before)?;
+    if mode == identity::Mode::Committed {
+        store::check_folder(&observed.root)?;
+    }
+    let moves = match before {
+        Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
+        Some(_) | None => None,
+    };
+    let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
     writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
-    if is_new {
-        show_similar(world, &tree, &observed, out)?;
+    match &joins {
+        Some(project) => writeln!(out, "  project     joins {}", name(project))?,
+        None if is_new => show_similar(world, &tree, &observed, out)?,
+        None => {}
+    }
+    if let Some(moves) = moves {
+        writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
@@ -145,28 +166,62 @@ fn offer_ollama(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn vouch(
+/// How a person knows a project: by where it was first seen, and how it keeps its memories.
+fn name(project: &Identity) -> String {
+    let id = project.project.to_string();
+    let place = project.paths.first().map_or(id, |path| path.display().to_string());
+    let how = match project.mode {
+        identity::Mode::Committed => "memories in the repository",
+        identity::Mode::Private => "memories private",
+    };
+    format!("{place} ({how})")
+}
+
+/// Asks before a working tree becomes part of a project that is there already.
+fn confirm_joining(args: &Init, world: &World, project: &Identity) -> Result {
+    let name = name(project);
+    let question = format!("This is another working tree of {name}. Share its memories?");
+    if args.yes || ask::confirm(world, &question, true)? {
+        return Ok(());
+    }
+    Err(Failure::new("nothing was set up").hint(format!(
+        "Its root commit and a remote are those of {name}; with another remote it is a project of its own."
+    )))
+}
+
+/// What happens to the memories of a project that is to keep them elsewhere; asks before private
+/// ones come into a repository.
+fn moves(
     args: &Init,
     world: &World,
-    root: &Path,
-) -> Result<(Tree, identity::Mode, identity::Observed)> {
-    let mode = choose_mode(args, world, root)?;
-    let observed = processor::git::observe(root);
-    if mode == identity::Mode::Committed {
-        store::check_folder(&observed.root)?;
+    observed: &Observed,
+    mode: identity::Mode,
+) -> Result<&'static str> {
+    match mode {
+        identity::Mode::Private => {
+            Ok("Memories are kept in your data directory from now on. Files in .throughline \
+                                       stay and are not read any more; remove them if they are not to be shared.")
+        }
+        identity::Mode::Committed => {
+            let question = format!(
+                "Write this project's private memories into {} and its other working trees?",
+                observed.root.display()
+            );
+            if !args.yes && !ask::confirm(world, &question, true)? {
+                return Err(Failure::new("memories stay private; nothing was changed")
+                    .hint("`throughline init` without --committed keeps them so."));
+            }
+            Ok(
+                "What was private is written into .throughline of this project's working trees by the \
+                next sync: read it before you commit it. The private files stay, too.",
+            )
+        }
     }
-    let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
-    Ok((tree, mode, observed))
 }
 
 /// Names the projects that this working tree might belong to, but which it does not join by
 /// itself: it may be a fork that is to be kept apart.
-fn show_similar(
-    world: &World,
-    tree: &Tree,
-    observed: &identity::Observed,
-    out: &mut dyn Write,
-) -> Result {
+fn show_similar(world: &World, tree: &Tree, observed: &Observed, out: &mut dyn Write) -> Result {
     let similar = identity::similar(&world.dirs, observed)?;
     for known in similar.iter().filter(|known| known.identity.project != tree.project) {
         let project = known.identity.project.to_string();
@@ -179,14 +234,18 @@ fn show_similar(
     Ok(())
 }
 
-/// Where memories are kept: as said, as before, or as answered now. It is asked once.
-fn choose_mode(args: &Init, world: &World, root: &Path) -> Result<identity::Mode> {
+/// Where memories are kept: as said, as `before`, or as answered now. It is asked once.
+fn choose_mode(
+    args: &Init,
+    world: &World,
+    before: Option<identity::Mode>,
+) -> Result<identity::Mode> {
     use identity::Mode::{Committed, Private};
     if args.private || args.committed {
         return Ok(if args.private { Private } else { Committed });
     }
-    if let Some(known) = Tree::find(&world.dirs, root) {
-        return Ok(identity::mode(&world.dirs, known.project)?);
+    if let Some(before) = before {
+        return Ok(before);
     }
     let question = "Keep memories in the repository, for the team to review and commit?";
     let committed = args.yes || ask::confirm(world, question, true)?;

@@ -78,6 +78,53 @@ fn init_names_the_project_that_a_tree_might_belong_to() {
 }
 
 #[test]
+fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
+    let machine = Machine::new();
+    let git = |folder: &str, args: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-C"])
+            .arg(machine.path(folder))
+            .args(args)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null");
+        assert!(git.status().unwrap().success(), "{args:?}");
+    };
+    let upstream = machine.path("upstream");
+    git("home/work", &["init", "-q"]);
+    git("home/work", &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git("", &["clone", "-q", "--bare", "home/work", "upstream"]);
+    git("home/work", &["remote", "add", "origin", upstream.to_str().unwrap()]);
+    git("", &["clone", "-q", "upstream", "home/copy"]);
+    let copy = machine.path("home/copy");
+    let in_copy = |args: &[&str]| {
+        let place = ["-C", copy.to_str().unwrap()];
+        machine.ok(&[&place, args].concat())
+    };
+    let committed = |folder: &str| {
+        let folder = machine.path(folder).join(".throughline/memories");
+        std::fs::read_dir(folder).map_or(0, Iterator::count)
+    };
+
+    machine.ok(&["init", "--private", "--no-register"]);
+    machine.ok(&["add", "--kind", "fact", "The staging host is moss"]);
+    let said = in_copy(&["init", "--yes", "--no-register"]);
+    assert!(said.contains("joins /home/work (memories private)"), "{said}");
+    assert!(said.contains("(private)") && !said.contains('!'), "{said}");
+    machine.ok(&["sync"]);
+    in_copy(&["sync"]);
+    assert_eq!((committed("home/work"), committed("home/copy")), (0, 0));
+    // Set up again it is not news, and stays as it is.
+    assert!(!in_copy(&["init", "--yes", "--no-register"]).contains("joins"));
+
+    let said = in_copy(&["init", "--committed", "--no-register"]);
+    assert!(said.contains("What was private is written into .throughline"), "{said}");
+    in_copy(&["sync"]);
+    assert_eq!(committed("home/work") + committed("home/copy"), 1);
+    let said = in_copy(&["init", "--private", "--no-register"]);
+    assert!(said.contains("are not read any more"), "{said}");
+}
+
+#[test]
 fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
     let machine = Machine::new();
     std::fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use memory_store::identity;
 use memory_store::suspicion::Released;
 
 use super::Run;
@@ -20,6 +21,9 @@ impl Run<'_> {
         add(crate::extract::EXTRACTOR);
         add(env!("CARGO_PKG_VERSION"));
         add(&serde_json::to_string(&self.settings).unwrap_or_default());
+        // Where memories lie may change without any of them changing.
+        let mode = identity::mode(self.options.dirs, self.options.tree.project);
+        add(&format!("{:?}", mode.ok()));
         for (name, session) in &self.state.sessions {
             add(name);
             add(&session.content);
