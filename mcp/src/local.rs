@@ -10,7 +10,7 @@ use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Hit, Recall, Recalled, Search, render};
 use memory_store::settings::{Promote, Settings};
-use memory_store::store::{Change, Forget, Store};
+use memory_store::store::{Change, Forget, Store, read_below};
 use memory_store::suspicion::Released;
 use memory_store::{Error, Kind, MemoryId, settings_file};
 
@@ -35,7 +35,7 @@ const NEIGHBOUR_CHARS_MAX: usize = 160;
 /// How sure we are of what a model chose to remember.
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
-const HASHED_BYTES_MAX: u64 = 4 << 20;
+const HASHED_BYTES_MAX: usize = 4 << 20;
 /// What is said instead of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back because they look like instructions to you. Only the user \
                          can look at them and release them: `throughline review`.";
@@ -431,7 +431,7 @@ fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
         .components()
         .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
     (inside && !path.is_empty())
-        .then(|| PathRef { seen: content_hash(&tree.root.join(&path)), path })
+        .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
 }
 
 /// A path below the root of the working tree is given relative to it, with `/`.
@@ -445,12 +445,9 @@ fn relative(path: &str, tree: &Tree) -> String {
     below.to_string_lossy().replace('\\', "/")
 }
 
-/// The first digits of a file's hash, so that it can be seen later whether it changed.
-fn content_hash(path: &Path) -> Option<String> {
-    let file = std::fs::symlink_metadata(path).ok()?;
-    if !file.is_file() || file.len() > HASHED_BYTES_MAX {
-        return None;
-    }
-    let bytes = std::fs::read(path).ok()?;
+/// The first digits of a file's hash, so that it can be seen later whether it changed. What a
+/// repository's links lead to is nothing to tell of.
+fn content_hash(root: &Path, path: &Path) -> Option<String> {
+    let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
     Some(blake3::hash(&bytes).to_hex()[..16].to_owned())
 }

@@ -262,20 +262,25 @@ fn tools_are_listed_with_schemas_and_hints() {
 #[test]
 fn what_is_remembered_is_recalled_and_what_is_forgotten_is_not() {
     let world = World::trusted();
+    let private = world.root.parent().unwrap().join("private");
+    fs::create_dir(&private).unwrap();
+    fs::write(private.join("key"), "12345").unwrap();
+    std::os::unix::fs::symlink(&private, world.root.join("linked")).unwrap();
     let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "session-1")]);
     let saved = server.call(
         "remember",
         json!({
             "kind": "decision", "title": "Amounts are integer cents",
             "text": "Floats lose pennies when invoices are summed.", "tags": ["money"],
-            "paths": [world.root.join("src/money.rs"), "../outside.rs"],
+            "paths": [world.root.join("src/money.rs"), "../outside.rs", "linked/key"],
         }),
     );
     assert!(!saved.2, "{}", saved.0);
     assert_eq!(saved.1["change"], "created");
     assert!(saved.0.contains("1 path(s) outside"), "{}", saved.0);
     let file = fs::read_to_string(world.root.join(saved.1["file"].as_str().unwrap())).unwrap();
-    assert!(file.contains("src/money.rs") && file.contains("seen:"), "{file}");
+    assert!(file.contains("src/money.rs") && file.contains("linked/key"), "{file}");
+    assert_eq!(file.matches("seen:").count(), 1, "{file}");
     assert!(file.contains("session-1") && file.contains("mcp"), "{file}");
 
     let (text, found, _) = server.call("recall", json!({"query": "invoices cents"}));

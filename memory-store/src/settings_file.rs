@@ -16,7 +16,7 @@ use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::redact::{OptionsError, PatternError, RedactOptions};
 use crate::settings::{Embedder, Llm, RedactSettings, Settings};
-use crate::store::read_if_there;
+use crate::store::{if_there, read_below, read_bounded};
 
 /// Bytes that a settings file may have.
 const FILE_BYTES_MAX: usize = 256 << 10;
@@ -105,15 +105,17 @@ struct Loaded {
 impl Loaded {
     fn read(dirs: &UserDirs, tree: Option<&Tree>) -> Self {
         let mut loaded = Self::default();
-        loaded.file(&dirs.config_file(), true);
+        loaded.file(&dirs.config_file(), None);
         if let Some(tree) = tree {
-            loaded.file(&tree.store().join("config.toml"), false);
+            loaded.file(&tree.store().join("config.toml"), Some(&tree.root));
         }
         loaded
     }
 
-    fn file(&mut self, path: &Path, is_users: bool) {
-        let (table, text) = match table(path) {
+    /// Reads one file: the user's own, or that of the repository at `root`.
+    fn file(&mut self, path: &Path, root: Option<&Path>) {
+        let is_users = root.is_none();
+        let (table, text) = match table(path, root) {
             Ok(read) => read,
             Err(message) => return self.warn(path, "", message),
         };
@@ -146,8 +148,12 @@ impl Loaded {
 }
 
 /// The table of a file and its text.
-fn table(path: &Path) -> Result<(Table, String), String> {
-    let bytes = read_if_there(path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
+fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
+    let read = match root {
+        Some(root) => read_below(root, path, FILE_BYTES_MAX),
+        None => read_bounded(path, FILE_BYTES_MAX),
+    };
+    let bytes = if_there(read).map_err(|error| error.to_string())?;
     let Some(bytes) = bytes else { return Ok((Table::new(), String::new())) };
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -411,6 +417,19 @@ mod tests {
     fn warnings(files: &Files) -> Vec<(String, String)> {
         let warnings = load(&files.dirs, Some(&files.tree)).1;
         warnings.into_iter().map(|warning| (warning.key, warning.message)).collect()
+    }
+
+    #[test]
+    fn a_repository_does_not_lead_to_settings_elsewhere() {
+        let files = files("", "");
+        let elsewhere = files.tree.root.join("../elsewhere");
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::fs::write(elsewhere.join("config.toml"), "start_tokens = 7\n").unwrap();
+        std::fs::remove_dir_all(files.tree.store()).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, files.tree.store()).unwrap();
+        let (settings, warnings) = load(&files.dirs, Some(&files.tree));
+        assert_eq!(settings, Settings::default());
+        assert!(warnings[0].message.contains("symbolic link"), "{}", warnings[0].message);
     }
 
     #[test]

@@ -3,17 +3,24 @@
 //! Everything here goes through files that a person may edit, rename or delete at any moment, so
 //! each operation looks at the disk first and trusts only what it finds there.
 
+mod beneath;
 mod disk;
 mod listing;
 mod readme;
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
 
+pub(crate) use disk::if_there;
 pub(crate) use disk::private_options;
-pub use disk::{Privacy, create_folder, read as read_bounded, read_if_there, remove, replace};
+pub use disk::{
+    Privacy, create_folder, read as read_bounded, read_below, read_if_there, remove, replace,
+};
 pub use listing::{FILES_MAX, Listing, Stored};
 pub(crate) use listing::{Read, visit};
+
+use beneath::Folder;
 
 use crate::error::{At, Error, Place, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
@@ -111,11 +118,11 @@ impl Store {
     /// will be before the first one is there.
     pub fn create(&self) -> Result<()> {
         self.check_folder()?;
-        let privacy = self.privacy_of(&self.folder);
-        if privacy == Privacy::Shared {
-            readme::write(&self.folder)?;
+        if let Some(root) = &self.root {
+            readme::write(root, &self.folder)?;
         }
-        create_folder(&self.folder, privacy)
+        let privacy = self.privacy_of(&self.folder);
+        Folder::create(self.root_of(&self.folder), &self.folder, privacy).map(drop)
     }
 
     /// The folder of memory files.
@@ -203,7 +210,7 @@ impl Store {
         }
         // A copy elsewhere, for example by a person's hand, goes as well: it has the same id.
         for path in self.copies(memory.id) {
-            remove(&path)?;
+            self.remove(&path)?;
         }
         Ok(stored)
     }
@@ -228,7 +235,7 @@ impl Store {
         let was_at =
             ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
-            Some(path) if !path.exists() && path.starts_with(&self.folder) => path,
+            Some(path) if self.may_create(&path) => path,
             Some(_) | None => self.free_path(&stored.memory)?,
         };
         self.write(&path, &bytes)?;
@@ -314,13 +321,43 @@ impl Store {
     /// Writes a memory file.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         self.check_folder()?;
-        replace(path, bytes, self.privacy_of(path))
+        let privacy = self.privacy_of(path);
+        disk::replace_all(&[disk::Write { root: self.root_of(path), path, bytes, privacy }])
+    }
+
+    /// Removes a file of the store's.
+    pub(crate) fn remove(&self, path: &Path) -> Result<()> {
+        disk::remove_below(self.root_of(path), path)
+    }
+
+    /// Where no link is followed below: the working tree, or our data folder.
+    fn root_of(&self, path: &Path) -> &Path {
+        match &self.root {
+            Some(root) if path.starts_with(&self.folder) => root,
+            Some(_) | None => &self.dirs.data,
+        }
+    }
+
+    /// Whether a file can be written below the folder of memory files under a name that it had
+    /// before: nothing stands there, and the way there is still one of folders.
+    pub(crate) fn may_create(&self, path: &Path) -> bool {
+        let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
+        let mut parts = path.strip_prefix(&self.folder).into_iter().flat_map(Path::components);
+        path.starts_with(&self.folder)
+            && parts.all(|part| matches!(part, Component::Normal(_)))
+            && std::fs::symlink_metadata(path).is_err()
+            && folders.into_iter().all(|folder| match std::fs::symlink_metadata(folder) {
+                Ok(found) => found.is_dir(),
+                Err(error) => error.kind() == ErrorKind::NotFound,
+            })
     }
 
     /// Removes what killed writers left beside memory files. The lock is held.
     pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
         for root in roots {
-            disk::sweep(&self.at(root).folder, listing::LEVELS_MAX);
+            if check_folder(root).is_ok() {
+                disk::sweep(&self.at(root).folder, listing::LEVELS_MAX);
+            }
         }
         disk::sweep(&self.folder, listing::LEVELS_MAX);
         disk::sweep(&self.home.drafts(), 1);
@@ -417,7 +454,8 @@ pub(crate) fn write_all(files: &[(Store, PathBuf, String)]) -> Result<()> {
     let mut writes = Vec::with_capacity(files.len());
     for (store, path, text) in files {
         let privacy = store.privacy_of(path);
-        writes.push(disk::Write { path, bytes: text.as_bytes(), privacy });
+        let root = store.root_of(path);
+        writes.push(disk::Write { root, path, bytes: text.as_bytes(), privacy });
     }
     disk::replace_all(&writes)
 }

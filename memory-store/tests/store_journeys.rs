@@ -774,3 +774,29 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
 }
+
+#[test]
+fn a_folder_that_became_a_link_leads_nothing_out_of_the_store() {
+    let journey = Journey::new(3);
+    journey.sync();
+    let memories = journey.root().join(".throughline/memories");
+    let (sub, elsewhere) = (memories.join("sub"), journey.home.path().join("rules"));
+    fs::create_dir(&sub).unwrap();
+    fs::create_dir(&elsewhere).unwrap();
+    for n in 0..3 {
+        fs::rename(journey.path(n), sub.join(format!("mine {n}.md"))).unwrap();
+    }
+    journey.sync();
+    assert!(journey.path(0).starts_with(&sub));
+    let store = journey.store();
+    store.forget(&memory(0).id.short(), Forget::Archive, NOW).unwrap();
+    // What a pull can bring.
+    fs::remove_dir_all(&sub).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &sub).unwrap();
+
+    let restored = store.restore(&memory(0).id.short()).unwrap().unwrap();
+    assert_eq!(restored.path.parent(), Some(memories.as_path()));
+    assert_eq!(journey.sync().written, 2);
+    assert_eq!(journey.files(), [0, 1, 2]);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}

@@ -118,7 +118,11 @@ impl Audit<'_> {
     }
 
     fn folder(&mut self, folder: &Path, redactor: &Redactor) -> Result<()> {
-        for entry in WalkDir::new(folder).into_iter().filter_map(std::result::Result::ok) {
+        for entry in WalkDir::new(folder)
+            .follow_root_links(false)
+            .into_iter()
+            .filter_map(std::result::Result::ok)
+        {
             if !entry.file_type().is_file() || is_numbers(entry.path()) {
                 continue;
             }
@@ -245,7 +249,11 @@ impl Audit<'_> {
 
     /// Cleans receipts and logs: lines of JSON by their texts, others as text.
     fn clean_state(&mut self, folder: &Path) -> Result<()> {
-        for entry in WalkDir::new(folder).into_iter().filter_map(std::result::Result::ok) {
+        for entry in WalkDir::new(folder)
+            .follow_root_links(false)
+            .into_iter()
+            .filter_map(std::result::Result::ok)
+        {
             let path = entry.path();
             let is_lines =
                 path.extension().is_some_and(|end| end == "jsonl" || end == "log" || end == "json");

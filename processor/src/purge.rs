@@ -379,6 +379,7 @@ impl Purge {
         let automaton = automaton(&self.probes)?;
         for folder in folders {
             for entry in WalkDir::new(&folder)
+                .follow_root_links(false)
                 .into_iter()
                 .flatten()
                 .filter(|entry| entry.file_type().is_file())

@@ -6,14 +6,14 @@ use super::entry::{Entry, Seen};
 use super::{Outcome, Tombstone};
 use crate::error::Result;
 use crate::id::MemoryId;
-use crate::store::{Store, remove, write_all};
+use crate::store::{Store, write_all};
 
 /// What will be done, and in which order: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct Plan {
     pub intents: Vec<Note>,
     writes: Vec<(Store, PathBuf, String)>,
-    removals: Vec<PathBuf>,
+    removals: Vec<(Store, PathBuf)>,
     pub results: Vec<Note>,
     pub outcome: Outcome,
 }
@@ -34,7 +34,8 @@ impl Plan {
             }
         }
         write_all(writes)?;
-        self.removals.iter().take(changes_max - writes.len()).try_for_each(|path| remove(path))
+        let mut removals = self.removals.iter().take(changes_max - writes.len());
+        removals.try_for_each(|(store, path)| store.remove(path))
     }
 
     /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
@@ -47,8 +48,8 @@ impl Plan {
         self.writes.push((store.clone(), path.to_owned(), text.to_owned()));
     }
 
-    pub fn remove(&mut self, path: &Path) {
-        self.removals.push(path.to_owned());
+    pub fn remove(&mut self, store: &Store, path: &Path) {
+        self.removals.push((store.clone(), path.to_owned()));
     }
 
     /// Notes how a memory stands afterwards, when that differs from before.

@@ -142,7 +142,7 @@ impl<'r> Turn<'r, '_> {
             self.plan.intend(&entry);
             self.plan.write(self.survey.store(&entry.root), &new_path, &wanted.text);
             if new_path != *path {
-                self.plan.remove(path);
+                self.plan.remove(self.survey.store(&entry.root), path);
             }
         }
         self.plan.result(before, entry);
@@ -280,8 +280,9 @@ impl<'r> Turn<'r, '_> {
         text: &str,
     ) -> Result<()> {
         let memory = MemoryFile::parse(&file.stored.path, text.as_bytes().to_vec())?.memory;
+        let store = self.survey.store(&entry.root);
         self.write_into_tree(before, Entry { aside: Aside::No, ..entry }, text, &memory)?;
-        self.plan.remove(&file.stored.path);
+        self.plan.remove(store, &file.stored.path);
         Ok(())
     }
 
@@ -294,12 +295,12 @@ impl<'r> Turn<'r, '_> {
         text: &str,
         memory: &Memory,
     ) -> Result<()> {
-        let folder = self.survey.store(&entry.root).folder();
-        let was_at = folder.join(&before.name);
+        let store = self.survey.store(&entry.root);
+        let was_at = store.folder().join(&before.name);
         let is_theirs = !before.name.is_empty() && !before.named.contains(&before.name);
-        let path = match is_theirs && was_at.symlink_metadata().is_err() {
+        let path = match is_theirs && store.may_create(&was_at) {
             true => was_at,
-            false => free_path_in(folder, memory)?,
+            false => free_path_in(store.folder(), memory)?,
         };
         let name = self.name(&entry, &path);
         if !is_theirs || name != before.name {
@@ -331,7 +332,7 @@ impl<'r> Turn<'r, '_> {
         self.plan.intend(&Entry { placed: false, ..entry.clone() });
         let files = self.survey.files(&entry.root, entry.id);
         for file in files.iter().filter(|file| before.wrote(file.file.text())) {
-            self.plan.remove(&file.stored.path);
+            self.plan.remove(self.survey.store(&entry.root), &file.stored.path);
         }
         self.remove_aside(before);
         self.plan.results.push(Note::Drop(before.id));
@@ -371,7 +372,7 @@ impl<'r> Turn<'r, '_> {
             let is_ours =
                 before.named.contains(&self.name(before, path)) && before.wrote(file.file.text());
             if is_ours && *path != chosen.stored.path {
-                self.plan.remove(path);
+                self.plan.remove(self.survey.store(&before.root), path);
             }
         }
     }
@@ -381,7 +382,7 @@ impl<'r> Turn<'r, '_> {
         if let Some(aside) = self.survey.aside(before.id) {
             let text = aside.file.text();
             if before.wrote(text) || before.text == text {
-                self.plan.remove(&aside.stored.path);
+                self.plan.remove(self.survey.store(&before.root), &aside.stored.path);
             }
         }
     }

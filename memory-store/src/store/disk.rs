@@ -1,15 +1,16 @@
 //! Files read with bounds and replaced whole.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Read, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tempfile::NamedTempFile;
 use walkdir::WalkDir;
 
+use super::beneath::Folder;
 use crate::error::{At, Error, Result};
-use crate::regular::{self, Links};
 
 /// Who may read what is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,7 @@ pub enum Privacy {
     Shared,
 }
 
-/// Files that are written at once; each holds a handle until it is in place.
+/// Files that are written at once; each holds two handles until it is in place.
 const BATCH_FILES: usize = 64;
 
 /// Threads that wait for the disk. File systems commit what several of them ask for together.
@@ -29,9 +30,14 @@ const SYNC_THREADS: usize = 8;
 const TEMP_PREFIX: &str = ".throughline-";
 const TEMP_SUFFIX: &str = ".tmp";
 
+/// Names of temporary files that are tried: killed processes left some, others may be at work.
+const TEMP_NAMES_MAX: usize = 1000;
+
 /// A file to be written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Write<'a> {
+    /// Where no link is followed below, see [`Folder`].
+    pub root: &'a Path,
     pub path: &'a Path,
     pub bytes: &'a [u8],
     pub privacy: Privacy,
@@ -39,40 +45,84 @@ pub(crate) struct Write<'a> {
 
 /// Replaces a file whole: a temporary file in the same folder, synced, then renamed over it. A
 /// reader sees the old or the new bytes; a full disk or a crash leaves the old ones. An existing
-/// file keeps its mode.
+/// file keeps its mode. For files outside of repositories: links on the way are followed.
 pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
-    replace_all(&[Write { path, bytes, privacy }])
+    replace_all(&[Write { root: parent(path)?, path, bytes, privacy }])
 }
 
 /// Replaces many files, each as [`replace`] does, waiting for the disk as seldom as possible.
 pub(crate) fn replace_all(writes: &[Write]) -> Result<()> {
-    let mut folders = BTreeSet::new();
     for batch in writes.chunks(BATCH_FILES) {
-        let temps = batch.iter().map(prepare).collect::<Result<Vec<_>>>()?;
+        let mut temps = batch.iter().map(Temporary::write).collect::<Result<Vec<_>>>()?;
         sync_together(&temps)?;
-        for (write, temp) in batch.iter().zip(temps) {
-            temp.persist(write.path).map_err(|error| error.error).at(write.path)?;
-            folders.insert(parent(write.path)?);
+        temps.iter_mut().try_for_each(Temporary::persist)?;
+        let folders: BTreeMap<_, _> =
+            temps.iter().map(|temp| (temp.target.parent(), &temp.folder)).collect();
+        folders.into_values().try_for_each(Folder::sync)?;
+    }
+    Ok(())
+}
+
+/// A temporary file, removed when it is dropped before it is in place.
+struct Temporary<'a> {
+    folder: Folder,
+    name: OsString,
+    file: File,
+    target: &'a Path,
+    is_placed: bool,
+}
+
+impl<'a> Temporary<'a> {
+    /// Writes it beside its target.
+    fn write(write: &Write<'a>) -> Result<Self> {
+        let target = write.path;
+        let folder = Folder::create(write.root, parent(target)?, write.privacy)?;
+        let mode = folder.mode(file_name(target)?);
+        let (name, file) = create_temporary(&folder).at(parent(target)?)?;
+        let mut temp = Self { folder, name, file, target, is_placed: false };
+        temp.file.write_all(write.bytes).at(target)?;
+        set_mode(&temp.file, mode, write.privacy).at(target)?;
+        Ok(temp)
+    }
+
+    /// Puts it in the place of its target.
+    fn persist(&mut self) -> Result<()> {
+        self.folder.rename(&self.name, file_name(self.target)?).at(self.target)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // One that stays is swept later.
+            let _ = self.folder.remove(&self.name);
         }
     }
-    folders.into_iter().try_for_each(|folder| sync_folder(folder).at(folder))
 }
 
-/// Writes a temporary file; it is removed when it is dropped before it is in place.
-fn prepare(write: &Write) -> Result<NamedTempFile> {
-    let folder = parent(write.path)?;
-    create_folder(folder, write.privacy)?;
-    let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix(TEMP_PREFIX).suffix(TEMP_SUFFIX);
-    let mut temp = builder.tempfile_in(folder).at(folder)?;
-    temp.write_all(write.bytes).at(write.path)?;
-    set_mode(temp.as_file(), write.path, write.privacy).at(write.path)?;
-    Ok(temp)
+fn create_temporary(folder: &Folder) -> io::Result<(OsString, File)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let mut tried = 0;
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{TEMP_PREFIX}{}-{number}{TEMP_SUFFIX}", std::process::id());
+        match folder.create_new(name.as_ref()) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && tried < TEMP_NAMES_MAX =>
+            {
+                tried += 1;
+            }
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((name.into(), file)),
+        }
+    }
 }
 
-fn sync_together(temps: &[NamedTempFile]) -> Result<()> {
+fn sync_together(temps: &[Temporary]) -> Result<()> {
     let share = temps.len().div_ceil(SYNC_THREADS).max(1);
-    let sync = |temp: &NamedTempFile| temp.as_file().sync_all().at(temp.path());
+    let sync = |temp: &Temporary| temp.file.sync_all().at(temp.target);
     if temps.len() == 1 {
         return temps.iter().try_for_each(sync);
     }
@@ -119,41 +169,49 @@ pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
     builder.create(folder).at(folder)
 }
 
-/// Removes a file; one that is gone already is no error.
+/// Removes a file; one that is gone already is no error. Links on the way are followed.
 pub fn remove(path: &Path) -> Result<()> {
-    match fs::remove_file(path) {
-        Ok(()) => sync_folder(parent(path)?).at(path),
+    remove_below(parent(path)?, path)
+}
+
+/// [`remove`], without following a link below `root`.
+pub(crate) fn remove_below(root: &Path, path: &Path) -> Result<()> {
+    let folder = match Folder::open(root, parent(path)?) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        folder => folder?,
+    };
+    match folder.remove(file_name(path)?) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error).at(path),
+        removed => removed.at(path).and_then(|()| folder.sync()),
     }
 }
 
-/// Reads a regular file of at most `bytes_max` bytes. A symbolic link is not followed, and a pipe
-/// or device is not waited for.
+/// Reads a regular file of at most `bytes_max` bytes. It is no symbolic link, but links on the way
+/// are followed; a pipe or device is not waited for.
 pub fn read(path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
-    let file = regular::open(path, Links::Refuse).at(path)?;
-    let metadata = file.metadata().at(path)?;
-    let mut bytes = Vec::new();
-    file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(path)?;
-    if bytes.len() > bytes_max {
-        return Err(refused(
-            path,
-            &format!("longer than {} KiB; it is left alone", bytes_max >> 10),
-        ));
-    }
-    Ok((bytes, metadata))
+    read_below(parent(path)?, path, bytes_max)
+}
+
+/// [`read`], without following a link below `root`.
+pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+    Folder::open(root, parent(path)?)?.read(file_name(path)?, bytes_max)
 }
 
 /// [`read`], where a missing file is `None`.
 pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
-    match read(path, bytes_max) {
+    if_there(read(path, bytes_max))
+}
+
+/// What was read; `None` when nothing is there.
+pub(crate) fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
+    match read {
         Ok((bytes, _)) => Ok(Some(bytes)),
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-fn refused(path: &Path, message: &str) -> Error {
+pub(super) fn refused(path: &Path, message: &str) -> Error {
     Error::Io {
         path: path.to_owned(),
         source: io::Error::new(io::ErrorKind::InvalidInput, message.to_owned()),
@@ -161,42 +219,34 @@ fn refused(path: &Path, message: &str) -> Error {
 }
 
 fn parent(path: &Path) -> Result<&Path> {
-    path.parent().ok_or_else(|| refused(path, "this path has no folder"))
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Ok(Path::new(".")),
+        Some(folder) => Ok(folder),
+        None => Err(refused(path, "this path has no folder")),
+    }
 }
 
-#[cfg(unix)]
-fn set_mode(temp: &File, path: &Path, privacy: Privacy) -> io::Result<()> {
+fn file_name(path: &Path) -> Result<&OsStr> {
+    path.file_name().ok_or_else(|| refused(path, "this path names no file"))
+}
+
+/// Gives a temporary file the permissions of the file it replaces, or those of a new one.
+fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    let mode = match (fs::symlink_metadata(path), privacy) {
-        (Ok(old), _) if old.is_file() => old.permissions().mode() & 0o7777,
-        (_, Privacy::Private) => return Ok(()), // Temporary files are 0600.
-        (_, Privacy::Shared) => 0o666 & !umask(),
+    let mode = match (old, privacy) {
+        (Some(old), _) => old,
+        (None, Privacy::Private) => return Ok(()), // Temporary files are 0600.
+        (None, Privacy::Shared) => 0o666 & !umask(),
     };
     temp.set_permissions(fs::Permissions::from_mode(mode))
 }
 
-#[cfg(not(unix))]
-fn set_mode(_: &File, _: &Path, _: Privacy) -> io::Result<()> {
-    Ok(())
-}
-
 /// The umask, without setting it: that would race with other threads.
-#[cfg(unix)]
 fn umask() -> u32 {
     const USUAL: u32 = 0o022;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
-}
-
-#[cfg(unix)]
-fn sync_folder(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

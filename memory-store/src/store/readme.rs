@@ -19,11 +19,12 @@ With Throughline installed, `throughline init` makes your own sessions read and 
 ";
 
 /// Writes the note beside the folder of memory files, unless something stands there.
-pub(super) fn write(memories: &Path) -> Result<()> {
+pub(super) fn write(root: &Path, memories: &Path) -> Result<()> {
     let Some(folder) = memories.parent() else { return Ok(()) };
     let path = folder.join("README.md");
     if std::fs::symlink_metadata(&path).is_ok() {
         return Ok(());
     }
-    disk::replace(&path, README.as_bytes(), Privacy::Shared)
+    let (bytes, privacy) = (README.as_bytes(), Privacy::Shared);
+    disk::replace_all(&[disk::Write { root, path: &path, bytes, privacy }])
 }
