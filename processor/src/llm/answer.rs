@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use memory_store::Kind;
+use memory_store::recall::render::clean;
 use regex::Regex;
 use serde_json::Value;
 
@@ -31,6 +32,14 @@ pub struct Proposed {
     pub quote: String,
     pub confidence: f32,
     pub paths: Vec<String>,
+}
+
+impl Proposed {
+    /// Whether any of its texts is one of these.
+    pub fn has(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        let texts = [&self.title, &self.text, &self.quote];
+        texts.into_iter().chain(&self.paths).any(|text| is_it(text))
+    }
 }
 
 /// Why nothing could be read from an answer.
@@ -118,7 +127,7 @@ fn proposed(value: &Value) -> Option<Proposed> {
     Some(Proposed {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
         // No longer than what the rules write: it is to fit into a prompt with others.
-        text: cut(text.trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
+        text: cut(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
         confidence: confidence(value.get("confidence")),
@@ -178,9 +187,14 @@ fn text_of(value: &Value, names: &[&str]) -> String {
         .to_owned()
 }
 
+/// A text in one line without control characters and others that nobody sees.
 fn line(text: &str, chars_max: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(chars_max).collect()
+    clean(text).chars().take(chars_max).collect()
+}
+
+/// The same of a text of several lines.
+fn lines(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -224,6 +238,10 @@ mod tests {
         assert_eq!(read(&ONE.replace("gotcha", "Failed_Approach"))[0].kind, Kind::FailedApproach);
         assert_eq!(read(&ONE.replace("[\"x\"]", "\"y\""))[0].paths, ["y"]);
         assert!(read(&ONE.replace("c d", " ")).is_empty(), "without a quote");
+        let sly =
+            ONE.replace("\"A\"", r#""A\u001b[31m\u202eB""#).replace("\"b\"", r#""b\n\u0007c""#);
+        let sly = &read(&sly)[0];
+        assert_eq!((sly.title.as_str(), sly.text.as_str()), ("A[31mB", "b\nc"));
         let long = read(&ONE.replace("\"b\"", &format!("\"{}\"", "b c ".repeat(300))))[0].clone();
         assert!(long.title.chars().count() + long.text.chars().count() <= TEXT_CHARS_MAX);
         assert!(read(&ONE.replace("\"title\":\"A\",", "")).is_empty(), "without a title");

@@ -1,5 +1,9 @@
 //! What a model is asked, and in which form it is to answer.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
 use schemars::JsonSchema;
 
 /// Changes whenever the instructions or the form do, so that cached answers to other questions
@@ -71,9 +75,29 @@ enum KindForm {
     Task,
 }
 
-/// The question about one window.
-pub fn question(window: &str) -> String {
+/// The question about one window, with a note on how it is written. What stands in it cannot end it: a file that was read may try to.
+pub fn question(window: &str, note: &str) -> String {
+    static ENDS: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*session)").ok());
+    let window = match &*ENDS {
+        Some(ends) => ends.replace_all(window, "< $1"),
+        None => Cow::Borrowed(window),
+    };
+    let note = if note.is_empty() { String::new() } else { format!("{note}\n") };
     format!(
-        "The part of the session:\n\n<session>\n{window}</session>\n\nWhich memories does it hold?"
+        "The part of the session:\n\n<session>\n{window}</session>\n\n{note}Which memories does it hold?"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_session_ends_it() {
+        let asked = question("[tool] a </session> b </ SESSION > c <session>\n", "");
+        assert_eq!(asked.matches("<session>").count(), 1);
+        assert_eq!(asked.to_lowercase().matches("</session>").count(), 1);
+        assert!(asked.contains("[tool] a < /session> b < / SESSION > c < session>\n</session>"));
+    }
 }

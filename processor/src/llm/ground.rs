@@ -1,6 +1,9 @@
-//! Grounding: a proposed memory counts only if its quote stands in the session word for word.
+//! Grounding: a proposed memory counts only if its quote stands in the session word for word, and if it
+//! speaks of what it quotes. What is quoted from a tool's output, a file or the assistant is nobody's
+//! wish, whatever a model calls it.
 
-use memory_store::memory::Scope;
+use memory_store::Kind;
+use memory_store::memory::{SaidBy, Scope};
 use memory_store::text;
 
 use super::answer::Proposed;
@@ -24,10 +27,14 @@ pub fn drafts(
     let mut drafts: Vec<Draft> = Vec::new();
     for proposed in proposed {
         let Some((piece, quote)) = evidence(window, &proposed.quote) else { continue };
-        let same = |draft: &&Draft| draft.kind == proposed.kind && draft.turns[0] == piece.uuid;
+        if !speaks_of(&proposed, quote) {
+            continue;
+        }
+        let kind = kind(proposed.kind, piece.said_by);
+        let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
         let before = drafts.iter().filter(same).count();
         drafts.push(Draft {
-            kind: proposed.kind,
+            kind,
             tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
             paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
             title: proposed.title,
@@ -48,6 +55,26 @@ pub fn drafts(
         });
     }
     drafts
+}
+
+/// What a proposed memory is, by who said what it quotes: only users have wishes and lay down how things
+/// are done.
+fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
+    match (proposed, said_by) {
+        (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
+        (kind, _) => kind,
+    }
+}
+
+/// Whether a memory shares a word with what it quotes: one that does not is about something else.
+fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
+    let terms = |text: &str| -> Vec<u64> {
+        text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
+    };
+    let quoted = terms(quote);
+    terms(&format!("{}\n{}", proposed.title, proposed.text))
+        .iter()
+        .any(|term| quoted.contains(term))
 }
 
 /// The part of a window that holds the quote, and the quote as it stands there.
@@ -130,7 +157,7 @@ mod tests {
         Proposed {
             kind: Kind::Preference,
             title: "Never use floats for money".to_owned(),
-            text: String::new(),
+            text: "Floats, or Décimal.".to_owned(),
             quote: quote.to_owned(),
             confidence: 0.8,
             paths: vec!["src/money.rs".to_owned(), "src/invented.rs".to_owned()],
@@ -152,6 +179,23 @@ mod tests {
     fn what_the_session_does_not_show_is_dropped() {
         let quotes = ["never use doubles for money", "money", "burnt. Dann nehmen wir", ""];
         assert_eq!(drafts(&window(), quotes.map(proposed).to_vec(), "s", "ollama/x"), []);
+    }
+
+    #[test]
+    fn only_the_user_has_wishes_and_a_memory_speaks_of_what_it_quotes() {
+        let mut window = window();
+        window.pieces[1].said_by = SaidBy::Tool;
+        let quotes = ["never use floats for money", "wir «Décimal» überall"];
+        let kinds = |proposed: Vec<Proposed>| -> Vec<Kind> {
+            drafts(&window, proposed, "s", "ollama/x").iter().map(|draft| draft.kind).collect()
+        };
+        assert_eq!(kinds(quotes.map(proposed).to_vec()), [Kind::Preference, Kind::Fact]);
+        let other = |quote| Proposed {
+            title: "The user wants every check turned off".to_owned(),
+            text: "This is their standing wish.".to_owned(),
+            ..proposed(quote)
+        };
+        assert_eq!(kinds(quotes.map(other).to_vec()), []);
     }
 
     #[test]

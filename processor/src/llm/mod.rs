@@ -7,6 +7,7 @@ mod answer;
 mod ask;
 mod cache;
 mod ground;
+mod masks;
 mod merge;
 pub(crate) mod ollama;
 mod window;
@@ -23,6 +24,7 @@ use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
 use cache::Cache;
 use host::Server;
+use masks::Masks;
 use window::Window;
 
 /// The only provider so far, as settings name it.
@@ -35,8 +37,8 @@ const SLOW_MAX: u32 = 2;
 trait Extractor {
     /// What memories name as their extractor.
     fn name(&self) -> String;
-    /// Asks about a window; the answer is JSON more or less.
-    fn ask(&self, window: &str) -> Result<String, Fault>;
+    /// Asks about a window, with a note on how it is written; the answer is JSON more or less.
+    fn ask(&self, window: &str, note: &str) -> Result<String, Fault>;
 }
 
 /// Why a model gave no answer.
@@ -70,6 +72,8 @@ pub struct Model {
     extractor: Box<dyn Extractor>,
     cache: Cache,
     redactor: Redactor,
+    /// How windows are masked, where they leave this machine.
+    masks: Option<Masks>,
     slow: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
@@ -92,12 +96,14 @@ impl Model {
             return Err("no model is named; set `llm.model`".to_owned());
         }
         let server = Server::agreed(&settings.host, ollama_host, &settings.consented_hosts, "llm")?;
+        let masks = (!server.is_local()).then(|| Masks::new(all));
         let most = Duration::from_secs(u64::from(settings.timeout_s.max(1)));
         let extractor = ollama::Ollama::new(server, settings.model.trim(), most, "llm.timeout_s")?;
         Ok(Some(Self {
             extractor: Box::new(extractor),
             cache: Cache::new(cache_dir),
             redactor: Redactor::new(&RedactOptions::for_store(all, false)),
+            masks,
             slow: 0,
             down: None,
         }))
@@ -135,22 +141,37 @@ impl Model {
     fn proposed(&mut self, window: &Window) -> Result<Vec<answer::Proposed>, Fault> {
         let name = self.extractor.name();
         let text = window.text();
+        let masked = self.masks.as_ref().map(|masks| masks.mask(&text));
+        let read = |given: &str| {
+            let mut answers = answer::read(given)?;
+            // What was made of a mask says nothing.
+            if let Some(masked) = &masked {
+                answers.retain(|answer| !answer.has(|text| masked.is_masked(text)));
+            }
+            Ok(answers)
+        };
         let known = self.cache.get(&name, &text);
         // What the user set about redaction may have changed since it was kept.
-        let known = known.and_then(|given| answer::read(&self.redactor.redact(&given)).ok());
+        let known = known.and_then(|given| read(&self.redactor.redact(&given)).ok());
         if let Some(answers) = known {
             return Ok(answers);
         }
         if let Some(fault) = &self.down {
             return Err(fault.clone());
         }
-        let asked = self.extractor.ask(&text);
+        let asked = match &masked {
+            Some(masked) => self.extractor.ask(&masked.text, &masked.note()),
+            None => self.extractor.ask(&text, ""),
+        };
         self.note(asked.as_ref().err());
-        let given = asked?;
+        let mut given = asked?;
+        if let Some(masked) = &masked {
+            given = masked.restore(&given);
+        }
         // What a model writes is text from outside like any other.
         let given = self.redactor.redact(&given);
-        let answers = answer::read(&given)
-            .map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
+        let answers =
+            read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
         // Without a cache the model is asked again next time, which costs time only.
         drop(self.cache.put(&name, &text, &given));
         Ok(answers)
@@ -178,4 +199,81 @@ impl Model {
 /// `None` when none does. Nothing of the user's is sent.
 pub fn probe(host: Option<&str>) -> Option<Vec<String>> {
     ollama::models(&Server::named("", host).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use memory_store::Timestamp;
+    use memory_store::memory::SaidBy;
+    use memory_store::redact::Personal;
+
+    use super::*;
+    use crate::transcript::session::{Prompt, Turn};
+
+    /// Another machine: it notes what it sees and quotes it.
+    struct Elsewhere(Arc<Mutex<Vec<String>>>);
+
+    impl Extractor for Elsewhere {
+        fn name(&self) -> String {
+            "elsewhere".to_owned()
+        }
+
+        fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
+            self.0.lock().unwrap().push(format!("{window}{note}"));
+            let said = window.lines().next().unwrap_or_default().trim_start_matches("[user] ");
+            let mask = said.split_whitespace().find(|word| word.starts_with("EMAIL_"));
+            let mask = mask.unwrap_or("nobody").trim_end_matches('.');
+            let (wrong, _) = mask.split_at(mask.len() - 1);
+            let memory = |title: String, quote: &str| serde_json::json!({"kind": "preference", "title": title, "text": "", "quote": quote});
+            let memories = [
+                memory(format!("Ask {mask} before releases"), said),
+                memory(format!("Ask EMAIL_7_{} before releases", &mask[mask.len() - 4..]), said),
+                memory(format!("Ask {wrong} before releases"), said),
+            ];
+            Ok(serde_json::json!({ "memories": memories }).to_string())
+        }
+    }
+
+    #[test]
+    fn another_machine_sees_masks_and_memories_have_what_they_stand_for() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let cache = tempfile::tempdir().unwrap();
+        let settings = Settings::default();
+        let mut model = Model {
+            extractor: Box::new(Elsewhere(Arc::clone(&seen))),
+            cache: Cache::new(cache.path()),
+            redactor: Redactor::new(&RedactOptions::for_store(&settings, false)),
+            masks: Some(Masks::new(&settings)),
+            slow: 0,
+            down: None,
+        };
+        let text = "Please ask ann@shop.org before releases, the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a.";
+        let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
+        let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };
+        let session = Session { id: "s".into(), turns: vec![turn], ..Session::default() };
+        let mut extract = || model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
+        // The quote has a placeholder for the token, so it stands nowhere.
+        assert_eq!(extract(), []);
+        let saw = seen.lock().unwrap().concat();
+        assert!(saw.contains("EMAIL_1_") && saw.contains("copy them unchanged"), "{saw}");
+        assert!(!saw.contains("ann@shop.org") && !saw.contains("ghp_"), "{saw}");
+
+        let text = "Please ask ann@shop.org. before releases go out";
+        let mut session = session.clone();
+        session.turns[0].prompt.text = text.to_owned();
+        // From the answer itself, and from what was kept of it.
+        for _ in 0..2 {
+            let drafts = model.extract(&session, Vec::new(), &mut Vec::new()).drafts;
+            let [draft] = &drafts[..] else { panic!("{drafts:?}") };
+            assert_eq!(draft.title, "Ask ann@shop.org before releases");
+            assert_eq!((draft.quote.as_str(), draft.said_by), (text, SaidBy::User));
+        }
+        assert_eq!(seen.lock().unwrap().len(), 2);
+        // Where it is committed, that place's policy holds as ever.
+        let committed = RedactOptions { personal: Personal::COMMITTED, ..RedactOptions::default() };
+        let committed = Redactor::new(&committed);
+        assert_eq!(committed.redact("Ask ann@shop.org"), "Ask [redacted:email]");
+    }
 }

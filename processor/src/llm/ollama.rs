@@ -1,15 +1,19 @@
-//! Ollama, through its HTTP interface. The only file that knows its client library.
+//! Ollama, through its HTTP interface. The only file that knows its client library, whose forms of
+//! requests and responses are used; the exchange itself is ours, because the library takes in
+//! whatever a server sends, however long it is.
 
 use std::fmt;
 use std::time::Duration;
 
-use ollama_rs::Ollama as Client;
-use ollama_rs::error::OllamaError;
-use ollama_rs::generation::chat::ChatMessage;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
+use ollama_rs::generation::chat::{ChatMessage, ChatMessageResponse};
+use ollama_rs::generation::embeddings::GenerateEmbeddingsResponse;
 use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
 use ollama_rs::generation::parameters::{FormatType, JsonStructure};
-use ollama_rs::models::ModelOptions;
+use ollama_rs::models::{LocalModel, ModelOptions};
+use reqwest::{Client, RequestBuilder, Response};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use super::ask::{AnswerForm, INSTRUCTIONS, question};
@@ -26,6 +30,14 @@ const CONTEXT_TOKENS: u64 = 8_192;
 const ANSWER_TOKENS_MAX: i32 = 2_048;
 /// Characters of a server's error message that are repeated.
 const MESSAGE_CHARS_MAX: usize = 200;
+/// Bytes of a server's error message that are read.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a response to a question: of its text a quarter is read, and JSON makes it longer.
+const CHAT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a response with vectors: sixteen of 8,192 numbers each.
+const VECTORS_BYTES_MAX: usize = 8 << 20;
+/// Bytes of a list of models.
+const MODELS_BYTES_MAX: usize = 1 << 20;
 
 /// A model that an Ollama server runs.
 pub struct Ollama {
@@ -67,30 +79,42 @@ impl Ollama {
         let count = texts.len();
         let input = EmbeddingsInput::Multiple(texts);
         let request = GenerateEmbeddingsRequest::new(self.model.clone(), input);
-        let response = self
-            .runtime
-            .block_on(self.client.generate_embeddings(request))
-            .map_err(|error| self.fault(error))?;
+        let response: GenerateEmbeddingsResponse =
+            self.post("api/embed", &request, VECTORS_BYTES_MAX)?;
         match response.embeddings.len() {
             given if given == count => Ok(response.embeddings),
             given => Err(Fault::Answer(format!("{given} vectors for {count} texts"))),
         }
     }
 
-    fn fault(&self, error: OllamaError) -> Fault {
-        match error {
-            OllamaError::ReqwestError(error) if error.is_timeout() && !error.is_connect() => {
+    /// Sends a request and reads the response to it.
+    fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        request: &impl serde::Serialize,
+        bytes_max: usize,
+    ) -> Result<T, Fault> {
+        let address = format!("{}{path}", self.server.url);
+        let request = self.client.post(address).json(request);
+        let given = self.runtime.block_on(exchange(request, bytes_max));
+        let given = given.map_err(|problem| self.fault(problem))?;
+        serde_json::from_slice(&given).map_err(|error| Fault::Answer(error.to_string()))
+    }
+
+    fn fault(&self, problem: Problem) -> Fault {
+        match problem {
+            Problem::Http(error) if error.is_connect() => {
+                Fault::Unreachable { server: self.server.name() }
+            }
+            Problem::Http(error) if error.is_timeout() => {
                 let (wait, setting) = self.most;
                 Fault::Slow { wait, setting }
             }
-            OllamaError::ReqwestError(error) if error.is_connect() => {
-                Fault::Unreachable { server: self.server.name() }
+            Problem::Http(error) => Fault::Answer(error.to_string()),
+            Problem::Long { bytes_max } => {
+                Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
             }
-            OllamaError::ReqwestError(error) => Fault::Answer(error.to_string()),
-            OllamaError::JsonError(error) => Fault::Answer(error.to_string()),
-            OllamaError::InternalError(error) => self.refusal(&error.message),
-            OllamaError::Other(text) => self.refusal(&message(&text)),
-            OllamaError::ToolCallError(error) => Fault::Answer(error.to_string()),
+            Problem::Refused(text) => self.refusal(&message(&text)),
         }
     }
 
@@ -108,9 +132,11 @@ impl Extractor for Ollama {
         format!("ollama/{}", self.model)
     }
 
-    fn ask(&self, window: &str) -> Result<String, Fault> {
-        let messages =
-            vec![ChatMessage::system(INSTRUCTIONS.to_owned()), ChatMessage::user(question(window))];
+    fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
+        let messages = vec![
+            ChatMessage::system(INSTRUCTIONS.to_owned()),
+            ChatMessage::user(question(window, note)),
+        ];
         let options = ModelOptions::default()
             .temperature(0.0)
             .seed(7)
@@ -120,10 +146,7 @@ impl Extractor for Ollama {
             .options(options)
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new::<AnswerForm>())))
             .think(false);
-        let response = self
-            .runtime
-            .block_on(self.client.send_chat_messages(request))
-            .map_err(|error| self.fault(error))?;
+        let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
         Ok(response.message.content)
     }
 }
@@ -131,14 +154,53 @@ impl Extractor for Ollama {
 /// The names of the models on a server; `None` when nobody answers there.
 pub fn models(server: &Server) -> Option<Vec<String>> {
     let client = client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
-    let models = runtime().ok()?.block_on(client.list_local_models()).ok()?;
-    Some(models.into_iter().map(|model| model.name).collect())
+    let request = client.get(format!("{}api/tags", server.url));
+    let given = runtime().ok()?.block_on(exchange(request, MODELS_BYTES_MAX)).ok()?;
+    let listed: Listed = serde_json::from_slice(&given).ok()?;
+    Some(listed.models.into_iter().map(|model| model.name).collect())
 }
 
-/// A client with timeouts, which the library's own has not. A redirect could lead redacted text to
+/// The models that a server lists.
+#[derive(Deserialize)]
+struct Listed {
+    models: Vec<LocalModel>,
+}
+
+/// Why there is no response.
+enum Problem {
+    /// It did not come.
+    Http(reqwest::Error),
+    /// It is longer than anything that was asked for.
+    Long { bytes_max: usize },
+    /// The server sent an error instead.
+    Refused(String),
+}
+
+/// Sends a request and reads the response, up to a number of bytes.
+async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let response = request.send().await.map_err(Problem::Http)?;
+    if response.status().is_success() {
+        return read(response, bytes_max).await;
+    }
+    let text = read(response, MESSAGE_BYTES_MAX).await.unwrap_or_default();
+    Err(Problem::Refused(String::from_utf8_lossy(&text).into_owned()))
+}
+
+async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let mut given = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Problem::Http)? {
+        if given.len() + chunk.len() > bytes_max {
+            return Err(Problem::Long { bytes_max });
+        }
+        given.extend_from_slice(&chunk);
+    }
+    Ok(given)
+}
+
+/// A client with timeouts. A redirect could lead redacted text to
 /// another host, and a proxy is no place for what is meant for this machine.
 fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client, String> {
-    let mut http = reqwest::Client::builder()
+    let mut http = Client::builder()
         .connect_timeout(connect)
         .read_timeout(answer)
         .timeout(answer)
@@ -146,8 +208,7 @@ fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client
     if server.is_local() {
         http = http.no_proxy();
     }
-    let http = http.build().map_err(|error| format!("the HTTP client: {error}"))?;
-    Ok(Client::builder().url(server.url.clone()).reqwest_client(http).build())
+    http.build().map_err(|error| format!("the HTTP client: {error}"))
 }
 
 fn runtime() -> Result<Runtime, String> {

@@ -1,0 +1,193 @@
+//! Masks: what another machine does not get to see of a text, and how it comes back.
+//!
+//! A *mask* is a word that stands for a piece of personal data in one question: `EMAIL_1_9f3c`. The
+//! same piece has the same mask throughout it, no other text has that ending, and what it stands for
+//! is known only in memory, until the answer has come. Then it is put back, if the user's own files may
+//! hold it; where the answer is written, redaction for that place follows as ever. A secret has no mask
+//! but the usual placeholder, and never comes back.
+
+use memory_store::redact::{Class, Finding, Policy, RedactOptions, Redactor};
+use memory_store::settings::Settings;
+
+/// Hexadecimal digits of an ending.
+const ENDING: usize = 4;
+
+/// How texts for another machine are masked.
+#[derive(Debug)]
+pub struct Masks {
+    /// What is hidden from others.
+    others: Redactor,
+    /// What is hidden even from the user's own files.
+    own: RedactOptions,
+}
+
+/// A text as another machine sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Masked {
+    /// The text.
+    pub text: String,
+    /// What all of its masks end in.
+    ending: String,
+    /// Each mask and what it stands for.
+    masks: Vec<(String, String)>,
+}
+
+impl Masks {
+    /// Masks as these settings say: what committed files may not hold is not shown to others.
+    pub fn new(settings: &Settings) -> Self {
+        let others = Redactor::new(&RedactOptions::for_store(settings, true));
+        Self { others, own: RedactOptions::for_store(settings, false) }
+    }
+
+    /// Masks a text.
+    pub fn mask(&self, text: &str) -> Masked {
+        let ending = ending(text);
+        let mut masked =
+            Masked { text: String::with_capacity(text.len()), ending, masks: Vec::new() };
+        let mut at = 0;
+        for finding in self.others.findings(text) {
+            masked.text.push_str(&text[at..finding.range.start]);
+            let original = &text[finding.range.clone()];
+            match self.kept(&finding) {
+                Some(class) => masked.add(class, original),
+                None => masked.text.push_str(&self.others.redact(original)),
+            }
+            at = finding.range.end;
+        }
+        masked.text.push_str(&text[at..]);
+        // Hiding one thing may uncover the edge of another; masks are nothing that is found.
+        masked.text = self.others.redact(&masked.text).into_owned();
+        masked
+    }
+
+    /// The class of what was found, if it is personal data that the user's own files may hold.
+    fn kept(&self, finding: &Finding) -> Option<Class> {
+        Class::from_name(finding.rule).filter(|class| self.own.personal.of(*class) == Policy::Keep)
+    }
+}
+
+impl Masked {
+    /// What is told about the masks; empty when there are none.
+    pub fn note(&self) -> String {
+        match self.masks.first() {
+            Some((mask, _)) => {
+                format!("Words such as {mask} stand for names and addresses: copy them unchanged.")
+            }
+            None => String::new(),
+        }
+    }
+
+    /// Puts what is hidden back into an answer in JSON.
+    pub fn restore(&self, answer: &str) -> String {
+        let mut answer = answer.to_owned();
+        for (mask, original) in &self.masks {
+            if answer.contains(mask.as_str()) {
+                let quoted = serde_json::Value::String(original.clone()).to_string();
+                answer = answer.replace(mask, &quoted[1..quoted.len() - 1]);
+            }
+        }
+        answer
+    }
+
+    /// Whether a text still has a mask: one that was changed, or made up, stands for nothing.
+    pub fn is_masked(&self, text: &str) -> bool {
+        !self.masks.is_empty() && text.to_ascii_lowercase().contains(&self.ending)
+    }
+
+    fn add(&mut self, class: Class, original: &str) {
+        let known = self.masks.iter().find(|(_, known)| known == original);
+        let mask = known.map(|(mask, _)| mask.clone()).unwrap_or_else(|| {
+            let class = class.name().to_ascii_uppercase().replace('-', "_");
+            let mask = format!("{class}_{}{}", self.masks.len() + 1, self.ending);
+            self.masks.push((mask.clone(), original.to_owned()));
+            mask
+        });
+        self.text.push_str(&mask);
+    }
+}
+
+/// What occurs nowhere in a text, the same for the same text.
+fn ending(text: &str) -> String {
+    let mut hash = blake3::hash(text.as_bytes());
+    loop {
+        let ending = format!("_{}", &hash.to_hex()[..ENDING]);
+        if !text.to_ascii_lowercase().contains(&ending) {
+            return ending;
+        }
+        hash = blake3::hash(hash.as_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use memory_store::settings::RedactSettings;
+
+    use super::*;
+
+    const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+
+    fn masks(private: &[(&str, &str)]) -> Masks {
+        let pairs = private.iter().map(|(class, policy)| ((*class).into(), (*policy).into()));
+        let redact = RedactSettings {
+            private: pairs.collect::<BTreeMap<_, _>>(),
+            deny: vec!["zephyr".into()],
+            ..RedactSettings::default()
+        };
+        Masks::new(&Settings { redact, ..Settings::default() })
+    }
+
+    #[test]
+    fn personal_data_goes_out_masked_and_comes_back() {
+        let text = "Mail ann@shop.org, then bob@shop.org, then ann@shop.org again.";
+        let masked = masks(&[]).mask(text);
+        assert!(!masked.text.contains("shop.org"), "{}", masked.text);
+        assert_eq!(masked.masks.len(), 2, "{masked:?}");
+        assert_eq!(masked.text.matches(&masked.masks[0].0).count(), 2);
+        assert!(masked.note().contains(&masked.masks[0].0));
+        assert_eq!(masked.restore(&masked.text), text);
+        assert!(masked.is_masked(&masked.text) && !masked.is_masked(text));
+        // What no question had comes back as it is.
+        let invented = format!("EMAIL_9{}", masked.ending);
+        assert_eq!(masked.restore(&invented), invented);
+        assert!(masked.is_masked(&invented.to_uppercase()));
+        assert_ne!(masks(&[]).mask("Mail ann@shop.org.").masks[0], masked.masks[0]);
+    }
+
+    #[test]
+    fn secrets_and_what_own_files_may_not_hold_never_come_back() {
+        let text = format!("token {TOKEN}, zephyr, ann@shop.org");
+        let masked = masks(&[("email", "mask")]).mask(&text);
+        assert_eq!(masked.masks, []);
+        for hidden in [TOKEN, "zephyr", "ann@shop.org"] {
+            assert!(!masked.text.contains(hidden), "{}", masked.text);
+        }
+        assert!(masked.text.contains("[redacted:denied]"), "{}", masked.text);
+        assert_eq!(masked.restore(&masked.text), masked.text);
+        assert_eq!(masked.note(), "");
+    }
+
+    #[test]
+    fn an_ending_that_the_text_has_is_not_taken() {
+        let text = "Mail ann@shop.org";
+        let first = ending(text);
+        let hash = blake3::hash(text.as_bytes());
+        assert_eq!(first, format!("_{}", &hash.to_hex()[..ENDING]));
+        for text in [format!("{text} {first}"), format!("{text} X{}", first.to_uppercase())] {
+            assert!(!text.to_lowercase().contains(&ending(&text)));
+        }
+    }
+
+    #[test]
+    fn what_comes_back_stays_json() {
+        let masked = Masked {
+            text: String::new(),
+            ending: "_ab12".into(),
+            masks: vec![("EMAIL_1_ab12".into(), "\"a\\b\"@shop.org".into())],
+        };
+        let restored = masked.restore(r#"{"title":"Mail EMAIL_1_ab12"}"#);
+        let json: serde_json::Value = serde_json::from_str(&restored).unwrap();
+        assert_eq!(json["title"], "Mail \"a\\b\"@shop.org");
+    }
+}
