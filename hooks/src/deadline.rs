@@ -2,7 +2,7 @@
 //!
 //! The soft limit is asked between steps. The hard one is a timer of the operating system, whose
 //! handler ends the process, whatever it waits for: a slow pipe, a stuck network file system. It
-//! ends before the first claim: what a hook has claimed it prints, for nobody else will.
+//! moves with the first claim: what a hook has claimed it prints, for nobody else will.
 
 use std::time::Duration;
 
@@ -17,6 +17,10 @@ pub const SOFT: Duration = Duration::from_millis(50 * PATIENCE as u64);
 
 /// After this it is over.
 const HARD: Duration = Duration::from_millis(200 * PATIENCE as u64);
+
+/// What is claimed is to be printed, so a hook that claims gets this long to finish. Nothing takes that long but
+/// a file system or a reader that hangs; then what was claimed is lost, and the session goes on.
+const FINISH: Duration = Duration::from_secs(3 * PATIENCE as u64);
 
 /// After this nothing is claimed any more.
 const LAST_CLAIM: Duration = Duration::from_millis(150 * PATIENCE as u64);
@@ -43,18 +47,18 @@ impl Deadline {
         Self { start: clock::since_boot() }
     }
 
-    /// Stops the hard limit, so that it cannot cut off a write to stdout.
-    pub fn disarm(&self) {
-        set_timer(Duration::ZERO);
+    /// Moves the hard limit, so that it does not cut off what was claimed, or a write to stdout.
+    pub fn finish(&self) {
+        set_timer(FINISH);
     }
 
     /// Asks for the time to claim something and to print it. `false` when it is too late, so that
-    /// nothing may be claimed; otherwise the hard limit no longer applies, for a process that ended
+    /// nothing may be claimed; otherwise the hard limit moves, for a process that ended
     /// between the two would take what it claimed with it.
     pub fn may_claim(&self) -> bool {
         let in_time = self.elapsed() < LAST_CLAIM;
         if in_time {
-            self.disarm();
+            self.finish();
         }
         in_time
     }

@@ -54,11 +54,11 @@ impl Output {
         .ok()
     }
 
-    /// Prints it on stdout. The last thing a hook does: the hard limit no longer applies, so that
-    /// the object arrives whole.
+    /// Prints it on stdout. The last thing a hook does: the hard limit moves, so that the object
+    /// arrives whole.
     pub fn print(&self, event: &str, deadline: &Deadline) {
         let Some(json) = self.to_json(event) else { return };
-        deadline.disarm();
+        deadline.finish();
         write_whole(libc::STDOUT_FILENO, &json);
     }
 }

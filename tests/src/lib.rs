@@ -5,6 +5,8 @@ pub mod bench;
 pub mod checks;
 pub mod claude_code;
 pub mod environment;
+#[cfg(target_os = "linux")]
+pub mod fault;
 pub mod hook_run;
 pub mod injections;
 pub mod ledger_project;
@@ -12,3 +14,5 @@ pub mod messages_api;
 pub mod metadata;
 pub mod sample_project;
 pub mod story;
+#[cfg(target_os = "linux")]
+pub mod trial;

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::format::{Cursor, SectionKind, checksum};
+use super::format::{Cursor, SectionKind, checksum, fits};
 use super::segment::{Postings, Segment, Slot};
 use crate::error::Result;
 
@@ -142,7 +142,7 @@ impl Bounded<'_> {
         }
         let start = (entry.offset - part.start) as usize;
         let bytes = part.bytes.get(start..(end - part.start) as usize)?;
-        if checksum(bytes) != entry.checksum {
+        if !fits(bytes, entry.checksum) {
             return None;
         }
         let first = number.checked_mul(WINDOW)?.checked_add(u32::from(entry.first))?;

@@ -103,6 +103,24 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     return checksum_by_table(bytes);
 }
 
+/// Whether bytes have this checksum.
+pub fn fits(bytes: &[u8], check: u32) -> bool {
+    checksum(bytes) == check || is_believed()
+}
+
+/// Set by fuzzers, which do not guess checksums: all of them fit, so that what is behind them is met
+/// with bytes of any kind.
+#[cfg(feature = "fuzz")]
+pub static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// Whether checksums are believed without a look.
+pub fn is_believed() -> bool {
+    #[cfg(feature = "fuzz")]
+    return BELIEVED.load(std::sync::atomic::Ordering::Relaxed);
+    #[cfg(not(feature = "fuzz"))]
+    false
+}
+
 /// With the processor's own instruction: in a process that has just begun, the tables are mostly what it
 /// has to wait for.
 #[cfg(all(target_arch = "x86_64", any(test, target_feature = "sse4.2")))]

@@ -11,7 +11,7 @@ use std::path::Path;
 use memchr::memmem;
 
 use super::document::Document;
-use super::format::{Cursor, FRAME_MAGIC, checksum};
+use super::format::{Cursor, FRAME_MAGIC, checksum, fits};
 use super::manifest::Manifest;
 use crate::error::{At, Result};
 use crate::id::MemoryId;
@@ -90,7 +90,7 @@ fn frame(bytes: &[u8]) -> Option<(Option<Entry>, &[u8])> {
     }
     let (length, check) = (cursor.u32()?, cursor.u32()?);
     let payload = cursor.take(usize::try_from(length).ok()?)?;
-    if checksum(payload) != check {
+    if !fits(payload, check) {
         return None;
     }
     let mut payload = Cursor(payload);

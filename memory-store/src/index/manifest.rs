@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged};
+use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
 use crate::error::Result;
 use crate::settings::Settings;
 use crate::time::Timestamp;
@@ -172,7 +172,7 @@ impl Manifest {
         if major != MAJOR {
             return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
         }
-        if u32::from_le_bytes(*check) != checksum(body) {
+        if !fits(body, u32::from_le_bytes(*check)) {
             return Err(damaged(path, "the manifest's checksum does not fit"));
         }
         Self::fields(head).ok_or_else(|| damaged(path, "the manifest makes no sense"))

@@ -4,7 +4,7 @@
 //! Most pairs occur once, so a slot for each would be most of the index. Instead they are sorted by
 //! hash into buckets of some sixteen, and a reader looks through one.
 
-use super::format::{SectionKind, checksum};
+use super::format::{SectionKind, checksum, fits};
 use super::segment::Segment;
 use crate::error::Result;
 
@@ -39,7 +39,7 @@ impl Segment {
         let bytes = self.read(SectionKind::Pairs, offset, length as u64)?;
         let items = bytes
             .split_last_chunk::<CHECK>()
-            .filter(|(items, check)| checksum(items) == u32::from_le_bytes(**check))
+            .filter(|(items, check)| fits(items, u32::from_le_bytes(**check)))
             .map(|(items, _)| items)
             .ok_or_else(|| self.damaged("the checksum of a bucket of pairs does not fit"))?;
         for item in items.as_chunks::<ITEM>().0 {

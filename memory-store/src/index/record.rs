@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::format::{Cursor, DOC_ENTRY, checksum, put_bytes, put_varint};
+use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
 use crate::id::MemoryId;
 use crate::memory::{SaidBy, Scope, Status};
 use crate::time::Timestamp;
@@ -93,8 +93,8 @@ impl Entry {
         let (length, record_checksum) = (cursor.u32()?, cursor.u32()?);
         let when = Timestamp(cursor.i64()?);
         let [confidence, kind, flags, beside] = cursor.array()?;
-        let fits = cursor.u32()? == checksum(&bytes[..DOC_ENTRY - 4]);
-        fits.then_some(Self {
+        let check = cursor.u32()?;
+        fits(&bytes[..DOC_ENTRY - 4], check).then_some(Self {
             id,
             offset,
             length,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::{
     Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
-    SectionKind, TABLE_ENTRY, checksum, damaged,
+    SectionKind, TABLE_ENTRY, checksum, damaged, fits,
 };
 use super::manifest::SegmentRef;
 use super::record::{Entry, Record};
@@ -204,7 +204,7 @@ impl Segment {
                 return Err(damaged(&path, "the section table is cut off"));
             }
         };
-        if checksum(&table) != header.table_checksum {
+        if !fits(&table, header.table_checksum) {
             return Err(damaged(&path, "the section table's checksum does not fit"));
         }
         let sections = sections(&table, header.bytes)
@@ -290,7 +290,7 @@ impl Segment {
     /// Reads the record that an entry points at.
     pub fn record(&self, entry: &Entry) -> Result<Record> {
         let bytes = self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?;
-        if checksum(&bytes) != entry.checksum {
+        if !fits(&bytes, entry.checksum) {
             return Err(self.damaged("a record's checksum does not fit"));
         }
         Record::decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
@@ -357,7 +357,7 @@ impl Segment {
         let bytes = self.read(SectionKind::Start, 0, section.length)?;
         let cut = || self.damaged("the start plan's checksum does not fit");
         let (body, check) = bytes.split_last_chunk::<4>().ok_or_else(cut)?;
-        if checksum(body) != u32::from_le_bytes(*check) {
+        if !fits(body, u32::from_le_bytes(*check)) {
             return Err(cut());
         }
         let docs = body.chunks_exact(4).filter_map(|doc| Cursor(doc).u32());
@@ -424,7 +424,7 @@ impl Segment {
             let offset = cursor.u64()?;
             let (length, count) = (cursor.u32()?, cursor.u32()?);
             let slot = Slot { offset, length, count, checksum: cursor.u32()? };
-            (cursor.u32()? == checksum(&bytes[..SLOT - 4])).then_some((hash, slot))
+            fits(&bytes[..SLOT - 4], cursor.u32()?).then_some((hash, slot))
         })();
         match decoded {
             Some(found) => Ok(Some(found)),
@@ -437,7 +437,7 @@ impl Segment {
             return Err(self.damaged("a block is too long"));
         }
         let block = self.read(kind, slot.offset, u64::from(slot.length))?;
-        if checksum(&block) == slot.checksum {
+        if fits(&block, slot.checksum) {
             Ok(block)
         } else {
             Err(self.damaged("a block's checksum does not fit"))
@@ -550,9 +550,8 @@ impl Header {
         if major != MAJOR {
             return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
         }
-        let fits = Cursor(&header[SEGMENT_HEADER - 4..]).u32()
-            == Some(checksum(&header[..SEGMENT_HEADER - 4]));
-        if !fits {
+        let check = Cursor(&header[SEGMENT_HEADER - 4..]).u32();
+        if !check.is_some_and(|check| fits(&header[..SEGMENT_HEADER - 4], check)) {
             return Err(damaged(path, "the header's checksum does not fit"));
         }
         Self::fields(cursor).ok_or_else(|| damaged(path, "the header makes no sense"))

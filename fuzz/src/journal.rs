@@ -1,0 +1,23 @@
+//! Frames of the index's journal, and its manifest.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use memory_store::index::format::BELIEVED;
+use memory_store::index::journal::Journal;
+use memory_store::index::manifest::Manifest;
+
+/// What was read is read again from what it is written as.
+pub(crate) fn run(bytes: &[u8]) {
+    BELIEVED.store(true, Ordering::Relaxed);
+    let journal = Journal::decode(bytes);
+    let written: Vec<u8> = journal.entries.iter().flat_map(|entry| entry.encode()).collect();
+    let again = Journal::decode(&written);
+    assert!(!again.damaged);
+    assert_eq!(again.entries.len(), journal.entries.len());
+    let path = Path::new("MANIFEST");
+    if let Ok(manifest) = Manifest::decode(path, bytes) {
+        let written = manifest.encode().expect("settings are JSON");
+        assert_eq!(Manifest::decode(path, &written).expect("it was just written"), manifest);
+    }
+}

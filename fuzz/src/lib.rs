@@ -1,0 +1,36 @@
+//! What reads bytes of others, driven by bytes of any kind: one function for each fuzz target.
+//!
+//! A *target* takes bytes and panics when something does not hold. cargo-fuzz drives it in
+//! `libfuzzer/` (`scripts/fuzz`), which has its own workspace because it needs a nightly toolchain; `tests/replay.rs`
+//! runs the *corpus* through it on stable: bytes that lead far, and all that ever made a target fail.
+
+mod index;
+mod journal;
+mod mcp;
+mod memory;
+mod payload;
+mod query;
+mod redact;
+mod transcript;
+
+/// A target by its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const TARGETS: [Target; 8] = [
+    ("index", index::run),
+    ("journal", journal::run),
+    ("mcp", mcp::run),
+    ("memory", memory::run),
+    ("payload", payload::run),
+    ("query", query::run),
+    ("redact", redact::run),
+    ("transcript", transcript::run),
+];
+
+/// Runs the target of this name; panics when there is none.
+pub fn run(name: &str, bytes: &[u8]) {
+    let target = TARGETS.iter().find(|(target, _)| *target == name);
+    let (_, run) = target.expect("a target of this name");
+    run(bytes);
+}

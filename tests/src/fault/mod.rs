@@ -1,0 +1,139 @@
+//! Faults: each call by which a program reaches files can be made to fail, to do half its work, or to be
+//! the last thing its process does.
+//!
+//! The programs know nothing of it. The kernel hands their calls to the test (a seccomp filter with user
+//! notification), which answers each: go on, or an error, or it kills the process first. So no call is
+//! forgotten, whichever package makes it, and what is tested are the programs as they are shipped. Calls are
+//! *points*, counted from 1 as they come; only those about files below the environment's folder count.
+
+mod answer;
+mod filter;
+mod point;
+
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+pub use point::{Class, Point};
+
+/// What happens at a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The call fails with this error number.
+    Error(i32),
+    /// This call fails, and all later ones of its class.
+    ErrorFromHere(i32),
+    /// A write takes half of the bytes and says so. Other calls are made.
+    Short,
+    /// The process is killed before the call.
+    Kill,
+    /// A write takes half of the bytes, then the process is killed. Before other calls it is killed.
+    Torn,
+}
+
+/// Which calls count, and what happens at one of them.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Calls about files below this folder count.
+    pub below: PathBuf,
+    /// The program whose calls count, by its file name; all but git when there is none.
+    pub program: Option<&'static str>,
+    /// The classes that count; empty means all.
+    pub classes: Vec<Class>,
+    /// The fault, and the number of the call that it strikes.
+    pub fault: Option<(u64, Fault)>,
+}
+
+impl Plan {
+    /// Counts the calls about files below a folder; nothing fails.
+    pub fn counting(below: &Path) -> Self {
+        Self { below: below.to_owned(), program: None, classes: Vec::new(), fault: None }
+    }
+
+    /// Lets a fault strike at the point of this number.
+    #[must_use]
+    pub fn striking(mut self, number: u64, fault: Fault) -> Self {
+        self.fault = Some((number, fault));
+        self
+    }
+
+    /// Counts calls of these classes only.
+    #[must_use]
+    pub fn of(mut self, classes: &[Class]) -> Self {
+        self.classes = classes.to_vec();
+        self
+    }
+
+    /// Counts calls of this program only.
+    #[must_use]
+    pub fn by(mut self, program: &'static str) -> Self {
+        self.program = Some(program);
+        self
+    }
+}
+
+/// What a run under a plan came to.
+#[derive(Debug)]
+pub struct Run {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it said besides.
+    pub stderr: String,
+    /// How many calls counted.
+    pub points: u64,
+    /// Where the fault struck.
+    pub struck: Option<Point>,
+}
+
+/// Whether the kernel lets a test answer calls: Linux 5.8 or later, in no container that forbids it.
+pub fn is_available() -> bool {
+    let mut command = Command::new("true");
+    run(&mut command, b"", Plan::counting(Path::new("/nowhere"))).is_ok()
+}
+
+/// Runs a command and everything it starts under a plan, with these bytes on its standard input, until all of
+/// its processes have ended.
+pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
+    let (ours, theirs) = filter::pair()?;
+    filter::install(command, theirs)?;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let spawned = command.spawn();
+    // The closure that the command keeps holds the other end; what is received below is complete anyway.
+    let mut child = spawned?;
+    let listener: OwnedFd = filter::receive(&ours)?;
+    let seen = Arc::new(Mutex::new(answer::Seen::default()));
+    let answering = {
+        let seen = Arc::clone(&seen);
+        thread::spawn(move || answer::all(&listener, &plan, &seen))
+    };
+    let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let input = input.to_vec();
+    // Who is killed, or does not care, reads no further.
+    let feeding = thread::spawn(move || drop(stdin.write_all(&input)));
+    let mut errors = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
+    let complaining = thread::spawn(move || {
+        let mut bytes = Vec::new();
+        drop(errors.read_to_end(&mut bytes));
+        bytes
+    });
+    let mut stdout = Vec::new();
+    child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?.read_to_end(&mut stdout)?;
+    let status = child.wait()?;
+    let died = || io::Error::other("a thread of the test died");
+    feeding.join().map_err(|_| died())?;
+    let stderr = complaining.join().map_err(|_| died())?;
+    answering.join().map_err(|_| died())??;
+    let seen = std::mem::take(&mut *seen.lock().map_err(|_| died())?);
+    Ok(Run {
+        status,
+        stdout,
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+        points: seen.points,
+        struck: seen.struck,
+    })
+}

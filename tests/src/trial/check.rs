@@ -1,0 +1,147 @@
+//! What has to hold after a fault: the store validates, and what was acknowledged is there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use memory_store::index::Index;
+use serde_json::Value;
+
+use super::{Fate, Trial};
+use crate::fault::Run;
+use crate::sample_project::snapshot;
+
+/// What does not hold.
+pub type Fault = String;
+
+impl Trial {
+    /// What does not hold right after a fault. A torn record at the end of a journal is allowed then: who
+    /// reads it passes over it.
+    pub fn faults(&self) -> Vec<Fault> {
+        let mut faults = self.invalid(false);
+        faults.extend(self.lost());
+        faults
+    }
+
+    /// Syncs without faults, and says what does not hold afterwards.
+    pub fn faults_after_recovery(&self) -> io::Result<Vec<Fault>> {
+        self.sample.sync()?;
+        let mut faults = self.invalid(true);
+        faults.extend(self.lost());
+        let kept = || -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+            let mut files = self.sample.memories()?;
+            files.extend(snapshot(&self.sample.environment.data_dir().join("projects"))?);
+            // What was mined is a cache, and a lock says who held it last.
+            files.retain(|name, _| {
+                let name = name.to_string_lossy();
+                !name.contains("/mined/") && !name.ends_with(".lock")
+            });
+            Ok(files)
+        };
+        let before = kept()?;
+        self.sample.sync()?;
+        let after = kept()?;
+        let names = before.keys().chain(after.keys());
+        for name in names.filter(|name| before.get(*name) != after.get(*name)) {
+            faults.push(format!("a second sync changed {}", name.display()));
+        }
+        for name in before.keys().filter(|name| name.to_string_lossy().ends_with(".tmp")) {
+            faults.push(format!("{} is left over", name.display()));
+        }
+        let left = self.sample.environment.wait_until_quiet();
+        faults.extend(left.into_iter().map(|process| format!("still running: {process}")));
+        Ok(faults)
+    }
+
+    fn invalid(&self, is_recovered: bool) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        match self.store() {
+            Ok(store) => {
+                for listing in [store.list(), store.drafts(), store.archived()] {
+                    match listing {
+                        Ok(listing) => {
+                            faults.extend(listing.broken.iter().map(|error| format!("{error}")))
+                        }
+                        Err(error) => faults.push(format!("the store: {error}")),
+                    }
+                }
+                if let Err(error) = store.tombstones() {
+                    faults.push(format!("the ledger: {error}"));
+                }
+            }
+            Err(error) => faults.push(format!("the store: {error}")),
+        }
+        for folder in
+            [self.dirs.tree(&self.tree.root).index(), self.dirs.tree(&self.tree.root).thinking()]
+        {
+            if let Err(fault) = index(&folder, is_recovered) {
+                faults.push(fault);
+            }
+        }
+        faults
+    }
+
+    fn lost(&self) -> Vec<Fault> {
+        let memories = self.memories();
+        let mut faults = Vec::new();
+        for (title, (id, fate)) in &self.acknowledged {
+            let is_there = memories.iter().any(|stored| stored.memory.id == *id);
+            if is_there != (*fate == Fate::Kept) {
+                faults.push(format!("`{title}` was acknowledged as {fate:?}"));
+            }
+        }
+        let archive = self.dirs.project(self.tree.project).archive();
+        for session in &self.purged {
+            if names(&archive).any(|name| name.contains(session.as_str())) {
+                faults.push(format!("session {session} was purged and is in the archive"));
+            }
+        }
+        faults
+    }
+
+    /// What is wrong with what a hook did.
+    pub fn hook_faults(run: &Run) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        // A killed one has no status.
+        if run.status.code().is_some_and(|code| code != 0) {
+            faults.push(format!("a hook exited with {}", run.status));
+        }
+        if run.stderr.contains("panicked") {
+            faults.push(format!("a hook panicked: {}", run.stderr));
+        }
+        if !run.stdout.is_empty() {
+            let said: Result<Value, _> = serde_json::from_slice(&run.stdout);
+            let is_whole = said.is_ok_and(|said| {
+                let context = said["hookSpecificOutput"]["additionalContext"].as_str();
+                let message = said["systemMessage"].as_str();
+                context.is_some_and(|text| text.contains("</throughline-memory>"))
+                    || (context.is_none() && message.is_some())
+            });
+            if !is_whole {
+                faults.push(format!("a hook said {}", String::from_utf8_lossy(&run.stdout)));
+            }
+        }
+        faults
+    }
+}
+
+fn names(folder: &Path) -> impl Iterator<Item = String> {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.map(|file| file.file_name().to_string_lossy().into_owned())
+}
+
+fn index(folder: &Path, is_recovered: bool) -> Result<(), Fault> {
+    let say = |error: memory_store::Error| format!("{error}");
+    let Some(index) = Index::open(folder).map_err(say)? else { return Ok(()) };
+    if let Some(damage) = &index.damage
+        && (is_recovered || !index.journal.damaged)
+    {
+        return Err(format!("{damage}"));
+    }
+    let (turns, damage) = index.turns();
+    if let Some(damage) = damage {
+        return Err(format!("{damage}"));
+    }
+    index.memories.iter().chain(&turns).try_for_each(|segment| segment.verify().map_err(say))
+}

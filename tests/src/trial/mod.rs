@@ -1,0 +1,187 @@
+//! Trials: a store that is written to by every program in turn, while faults strike, and what has to hold then.
+//!
+//! Whatever a program said it did is *acknowledged*: a command that ended well, an answer of the server, what a
+//! hook printed. A trial keeps what was acknowledged and compares it with what is found.
+
+mod check;
+pub mod storm;
+mod writer;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::store::{Store, Stored};
+use memory_store::{MemoryId, ProjectId};
+
+use crate::fault::{self, Plan, Run};
+use crate::sample_project::Sample;
+use crate::story::Story;
+pub use check::Fault as Invalid;
+pub use writer::Writer;
+use writer::{Claim, Task};
+
+/// Numbers that look random and are the same in every run (xorshift64).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// Begins with a seed, which may not be 0.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.max(1))
+    }
+
+    /// A number from 0 up to `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 1) % end.max(1)
+    }
+
+    /// One of some.
+    pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> Option<&'a T> {
+        all.get(usize::try_from(self.below(all.len() as u64)).ok()?)
+    }
+}
+
+/// What was acknowledged about a memory that the trial wrote.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    /// It was saved.
+    Kept,
+    /// It was forgotten.
+    Gone,
+}
+
+/// A store under trial.
+pub struct Trial {
+    /// The project and its environment.
+    pub sample: Sample,
+    dirs: UserDirs,
+    tree: Tree,
+    acknowledged: BTreeMap<String, (MemoryId, Fate)>,
+    purged: Vec<String>,
+    number: u32,
+}
+
+impl Trial {
+    /// Makes the sample project with its history, synced.
+    pub fn new() -> io::Result<Self> {
+        let sample = Sample::with_history()?;
+        sample.sync()?;
+        sample.git(&["add", "--all"])?;
+        sample.git(&["commit", "--quiet", "--message", "Keep what was learned"])?;
+        Self::of(sample)
+    }
+
+    fn of(sample: Sample) -> io::Result<Self> {
+        let home = sample.environment.home().into_os_string();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone()))
+            .ok_or(io::ErrorKind::NotFound)?;
+        let tree = Tree::find(&dirs, &sample.root).ok_or(io::ErrorKind::NotFound)?;
+        let (acknowledged, purged) = Default::default();
+        Ok(Self { sample, dirs, tree, acknowledged, purged, number: 0 })
+    }
+
+    /// Lets a writer do its work under a plan that strikes as `fault` says, and takes note of what it
+    /// acknowledged.
+    pub fn run(&mut self, writer: Writer, plan: impl FnOnce(Plan) -> Plan) -> io::Result<Run> {
+        self.number += 1;
+        let Task { mut command, input, program, claim } = self.task(writer)?;
+        let mut counting = Plan::counting(&self.sample.environment.path());
+        counting.program = program;
+        let run = fault::run(&mut command, &input, plan(counting))?;
+        self.tidy()?;
+        self.note(&claim, writer.is_acknowledged(&run));
+        Ok(run)
+    }
+
+    /// What git leaves when it is killed, and asks people to remove.
+    fn tidy(&self) -> io::Result<()> {
+        for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
+            match std::fs::remove_file(self.sample.root.join(".git").join(name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of what was claimed. What was not acknowledged may have happened or not: that
+    /// is looked up.
+    fn note(&mut self, claim: &Claim, is_acknowledged: bool) {
+        match claim {
+            Claim::Nothing => {}
+            Claim::Purged(session) if is_acknowledged => self.purged.push(session.clone()),
+            Claim::Purged(_) => {}
+            Claim::Kept { title, replaces } => {
+                let found = self.find(title);
+                if let Some(old) = replaces
+                    && (is_acknowledged || found.is_some())
+                {
+                    self.acknowledged.remove(old);
+                }
+                let id = found.map(|stored| stored.memory.id);
+                if is_acknowledged {
+                    // An id that nobody has: the check will say that it is lost.
+                    let id = id.unwrap_or(MemoryId([0xff; 16]));
+                    self.acknowledged.insert(title.clone(), (id, Fate::Kept));
+                } else if let Some(id) = id {
+                    self.acknowledged.insert(title.clone(), (id, Fate::Kept));
+                }
+            }
+            Claim::Gone { title } => {
+                let is_there = self.find(title).is_some();
+                match self.acknowledged.get_mut(title) {
+                    Some((_, fate)) if is_acknowledged || !is_there => *fate = Fate::Gone,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn store(&self) -> io::Result<Store> {
+        Store::open(&self.dirs, &self.tree).map_err(io::Error::other)
+    }
+
+    fn memories(&self) -> Vec<Stored> {
+        let listing = self.store().and_then(|store| store.list().map_err(io::Error::other));
+        listing.map(|listing| listing.memories).unwrap_or_default()
+    }
+
+    fn find(&self, title: &str) -> Option<Stored> {
+        self.memories().into_iter().find(|stored| stored.memory.title == title)
+    }
+
+    /// The titles that were acknowledged with this fate.
+    fn titles(&self, fate: Fate) -> Vec<String> {
+        let all = self.acknowledged.iter().filter(|(_, (_, found))| *found == fate);
+        all.map(|(title, _)| title.clone()).collect()
+    }
+
+    /// Writes the transcript of one more session, like one of the sample's.
+    fn write_session(&self) -> io::Result<()> {
+        let stories = crate::sample_project::stories()?;
+        let mut story: Story = stories[self.number as usize % stories.len()].clone();
+        story.session = format!("{:08x}-{}", self.number, &story.session[9..]);
+        for step in &mut story.steps {
+            if let Some(text) = step["user"].as_str() {
+                step["user"] = format!("{text} (round {})", self.number).into();
+            }
+        }
+        story.write(&self.sample.environment.claude_dir(), &self.sample.root)?;
+        Ok(())
+    }
+
+    /// The project.
+    pub fn project(&self) -> ProjectId {
+        self.tree.project
+    }
+
+    /// Where everything of the trial lies.
+    pub fn path(&self) -> &Path {
+        &self.sample.root
+    }
+}

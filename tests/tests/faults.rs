@@ -1,0 +1,86 @@
+//! Calls that reach files fail, or their process is killed there: afterwards the store validates, nothing that was
+//! acknowledged is lost, and a hook exits 0 and says nothing or something whole.
+//!
+//! A few hundred faults, chosen by a seed; `scripts/stress` runs as many as asked.
+#![cfg(target_os = "linux")]
+
+use journeys::fault::{self, Fault, Plan};
+use journeys::trial::storm::{self, Storm};
+use journeys::trial::{Trial, Writer};
+
+/// Without the kernel's help there is nothing to be seen: an old one, or a container that forbids it.
+fn can_strike() -> bool {
+    let available = fault::is_available();
+    if !available {
+        eprintln!("SKIPPED: this kernel does not hand calls to a test (seccomp user notification)");
+    }
+    available
+}
+
+fn assert_sound(storm: &Storm, strikes: u32) {
+    assert!(storm.faults.is_empty(), "{:#?}", storm.faults);
+    assert!(storm.strikes() >= strikes, "{storm:?}");
+}
+
+#[test]
+fn hooks_bear_every_failing_call() {
+    if can_strike() {
+        assert_sound(&storm::each_call_of_hooks(23).unwrap(), 60);
+    }
+}
+
+#[test]
+fn writers_bear_failing_calls() {
+    if can_strike() {
+        assert_sound(&storm::failures(40, 0x2026_1122).unwrap(), 30);
+    }
+}
+
+#[test]
+fn a_kill_loses_nothing_that_was_acknowledged() {
+    if can_strike() {
+        assert_sound(&storm::kills(50, 0x2026_1122).unwrap(), 40);
+    }
+}
+
+/// The tool itself: an error arrives, a write is cut in half, and a kill leaves no status.
+#[test]
+fn faults_strike_where_they_are_meant_to() {
+    if !can_strike() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let write = |name: &str, fault: Fault| {
+        let mut command = std::process::Command::new("/bin/sh");
+        command.arg("-c").arg(format!("printf 12345678 > {name}")).current_dir(&root);
+        let plan = Plan::counting(&root).of(&[fault::Class::Write]).striking(1, fault);
+        let run = fault::run(&mut command, b"", plan).unwrap();
+        assert_eq!(run.struck.unwrap().path, root.join(name));
+        (run.status.code(), std::fs::read_to_string(root.join(name)).unwrap())
+    };
+    assert_eq!(write("short", Fault::Torn), (None, "1234".to_owned()));
+    assert_eq!(write("killed", Fault::Kill), (None, String::new()));
+    let (status, text) = write("full", Fault::ErrorFromHere(libc::ENOSPC));
+    assert!(status != Some(0) && text.is_empty());
+}
+
+/// A full disk, a store that may only be read and one without locks are told in words that say what to do.
+#[test]
+fn what_fails_is_said() {
+    if !can_strike() {
+        return;
+    }
+    let mut trial = Trial::new().unwrap();
+    for (writer, class, error, words) in [
+        (Writer::Add, fault::Class::Write, libc::ENOSPC, "No space left on device"),
+        (Writer::Sync, fault::Class::Open, libc::EROFS, "Read-only file system"),
+        (Writer::Sync, fault::Class::Lock, libc::ENOLCK, "No locks available"),
+    ] {
+        let strike = Fault::ErrorFromHere(error);
+        let run = trial.run(writer, |plan| plan.of(&[class]).striking(1, strike)).unwrap();
+        assert!(run.struck.is_some(), "{writer:?}");
+        assert!(!run.status.success() && run.stderr.contains(words), "{writer:?}: {}", run.stderr);
+        assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
+    }
+}
