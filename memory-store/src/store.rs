@@ -17,7 +17,7 @@ pub(crate) use disk::private_options;
 pub use disk::{
     Privacy, create_folder, read as read_bounded, read_below, read_if_there, remove, replace,
 };
-pub use listing::{FILES_MAX, Listing, Stored};
+pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
 pub(crate) use listing::{Read, visit};
 
 use beneath::Folder;

@@ -184,17 +184,19 @@ impl Disk {
         let (mut files, mut failure) = (Vec::new(), None);
         visit(&[folder], &mut |read| match read {
             Ok(read) => files.push(read),
-            Err(Error::Memory { path, .. }) => {
+            Err(Error::Memory { path, .. } | Error::Io { path, .. }) if is_file(&path) => {
                 self.unreadable.insert(path);
             }
-            Err(Error::Io { path, .. }) if path.is_symlink() || !path.is_dir() => {
-                self.unreadable.insert(path);
-            }
-            // A folder that cannot be read says nothing about what was deleted in it.
+            // A folder that was not read to its end says nothing about what was deleted in it.
             Err(error) => failure = Some(error),
         });
         failure.map_or(Ok(files), Err)
     }
+}
+
+/// Whether an error about this path is about one file, and not about a folder of them.
+fn is_file(path: &Path) -> bool {
+    path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }
 
 /// Without git nothing moves but the folder itself.

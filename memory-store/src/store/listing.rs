@@ -14,6 +14,10 @@ use crate::memory::Memory;
 /// Files of one store that are read; what is beyond is reported.
 pub const FILES_MAX: usize = 200_000;
 
+/// Bytes of all files of one store that are read; what is beyond is reported. Some 200,000 memories of the usual
+/// length; a store that is larger was made to be.
+pub const STORE_BYTES_MAX: u64 = 128 << 20;
+
 /// Levels of folders in a store: a person may sort memories into a few.
 pub(super) const LEVELS_MAX: usize = 4;
 
@@ -69,9 +73,14 @@ fn same_folder(folders: &[&Path], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
 
-/// Reads every memory file, in the order of folders and paths.
+/// Reads every memory file, in the order of folders and paths. An error about a folder says that not all of it
+/// was read.
 pub(crate) fn visit(folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
-    let mut files = 0;
+    visit_up_to(STORE_BYTES_MAX, folders, each);
+}
+
+fn visit_up_to(bytes_max: u64, folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
+    let (mut files, mut bytes) = (0, 0);
     for folder in folders {
         let walk = WalkDir::new(folder)
             .min_depth(1)
@@ -88,7 +97,19 @@ pub(crate) fn visit(folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
                         each(Err(at_start(folder, message)));
                         return;
                     }
-                    each(read(entry.path()));
+                    let read = read(entry.path());
+                    bytes += match &read {
+                        Ok(read) => read.stored.len,
+                        Err(_) => entry.metadata().map_or(0, |metadata| metadata.len()),
+                    };
+                    each(read);
+                    if bytes > bytes_max {
+                        let limit = bytes_max >> 20;
+                        let message =
+                            format!("the files have more than {limit} MiB; the rest is not read");
+                        each(Err(at_start(folder, message)));
+                        return;
+                    }
                 }
                 Ok(_) => {}
                 Err(error) if is_missing(&error) => {}
@@ -148,4 +169,30 @@ fn repeated(path: &Path, first: &Path) -> Error {
 
 fn at_start(path: &Path, message: String) -> Error {
     Error::Memory { path: path.to_owned(), place: Place { line: 1, column: 1 }, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_of_a_store_is_bounded_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a", "b", "c", "d"] {
+            let file = folder.path().join(name).with_extension("md");
+            std::fs::write(file, format!("# {name}\n\n{}", "x".repeat(1 << 19))).unwrap();
+        }
+        let read = |bytes_max| {
+            let mut errors = Vec::new();
+            visit_up_to(bytes_max, &[folder.path()], &mut |read| errors.extend(read.err()));
+            errors
+        };
+        // Each is too long to be a memory by itself, and counts all the same.
+        assert_eq!(read(4 << 20).len(), 4);
+        let errors = read(1 << 20);
+        assert_eq!(errors.len(), 3, "two files, and that there are more");
+        let Error::Memory { path, message, .. } = &errors[2] else { panic!("{errors:?}") };
+        assert_eq!(path, folder.path());
+        assert_eq!(message, "the files have more than 1 MiB; the rest is not read");
+    }
 }

@@ -82,7 +82,8 @@ fn answer(asked: &libc::seccomp_notif, plan: &Plan, seen: &mut Seen) -> Answer {
     else {
         return Answer::GoOn;
     };
-    if !(plan.classes.is_empty() || plan.classes.contains(&call.class)) {
+    let class = call.class(&asked.data.args);
+    if !(plan.classes.is_empty() || plan.classes.contains(&class)) {
         return Answer::GoOn;
     }
     let Some(path) = path(asked, call).filter(|path| path.starts_with(&plan.below)) else {
@@ -97,17 +98,15 @@ fn answer(asked: &libc::seccomp_notif, plan: &Plan, seen: &mut Seen) -> Answer {
     let Some((number, fault)) = plan.fault else { return Answer::GoOn };
     if seen.points != number {
         return match fault {
-            Fault::ErrorFromHere(error) if seen.failing.contains(&call.class) => {
-                Answer::Refuse(error)
-            }
+            Fault::ErrorFromHere(error) if seen.failing.contains(&class) => Answer::Refuse(error),
             _ => Answer::GoOn,
         };
     }
-    seen.struck = Some(Point { number, call: call.name, class: call.class, path });
+    seen.struck = Some(Point { number, call: call.name, class, path });
     match fault {
         Fault::Error(error) => Answer::Refuse(error),
         Fault::ErrorFromHere(error) => {
-            seen.failing.insert(call.class);
+            seen.failing.insert(class);
             Answer::Refuse(error)
         }
         Fault::Short => half(asked, call).map_or(Answer::GoOn, Answer::Done),

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 /// Classes of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Opening or creating a file.
+    /// Opening a file to read it.
     Open,
+    /// Opening a file to write, or creating it.
+    Create,
     /// Reading a file or a folder.
     Read,
     /// Writing to a file, or changing its length.
@@ -27,8 +29,9 @@ pub enum Class {
 
 impl Class {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Open,
+        Self::Create,
         Self::Read,
         Self::Write,
         Self::Rename,
@@ -41,7 +44,7 @@ impl Class {
 
     /// Whether calls of this class change something.
     pub fn changes(self) -> bool {
-        !matches!(self, Self::Read | Self::Look | Self::Lock)
+        !matches!(self, Self::Open | Self::Read | Self::Look | Self::Lock)
     }
 }
 
@@ -73,8 +76,24 @@ pub(super) enum Names {
 pub(super) struct Call {
     pub number: libc::c_long,
     pub name: &'static str,
-    pub class: Class,
+    class: Class,
     pub names: Names,
+}
+
+impl Call {
+    /// The class of a call with these arguments.
+    pub fn class(&self, arguments: &[u64; 6]) -> Class {
+        let flags = match self.names {
+            Names::At(at) => arguments[at + 2],
+            Names::Path(at) => arguments[at + 1],
+            Names::Handle(_) => 0,
+        };
+        let writing = (libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC) as u64;
+        match self.class {
+            Class::Open if flags & writing != 0 => Class::Create,
+            class => class,
+        }
+    }
 }
 
 const fn call(number: libc::c_long, name: &'static str, class: Class, names: Names) -> Call {

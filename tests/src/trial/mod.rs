@@ -63,6 +63,8 @@ pub struct Trial {
     tree: Tree,
     acknowledged: BTreeMap<String, (MemoryId, Fate)>,
     purged: Vec<String>,
+    /// How often something was to be forgotten.
+    forgotten: usize,
     number: u32,
 }
 
@@ -82,7 +84,7 @@ impl Trial {
             .ok_or(io::ErrorKind::NotFound)?;
         let tree = Tree::find(&dirs, &sample.root).ok_or(io::ErrorKind::NotFound)?;
         let (acknowledged, purged) = Default::default();
-        Ok(Self { sample, dirs, tree, acknowledged, purged, number: 0 })
+        Ok(Self { sample, dirs, tree, acknowledged, purged, forgotten: 0, number: 0 })
     }
 
     /// Lets a writer do its work under a plan that strikes as `fault` says, and takes note of what it
@@ -133,6 +135,7 @@ impl Trial {
                 }
             }
             Claim::Gone { title } => {
+                self.forgotten += 1;
                 let is_there = self.find(title).is_some();
                 match self.acknowledged.get_mut(title) {
                     Some((_, fate)) if is_acknowledged || !is_there => *fate = Fate::Gone,

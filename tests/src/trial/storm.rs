@@ -116,7 +116,8 @@ pub fn failures_of(class: Class) -> Vec<Fault> {
         EXDEV,
     };
     let one: &[i32] = match class {
-        Class::Open => &[EACCES, ENOENT, EMFILE, EROFS, ENOSPC, ESTALE],
+        Class::Open => &[EACCES, ENOENT, EMFILE, ESTALE, EIO],
+        Class::Create => &[EACCES, ENOENT, EMFILE, EROFS, ENOSPC, EDQUOT],
         Class::Read => &[EIO, EINTR, ESTALE],
         Class::Write => &[ENOSPC, EIO, EDQUOT, EINTR],
         Class::Rename => &[EACCES, ENOSPC, EXDEV, EIO],
@@ -128,7 +129,8 @@ pub fn failures_of(class: Class) -> Vec<Fault> {
     };
     // Disks that stay full, stores that stay read-only, file systems without locks.
     let lasting: &[i32] = match class {
-        Class::Open | Class::Rename | Class::Folder | Class::Remove => &[EROFS, EACCES],
+        Class::Create | Class::Rename | Class::Folder | Class::Remove => &[EROFS, EACCES],
+        Class::Open => &[EACCES],
         Class::Write => &[ENOSPC],
         Class::Sync => &[EIO],
         Class::Lock => &[ENOLCK, EOPNOTSUPP],
