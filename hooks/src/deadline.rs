@@ -1,4 +1,6 @@
-//! Time limits: a hook gives up its own work after 50 ms and its life after 200 ms.
+//! Time limits: a hook gives up its own work after 50 ms and its life after 200 ms, from when it has its payload.
+//!
+//! Claude Code may be slow to write that, on a loaded machine; this is waited for apart, a second at most.
 //!
 //! The soft limit is asked between steps. The hard one is a timer of the operating system, whose
 //! handler ends the process, whatever it waits for: a slow pipe, a stuck network file system. It
@@ -14,6 +16,9 @@ const PATIENCE: u32 = if cfg!(unhurried) { 1000 } else { 1 };
 
 /// After this a hook starts nothing more and prints what it has.
 pub const SOFT: Duration = Duration::from_millis(50 * PATIENCE as u64);
+
+/// So long the payload is waited for, and read.
+const WAIT: Duration = Duration::from_secs(PATIENCE as u64);
 
 /// After this it is over.
 const HARD: Duration = Duration::from_millis(200 * PATIENCE as u64);
@@ -33,7 +38,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// Starts both limits. To be called first: reading stdin counts.
+    /// Starts the limit of waiting for the payload. To be called first.
     pub fn arm() -> Self {
         // A crash must not be louder than a time-out: Claude Code shows both as a hook error.
         for signal in [libc::SIGALRM, libc::SIGABRT, libc::SIGBUS, libc::SIGILL, libc::SIGSEGV] {
@@ -43,8 +48,20 @@ impl Deadline {
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
             on_signal(signal, libc::SIG_IGN);
         }
-        set_timer(HARD);
+        // Whoever is still reading when the time for it is over has time to notice.
+        set_timer(WAIT + HARD);
         Self { start: clock::since_boot() }
+    }
+
+    /// Starts both limits of the work, once the payload is there.
+    pub fn begin(&mut self) {
+        set_timer(HARD);
+        self.start = clock::since_boot();
+    }
+
+    /// Whether the payload was waited for long enough.
+    pub fn has_waited(&self) -> bool {
+        self.elapsed() >= WAIT
     }
 
     /// Moves the hard limit, so that it does not cut off what was claimed, or a write to stdout.
@@ -77,7 +94,7 @@ impl Deadline {
         clock::since_boot().saturating_sub(self.start)
     }
 
-    /// Microseconds since the start.
+    /// Microseconds since the work began.
     pub fn micros(&self) -> u64 {
         u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
     }

@@ -71,7 +71,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
 
 impl Hook {
     /// Reads the event from stdin and finds the tree it happened in. `None`: none of our business.
-    fn from_process(deadline: Deadline) -> Option<Self> {
+    fn from_process(mut deadline: Deadline) -> Option<Self> {
         let get = |name: &str| std::env::var_os(name);
         let mode = Mode::from_environment(get);
         if mode == Mode::Off {
@@ -80,6 +80,7 @@ impl Hook {
         let project_dir =
             get("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         let payload = Payload::read(libc::STDIN_FILENO, &deadline);
+        deadline.begin();
         let event = Event::from_payload(payload, project_dir.clone())?;
         let dirs = UserDirs::resolve(get)?;
         let now = now(get("THROUGHLINE_NOW"));

@@ -29,7 +29,7 @@ impl Payload {
     pub fn read(file: RawFd, deadline: &Deadline) -> Self {
         let mut scanner = Scanner::default();
         let mut buffer = Vec::with_capacity(FIRST_BYTES);
-        while !scanner.is_done() && !deadline.has_passed() {
+        while !scanner.is_done() && !deadline.has_waited() {
             match fill(file, &mut buffer) {
                 Some(bytes) if !bytes.is_empty() => scanner.feed(bytes),
                 _ => break,

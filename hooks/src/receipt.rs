@@ -31,7 +31,7 @@ pub struct Receipt<'a> {
     pub memories: Vec<Given<'a>>,
     /// Tokens of the text.
     pub tokens: u32,
-    /// Microseconds from the start of the hook until now.
+    /// Microseconds from when the hook had its payload until now.
     pub micros: u64,
     /// Bytes of the text.
     pub text_bytes: usize,

@@ -120,6 +120,25 @@ fn a_reader_that_does_not_read() {
     });
 }
 
+/// A client that is slow to write does not take the hook's time for work.
+#[test]
+fn a_payload_that_comes_late() {
+    let world = World::with_memories();
+    for (hook, payload) in payloads(&world) {
+        let mut child = world.command(hook).spawn().unwrap();
+        thread::sleep(Duration::from_millis(300));
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(&payload[..payload.len() / 2]).unwrap();
+        thread::sleep(Duration::from_millis(100));
+        stdin.write_all(&payload[payload.len() / 2..]).unwrap();
+        drop(stdin);
+        let output = child.wait_with_output().unwrap();
+        check(hook, &output);
+        assert_eq!(output.stdout.is_empty(), hook == STOP, "{hook}");
+    }
+    assert_eq!(world.receipts().len(), 3);
+}
+
 /// Hooks wait for no lock, so it does not matter who holds one.
 #[test]
 fn locks_that_are_held() {

@@ -29,7 +29,7 @@ pub const TOOL: &str = env!("CARGO_BIN_EXE_throughline-post-tool-use");
 pub const STOP: &str = env!("CARGO_BIN_EXE_throughline-stop");
 
 /// The hard limit, and what a busy machine may need to start and reap a process.
-pub const LIMIT: Duration = Duration::from_millis(200 + 1300);
+pub const LIMIT: Duration = Duration::from_millis(1000 + 200 + 1300);
 
 pub const NOW: &str = "2026-10-02T12:00:00Z";
 pub const PROJECT: ProjectId = ProjectId([7; 16]);
