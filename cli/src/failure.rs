@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use crate::command::view::plain;
 use crate::exit;
 
 /// The result of a command.
@@ -24,7 +25,9 @@ pub struct Failure {
 impl Failure {
     /// A failure of no special kind.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { code: exit::FAILED, message: message.into(), causes: Vec::new(), hint: None }
+        // It may name files, and others may have chosen their names.
+        let message = plain(&message.into());
+        Self { code: exit::FAILED, message, causes: Vec::new(), hint: None }
     }
 
     /// Replaces the exit code.
@@ -35,13 +38,13 @@ impl Failure {
 
     /// Adds what to do next.
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+        self.hint = Some(plain(&hint.into()));
         self
     }
 
     /// Says what could not be done; what was known so far becomes the reason.
     pub fn during(mut self, message: impl Into<String>) -> Self {
-        let cause = std::mem::replace(&mut self.message, message.into());
+        let cause = std::mem::replace(&mut self.message, plain(&message.into()));
         self.causes.insert(0, cause);
         self
     }

@@ -349,7 +349,7 @@ fn turn_hit(hit: &Hit, query: &str) -> TurnHit {
     };
     TurnHit {
         session: render::clean(hit.session.as_deref().unwrap_or("unknown")),
-        turn: hit.turn,
+        turn: hit.turn + 1,
         date: hit.date.date(),
         excerpt: render::clean(&excerpt(&hit.text, query, EXCERPT_CHARS_MAX)),
         before: beginning(&|turn| turn < hit.turn),

@@ -448,7 +448,7 @@ fn earlier_sessions_are_searched_with_what_stands_around() {
     let (text, found, failed) = server.call("search_sessions", json!({"query": "cron entry UTC"}));
     assert!(!failed && text.contains("<throughline-memory"), "{text}");
     let hits = found["hits"].as_array().unwrap();
-    let hit = hits.iter().find(|hit| hit["turn"] == 1).unwrap();
+    let hit = hits.iter().find(|hit| hit["turn"] == 2).unwrap();
     assert_eq!(hit["session"], "4f1c", "{found}");
     assert_eq!(hit["date"], "2026-10-02");
     assert!(hit["excerpt"].as_str().unwrap().contains("the cron entry used UTC"), "{hit}");
@@ -462,7 +462,7 @@ fn earlier_sessions_are_searched_with_what_stands_around() {
     assert!(text.contains("Thought by the model in earlier sessions"), "{text}");
     assert_eq!(
         (&found["hits"][0]["session"], &found["hits"][0]["turn"]),
-        (&json!("4f1c"), &json!(1))
+        (&json!("4f1c"), &json!(2))
     );
     assert_eq!(server.end(), Some(0));
 }

@@ -76,9 +76,11 @@ impl Left {
     pub fn text(&self, own: &str, branch: &str, now: Timestamp) -> Option<String> {
         let shown = self.shown(own, branch, now)?;
         let mut text = shown.text(now);
-        let open =
-            self.others(own).filter(|left| left.session != shown.session && !left.is_over(now));
-        let open = open.count();
+        let open = self
+            .others(own)
+            .filter(|left| left.session != shown.session && !left.is_over(now))
+            .filter(|left| left.leaves_something())
+            .count();
         if open > 0 {
             let s = if open == 1 { "" } else { "s" };
             text.push_str(&format!(
@@ -97,6 +99,14 @@ impl LeftSession {
     /// Whether it is merged or long ago.
     fn is_over(&self, now: Timestamp) -> bool {
         self.merged || self.last.days_until(now) > STALE_DAYS
+    }
+
+    /// Whether there is something in it to go on with.
+    fn leaves_something(&self) -> bool {
+        !self.not_done.is_empty()
+            || self.next.is_some()
+            || self.failing.is_some()
+            || !self.uncommitted.is_empty()
     }
 
     fn text(&self, now: Timestamp) -> String {
@@ -204,10 +214,13 @@ mod tests {
         here.done = vec!["total_cents".into()];
         here.next = Some("add a test for refunds".into());
         here.uncommitted = (0..6).map(|n| format!("src/{n}.rs")).collect();
+        let mut elsewhere = session("elsewhere", "other", "2026-10-02");
+        elsewhere.not_done = vec!["the second half".into()];
         let left = Left {
             sessions: vec![
                 session("own", "main", "2026-10-03"),
-                session("elsewhere", "other", "2026-10-02"),
+                elsewhere,
+                session("finished", "other", "2026-10-02"),
                 here,
                 session("old", "main", "2026-08-01"),
             ],

@@ -16,8 +16,11 @@ use crate::state::write_json;
 /// The inbox is emptied when it is longer than this and all of it was taken up.
 const INBOX_BYTES_MAX: u64 = 1 << 20;
 
+/// Milliseconds after which the time of a run is noted though nothing else is new.
+const RUN_NOTED_MS: i64 = 60_000;
+
 /// Notes that the first `taken` bytes were taken up by a run that succeeded. Writes nothing when
-/// that is known.
+/// that was noted a moment ago.
 pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
     let path = state.progress();
     let before = Progress::read(&path);
@@ -27,7 +30,7 @@ pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp
         due_minutes: Some(settings.due_minutes),
         ..Progress::default()
     };
-    if done == before {
+    if done == before && now.0 - before.last_run.0 < RUN_NOTED_MS {
         return Ok(());
     }
     write_json(&path, &Progress { last_run: now, ..done })?;

@@ -8,14 +8,14 @@ use memory_store::time::DAY_MS;
 
 use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
-use crate::extract::{cut, plain};
+use crate::extract::{cut, is_sibling, plain};
 use crate::transcript::session::{Call, Input, Session, What};
 
 /// Sessions that are told or counted.
 const SESSIONS_MAX: usize = 20;
 
 /// Days after which a session is forgotten here; its memories stay.
-const FORGOTTEN_DAYS: i64 = 60;
+pub const FORGOTTEN_DAYS: i64 = 60;
 
 /// Items of a list, and characters of each text.
 const ITEMS_MAX: usize = 4;
@@ -138,10 +138,13 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
             if key.is_empty() || call.denied || call.interrupted {
                 continue;
             }
-            // What passed, or did the same task, no longer fails.
+            // What passed, alone or in a line with others, or did the same task, no longer fails.
             let class = classify(&key);
             let same = |known: &str, of: Option<CommandClass>| {
-                known == key || !call.failed && class.is_some() && of == class
+                known == key
+                    || !call.failed
+                        && (key.split(" && ").any(|one| one == known)
+                            || class.is_some() && of == class)
             };
             failing.retain(|(known, of, _)| !same(known, *of));
             if call.failed && is_failure(&key, call) {
@@ -159,7 +162,7 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
 /// A search that finds nothing fails too; that is no failure to come back to.
 fn is_failure(key: &str, call: &Call) -> bool {
     let fails = classify(key).is_some() || error_signature(&call.output).is_some();
-    fails && !episodes::is_usage(&call.output)
+    fails && !episodes::is_usage(&call.output) && !is_sibling(call)
 }
 
 #[cfg(test)]
@@ -201,10 +204,18 @@ mod tests {
         let items =
             vec![todo("Write the parser", "completed"), todo("Document the flag", "pending")];
         let call = Call { input: Input::Todos { items }, ..Call::default() };
+        // Never run, because the one beside it failed.
+        let mut sibling = shell(3, "make build", true);
+        if let What::Call(call) = &mut sibling.what {
+            "Sibling tool call errored".clone_into(&mut call.output);
+        }
         let steps = vec![
             shell(1, "make test", true),
             shell(2, "make lint", true),
             shell(3, "make lint", false),
+            shell(3, "make migrate", true),
+            shell(3, "make stop && make migrate", false),
+            sibling,
             step(4, What::Call(Box::new(call))),
             text(5, "The parser reads both forms of the date now. Next I would document the flag."),
         ];

@@ -25,11 +25,17 @@ pub struct Add {
     /// What it says, in one line
     title: String,
     /// The kind: decision, convention, preference, fact, procedure, command, gotcha, fix,
-    /// failed-approach, task
+    /// failed-approach, task, session
     #[arg(long, short = 'k', value_parser = super::kind, default_value = "fact")]
     kind: Kind,
     /// More about it, Markdown; `-` reads it from stdin
-    #[arg(long, short = 'b', default_value = "", hide_default_value = true)]
+    #[arg(
+        long,
+        short = 'b',
+        default_value = "",
+        hide_default_value = true,
+        allow_hyphen_values = true
+    )]
     body: String,
     /// A search word; may be repeated
     #[arg(long, short = 't')]
@@ -51,7 +57,7 @@ pub struct Add {
 /// Runs the command.
 pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let mut memory = args.memory(world)?;
+    let mut memory = args.memory(world, &stores)?;
     let store = if args.user { &stores.user } else { &stores.project };
     let redactor = store.redactor(&stores.settings);
     let hidden = redactor.redact_memory(&mut memory);
@@ -76,12 +82,12 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
         Change::Unchanged => "Already known:",
     };
     let id = paint(NAME, saved.stored.memory.id.short());
-    writeln!(out, "{done} {id} in {}", saved.stored.path.display())?;
+    writeln!(out, "{done} {id} in {}", view::path(&saved.stored.path))?;
     view::taken_out(hidden, out)
 }
 
 impl Add {
-    fn memory(&self, world: &World) -> Result<Memory> {
+    fn memory(&self, world: &World, stores: &Stores) -> Result<Memory> {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
@@ -106,8 +112,9 @@ impl Add {
             paths: self
                 .path
                 .iter()
-                .map(|path| PathRef { path: path.clone(), seen: None })
-                .collect(),
+                .map(|path| super::project_path(world, &stores.tree, path))
+                .map(|path| Ok(PathRef { path: path?, seen: None }))
+                .collect::<Result<_>>()?,
             topic: None,
             tags: self.tag.clone(),
             entities: Vec::new(),

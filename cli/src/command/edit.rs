@@ -7,10 +7,10 @@ use std::process::Command;
 
 use clap::Args;
 use memory_store::Kind;
-use memory_store::file::MemoryFile;
+use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef};
-use memory_store::store::{Change, Stored};
+use memory_store::store::{Change, Privacy, Stored, read_bounded, replace};
 
 use super::stores::Stores;
 use super::view::{self, MemoryView};
@@ -28,7 +28,7 @@ pub struct Edit {
     #[arg(long)]
     title: Option<String>,
     /// Another text below the title, Markdown
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
     #[arg(long, value_parser = super::kind)]
@@ -56,6 +56,9 @@ pub struct Edit {
 /// Runs the command.
 pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(Failure::new("the title is empty").code(exit::USAGE));
+    }
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
     let mut change = Change::Unchanged;
@@ -64,8 +67,10 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     // What an editor wrote is redacted as what was given by options is.
     let (redactor, mut hidden) = (store.redactor(&stores.settings), 0);
+    let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+    let paths: Vec<String> = paths.collect::<Result<_>>()?;
     let apply = |memory: &mut Memory| {
-        args.apply(memory);
+        args.apply(&paths, memory);
         hidden = redactor.redact_memory(memory);
     };
     if store.edit(&id, apply)?.change == Change::Updated {
@@ -86,11 +91,17 @@ fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Re
         Change::Created | Change::Updated => "Changed",
         Change::Unchanged => "As it was:",
     };
-    writeln!(out, "{done} {} in {}", paint(NAME, stored.memory.id.short()), stored.path.display())?;
+    writeln!(
+        out,
+        "{done} {} in {}",
+        paint(NAME, stored.memory.id.short()),
+        view::path(&stored.path)
+    )?;
     Ok(())
 }
 
-/// Opens the file in an editor and says whether it is still a memory.
+/// Opens a copy of the file in an editor, and takes it over if it still is a memory: what is half
+/// done is in nobody's way, and what is wrong costs nothing.
 fn edit_by_hand(path: &Path) -> Result<Change> {
     let editor = ["VISUAL", "EDITOR"]
         .into_iter()
@@ -101,18 +112,38 @@ fn edit_by_hand(path: &Path) -> Result<Change> {
                 path.display()
             ))
         })?;
-    let before = std::fs::read(path).at(path)?;
+    let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("a copy: {error}")))?;
+    // Editors choose their mode by the name.
+    let copy = folder.path().join(path.file_name().unwrap_or_default());
+    std::fs::write(&copy, &before).at(&copy)?;
     let status = editor_command(&editor)
-        .arg(path)
+        .arg(&copy)
         .status()
         .map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;
     if !status.success() {
-        return Err(Failure::new(format!("{} ended with {status}", editor.display())));
+        return Err(Failure::new(format!("{} ended with {status}", editor.display()))
+            .hint("The memory is as it was."));
     }
-    let after = std::fs::read(path).at(path)?;
-    let change = if after == before { Change::Unchanged } else { Change::Updated };
-    MemoryFile::parse(path, after)?;
-    Ok(change)
+    let (after, _) = read_bounded(&copy, FILE_BYTES_MAX)?;
+    if after == before {
+        return Ok(Change::Unchanged);
+    }
+    let problem = match MemoryFile::parse(&copy, after.clone()) {
+        Err(error) => error.to_string(),
+        Ok(_) if read_bounded(path, FILE_BYTES_MAX)?.0 != before => {
+            format!("{} was changed by somebody else meanwhile", path.display())
+        }
+        Ok(_) => {
+            replace(path, &after, Privacy::Shared)?;
+            return Ok(Change::Updated);
+        }
+    };
+    // What was typed is not thrown away.
+    drop(folder.keep());
+    Err(Failure::new(problem)
+        .code(exit::INVALID)
+        .hint(format!("The memory is as it was; what you wrote is in {}.", copy.display())))
 }
 
 /// An editor may be set with arguments, as in `code --wait`.
@@ -139,7 +170,8 @@ impl Edit {
             || self.unpin
     }
 
-    fn apply(&self, memory: &mut Memory) {
+    /// Changes a memory; `paths` are its new ones as memories name them.
+    fn apply(&self, paths: &[String], memory: &mut Memory) {
         if let Some(title) = &self.title {
             memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         }
@@ -153,7 +185,7 @@ impl Edit {
                 memory.tags.push(tag.clone());
             }
         }
-        for path in &self.path {
+        for path in paths {
             if !memory.paths.iter().any(|known| known.path == *path) {
                 memory.paths.push(PathRef { path: path.clone(), seen: None });
             }

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::left::{Left, LeftSession};
+use processor::left::FORGOTTEN_DAYS;
 
 use super::view::{self, plain};
 use crate::failure::Result;
@@ -29,7 +30,10 @@ pub fn run(args: &Handoff, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&left, out);
     }
     if left.sessions.is_empty() {
-        writeln!(out, "No session is known here yet. `throughline sync` reads the transcripts.")?;
+        writeln!(
+            out,
+            "No session of the last {FORGOTTEN_DAYS} days is known here. `throughline sync` reads the transcripts."
+        )?;
     }
     left.sessions.iter().try_for_each(|session| show(session, out))
 }

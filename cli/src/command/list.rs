@@ -22,7 +22,7 @@ pub struct List {
     /// Only with this tag; may be repeated
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Only about this file, as it starts
+    /// Only about this file or folder, or files that start so
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
     /// What was put aside by `forget` instead
@@ -51,7 +51,9 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     };
     view::warn_broken(&listing.broken);
     let mut memories = listing.memories;
-    memories.retain(|stored| args.wants(stored));
+    let path = args.path.as_deref();
+    let path = path.map(|path| super::project_path(world, &stores.tree, path)).transpose()?;
+    memories.retain(|stored| args.wants(stored, path.as_deref()));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
     memories.truncate(args.limit.unwrap_or(usize::MAX));
     if args.json {
@@ -65,7 +67,8 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
 }
 
 impl List {
-    fn wants(&self, stored: &Stored) -> bool {
+    /// Whether a memory is asked for; `path` as memories name it.
+    fn wants(&self, stored: &Stored, path: Option<&str>) -> bool {
         let memory = &stored.memory;
         let current = match memory.status {
             Status::Active | Status::Draft => memory.superseded_by.is_none(),
@@ -75,8 +78,6 @@ impl List {
         (current || self.all)
             && (self.kind.is_empty() || self.kind.contains(&memory.kind))
             && self.tag.iter().all(|tag| memory.tags.contains(tag))
-            && self.path.as_ref().is_none_or(|prefix| {
-                memory.paths.iter().any(|path| path.path.starts_with(prefix.as_str()))
-            })
+            && path.is_none_or(|start| memory.paths.iter().any(|path| path.path.starts_with(start)))
     }
 }

@@ -63,6 +63,11 @@ pub fn check(world: &World, tree: Option<&Tree>) -> Check {
         return Check::care(NAME, "no folder for model files", REMEDY);
     };
     match Model::verify(dir) {
+        Err(error) if Table::open(dir).is_ok() => Check::care(
+            NAME,
+            reason(&error),
+            "Run scripts/install again; until then searches go by the quicker table.",
+        ),
         Err(error) => Check::care(NAME, reason(&error), REMEDY),
         Ok(_) => match tree.map(|tree| of(world, tree)) {
             Some(Meaning::Words(reason)) => Check::care(

@@ -1,9 +1,10 @@
 //! The commands, one file each, and the dispatcher.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use memory_store::layout::Tree;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
@@ -46,7 +47,7 @@ mod tombstones;
 mod trace;
 mod trust;
 mod uninstall;
-mod view;
+pub mod view;
 mod why;
 mod why_memory;
 
@@ -156,6 +157,41 @@ fn kind(name: &str) -> Result<Kind, String> {
     Kind::from_name(name).ok_or_else(|| {
         format!("`{name}` is no kind; there are: {}", Kind::ALL.map(Kind::name).join(", "))
     })
+}
+
+/// A file or glob as memories name it: relative to the project's root, whatever folder it was typed in.
+fn project_path(world: &World, tree: &Tree, typed: &str) -> Result<String> {
+    let typed = Path::new(typed);
+    let whole = if typed.is_absolute() {
+        typed.to_owned()
+    } else if world.cwd != tree.root && world.cwd.join(typed).exists() {
+        // From a subfolder as the shell completes it; what is not there is meant from the root.
+        world.cwd.join(typed)
+    } else {
+        tree.root.join(typed)
+    };
+    let mut steps = PathBuf::new();
+    for part in whole.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(steps.pop()),
+            part => steps.push(part),
+        }
+    }
+    match steps.strip_prefix(&tree.root) {
+        Ok(path) => Ok(path.to_string_lossy().replace('\\', "/")),
+        Err(_) => Err(Failure::new(format!("{} is outside of the project", typed.display()))
+            .code(exit::USAGE)
+            .hint(format!("Name a file below {}.", tree.root.display()))),
+    }
+}
+
+/// How many, as it is typed: at least one.
+fn count(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err(format!("`{text}` is no count; write 1 or more")),
+        Ok(count) => Ok(count),
+    }
 }
 
 /// A date, as it is typed.

@@ -6,6 +6,7 @@ use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
 
 use super::stores::Stores;
+use super::view;
 use crate::failure::Result;
 use crate::style::{NAME, paint};
 use crate::world::World;
@@ -34,9 +35,12 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
                 let saved = Noted::Saved(&stored, &redactor);
                 journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
-                writeln!(out, "Restored {id} to {}", stored.path.display())?;
+                writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;
             }
-            None => writeln!(out, "{id} may be learned again: run `throughline sync`.")?,
+            None => writeln!(
+                out,
+                "{id} was deleted for good; what transcripts say of it is learned again by `throughline sync`."
+            )?,
         }
     }
     Ok(())

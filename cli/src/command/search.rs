@@ -1,5 +1,6 @@
 //! `throughline search`: finds memories, turns of sessions, or what was thought in them.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -21,9 +22,10 @@ const NEIGHBOUR_CHARS_MAX: usize = 100;
 
 /// Finds memories; with --turns what was said in sessions, with --thinking what Claude thought.
 ///
-/// Words rank; \"words in quotes\" must stand there like that; -word excludes; AND, OR, NOT and
+/// Words rank; "words in quotes" must stand there like that; -word excludes; AND, OR, NOT and
 /// parentheses demand. Filters may stand in the text: kind:fix tag:ci path:src/a.rs session:3f2a
-/// since:2026-10-01 before:yesterday on:\"last week\" before:\"the migration\".
+/// since:2026-10-01 before:yesterday on:"last week" before:"the migration".
+/// A search that begins with a dash comes after `--`.
 #[derive(Debug, Args)]
 pub struct Search {
     /// Words; in single quotes when there is a -word or a "phrase" among them
@@ -57,8 +59,11 @@ pub struct Search {
     #[arg(long)]
     all: bool,
     /// At most this many
-    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT")]
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
     limit: usize,
+    /// Whole texts instead of the place that fits
+    #[arg(long)]
+    full: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -107,7 +112,7 @@ impl HitView {
         let text = |near: Option<&Hit>| near.map(|near| near.text.clone());
         let is_turn = matches!(hit.collection, Collection::Turns | Collection::Thinking);
         Self {
-            turn: is_turn.then_some(hit.turn),
+            turn: is_turn.then_some(hit.turn + 1),
             before: text(neighbour(&hit, |turn| turn < hit.turn)),
             after: text(neighbour(&hit, |turn| turn > hit.turn)),
             id: hit.id.to_string(),
@@ -150,7 +155,7 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&found(recalled), out);
     }
-    show(&recalled, out)
+    show(&recalled, &args.text.join(" "), args.full, out)
 }
 
 impl Search {
@@ -211,7 +216,7 @@ fn found(recalled: Recalled) -> Found {
     }
 }
 
-fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
@@ -222,7 +227,7 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing found.")?;
     }
     for hit in &recalled.hits {
-        show_hit(hit, out)?;
+        show_hit(hit, asked, full, out)?;
     }
     if recalled.stale {
         writeln!(
@@ -234,7 +239,7 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
+fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     let date = paint(QUIET, hit.date.date());
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
@@ -258,9 +263,13 @@ fn show_hit(hit: &Hit, out: &mut dyn Write) -> Result {
         writeln!(out, "        {}", paint(CARE, format_args!("replaced{by}")))?;
     }
     near(out, "before", neighbour(hit, |turn| turn < hit.turn))?;
-    let text = cut(&hit.text, SNIPPET_CHARS_MAX);
-    if !text.is_empty() {
-        writeln!(out, "        {text}")?;
+    if full {
+        plain(&hit.text).lines().try_for_each(|line| writeln!(out, "        {line}"))?;
+    } else {
+        let text = snippet(&hit.text, asked);
+        if !text.is_empty() {
+            writeln!(out, "        {text}")?;
+        }
     }
     near(out, "after", neighbour(hit, |turn| turn > hit.turn))
 }
@@ -272,6 +281,23 @@ fn near(out: &mut dyn Write, label: &str, near: Option<&Hit>) -> Result {
         writeln!(out, "        {}", paint(QUIET, format_args!("({label}) {text}")))?;
     }
     Ok(())
+}
+
+/// The part of a text that begins a little before the first word that was asked for, in one line.
+fn snippet(text: &str, asked: &str) -> String {
+    /// Words of a text before the one that was asked for.
+    const LEAD: usize = 8;
+    let asked: BTreeSet<String> =
+        memory_store::text::tokens(asked).into_iter().map(|token| token.term).collect();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let is_asked = |word: &&str| {
+        memory_store::text::tokens(word).iter().any(|token| asked.contains(&token.term))
+    };
+    let at = words.iter().position(is_asked).unwrap_or_default();
+    if at <= LEAD {
+        return cut(text, SNIPPET_CHARS_MAX);
+    }
+    format!("...{}", cut(&words[at - LEAD..].join(" "), SNIPPET_CHARS_MAX))
 }
 
 /// The beginning of a text, in one line.

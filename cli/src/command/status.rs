@@ -142,7 +142,7 @@ fn archive(world: &World, tree: &Tree) -> Result<(usize, u64)> {
 }
 
 fn show(summary: &Summary, out: &mut dyn Write) -> Result {
-    writeln!(out, "{}", paint(STRONG, summary.root.display()))?;
+    writeln!(out, "{}", paint(STRONG, view::path(&summary.root)))?;
     let mut line = |name: &str, text: String| -> Result {
         writeln!(out, "  {name:<12} {}", view::plain(&text))?;
         Ok(())

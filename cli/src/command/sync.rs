@@ -133,6 +133,12 @@ fn progress(form: Form) -> Box<dyn Told> {
 
 /// Nothing is learned where only recall is allowed.
 fn may_learn(world: &World) -> Result {
+    if let Some(until) = super::off::until(world) {
+        let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+        return Err(
+            Failure::new(format!("everything is off{until}")).hint("`throughline on` ends that.")
+        );
+    }
     match world.mode {
         Mode::Full => Ok(()),
         Mode::Off | Mode::Read => {
@@ -156,7 +162,8 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
     if name_it {
         write!(out, "{}: ", tree.root.display())?;
     }
-    if report.nothing_new {
+    // A sync that only embedded what the last one left looked at nothing else.
+    if report.nothing_new || report.embedded > 0 && report.turns == 0 {
         writeln!(out, "Nothing new in {} sessions.", report.sessions)?;
     } else {
         writeln!(

@@ -16,7 +16,7 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Uninstall {
     /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
-    /// your own memories and those of private projects. Memories in repositories stay.
+    /// your own memories and those of private projects, your settings. Memories in repositories stay.
     #[arg(long)]
     purge: bool,
     /// Ask nothing
@@ -48,7 +48,8 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
 fn purge(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
     if !args.yes {
-        let question = "Delete archive, index, trust, and all memories outside of repositories?";
+        let question =
+            "Delete archive, index, trust, settings, and all memories outside of repositories?";
         if !super::ask::confirm(world, question, false)? {
             return Err(Failure::new("nothing was deleted")
                 .hint("Say `throughline uninstall --purge --yes` where nobody can be asked."));

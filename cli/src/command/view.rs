@@ -162,9 +162,15 @@ fn status(memory: &Memory) -> &'static str {
 }
 
 /// Text from a file or transcript, safe to print: control characters other than line ends would
-/// let it repaint the terminal.
+/// let it repaint the terminal, and marks of direction show it in another order.
 pub fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let turns = |c: &char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control() && !turns(c)).collect()
+}
+
+/// A path, safe to print: others may have chosen its names.
+pub fn path(path: impl AsRef<Path>) -> String {
+    plain(&path.as_ref().to_string_lossy())
 }
 
 /// Prints a value as JSON.

@@ -156,6 +156,29 @@ fn an_editor_may_be_used() {
     machine.program("editor", "#!/bin/sh\nprintf -- '---\\nkind: [\\n---\\n# x\\n' > \"$2\"\n");
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
     assert_eq!(said.code, 5, "{}", said.stderr);
+    // The memory stays whole, and what was typed is kept.
+    assert!(machine.ok(&["show", &id]).contains("After"));
+    let (_, kept) = said.stderr.split_once("what you wrote is in ").unwrap();
+    let kept = machine.path(kept.trim_end().trim_matches(['/', '.']));
+    let text = std::fs::read_to_string(&kept);
+    assert!(text.is_ok_and(|text| text.contains("kind: [")), "{}", said.stderr);
+}
+
+#[test]
+fn paths_are_named_from_the_root_whatever_folder_they_are_typed_in() {
+    let machine = ready();
+    machine.write("home/work/app/[id]/page.rs", "");
+    let id = add(&machine, &["Pages are static", "-p", "./app/[id]/page.rs"]);
+    let whole = machine.path("home/work/app/[id]");
+    for typed in ["app", "./app/", whole.to_str().unwrap()] {
+        assert!(machine.ok(&["list", "--path", typed]).contains(&id), "{typed}");
+    }
+    assert_eq!(machine.run(&["add", "Elsewhere", "-p", "../elsewhere.rs"]).code, 2);
+    assert_eq!(machine.run(&["add", "Elsewhere", "-p", "/etc/passwd"]).code, 2);
+    let id = add(&machine, &["A list", "--body", "- one"]);
+    machine.ok(&["edit", &id, "--body", "- two"]);
+    assert!(machine.ok(&["show", &id]).contains("- two"));
+    assert_eq!(machine.run(&["edit", &id, "--title", " "]).code, 2);
 }
 
 #[test]
@@ -259,6 +282,8 @@ fn off_and_on() {
     let machine = ready();
     insta::assert_snapshot!(machine.ok(&["off", "--for", "2h"]), @"Off until 2026-10-02T11:30:00Z. `throughline on` ends it earlier.");
     assert!(machine.ok(&["status"]).contains("Everything is off"));
+    let said = machine.run(&["sync"]);
+    assert!(said.code == 1 && said.stderr.contains("throughline on"), "{}", said.stderr);
     insta::assert_snapshot!(machine.ok(&["on"]), @"On again.");
     assert_eq!(machine.ok(&["on"]), "It was on.\n");
     assert!(!machine.ok(&["status"]).contains("Everything is off"));
@@ -278,7 +303,7 @@ fn status_counts() {
     assert_eq!(status["by_kind"]["fact"], 1);
     assert_eq!(
         machine.ok(&["handoff"]),
-        "No session is known here yet. `throughline sync` reads the transcripts.\n"
+        "No session of the last 60 days is known here. `throughline sync` reads the transcripts.\n"
     );
     // A broken file is said on stderr and keeps nothing else from being listed.
     let said = machine.run(&["list"]);

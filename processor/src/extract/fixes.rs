@@ -189,7 +189,7 @@ const PASSING_LINES_MAX: usize = 200;
 const TELLING_LINES_MAX: usize = 6;
 
 /// A call that was cancelled because one beside it failed says nothing itself.
-fn is_sibling(call: &Call) -> bool {
+pub fn is_sibling(call: &Call) -> bool {
     call.output.contains("Sibling tool call errored")
         || call.output.contains("parallel tool call") && call.output.contains("errored")
 }

@@ -30,6 +30,7 @@ mod wishes;
 mod words;
 mod work;
 
+pub use fixes::is_sibling;
 use std::collections::{BTreeSet, HashMap};
 
 use memory_store::memory::{SaidBy, Scope};
