@@ -39,6 +39,8 @@ const HASHED_BYTES_MAX: usize = 4 << 20;
 /// What is said instead of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back because they look like instructions to you. Only the user \
                          can look at them and release them: `throughline review`.";
+/// Stands for the title of a memory that looks like an order to the model.
+const HELD_TITLE: &str = "(held back: it looks like an instruction)";
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
 
@@ -249,15 +251,19 @@ impl Backend for Local {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
         let project = Store::open(&self.environment.dirs, &tree)?;
-        let forgotten = match project.forget(id, Forget::Archive, now) {
-            Ok(stored) => (stored, Scope::Project),
+        let (store, stored, scope) = match project.forget(id, Forget::Archive, now) {
+            Ok(stored) => (project, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
                 let user = Store::user(&self.environment.dirs)?;
-                (user.forget(id, Forget::Archive, now)?, Scope::User)
+                let stored = user.forget(id, Forget::Archive, now)?;
+                (user, stored, Scope::User)
             }
             Err(error) => return Err(error.into()),
         };
-        let (stored, scope) = forgotten;
+        // What is held back is not said in passing.
+        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
+        let redactor = store.redactor(&settings);
+        let held = Released::read(store.home())?.suspicion(&stored.memory, &redactor).is_some();
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, &tree, scope, gone));
@@ -265,7 +271,7 @@ impl Backend for Local {
         Ok(ForgetResponse {
             undo: format!("The user can bring it back with `throughline restore {short}`."),
             id: short,
-            title: render::clean(&stored.memory.title),
+            title: if held { HELD_TITLE.to_owned() } else { render::clean(&stored.memory.title) },
         })
     }
 
