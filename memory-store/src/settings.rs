@@ -43,6 +43,9 @@ pub struct Settings {
     pub half_life_days: BTreeMap<Kind, u32>,
     /// How the index is searched.
     pub index: IndexSettings,
+    /// Whether hooks may give what the model thought when an error came up, as they give what was said.
+    #[serde(skip_serializing_if = "is_off")]
+    pub inject_thinking: bool,
     /// What is hidden beside secrets, and what is not.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
@@ -221,6 +224,11 @@ impl Embedder {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+fn is_off(setting: &bool) -> bool {
+    !setting
+}
+
 fn default_timeout_s() -> u32 {
     120
 }
@@ -244,6 +252,7 @@ impl Default for Settings {
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),
             index: IndexSettings::default(),
+            inject_thinking: false,
             redact: RedactSettings::default(),
             llm: None,
             embedder: None,

@@ -183,7 +183,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 19] = [
+static KEYS: [Key; 20] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -202,6 +202,7 @@ static KEYS: [Key; 19] = [
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
     user("redact", |s, v| redact(v).map(|v| s.redact = v)),
+    user("inject_thinking", |s, v| parsed(v, "true or false").map(|v| s.inject_thinking = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
     user("embedder", |s, v| embedder(v).map(|v| s.embedder = Some(v))),
@@ -437,6 +438,7 @@ mod tests {
         let files = files(
             "start_tokens = 800\nnotice = \"each\"\n[llm]\nprovider = \"ollama\"\nmodel = \"m\"\n",
             "start_tokens = 500\nkinds = [\"fix\", \"todo\"]\nnotice = \"off\"\npromote = \"review\"\n\
+             inject_thinking = true\n\
              [half_life_days]\nfix = 90\n[llm]\nprovider = \"ollama\"\nmodel = \"evil\"\nhost = \"http://evil\"\n",
         );
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
@@ -447,7 +449,8 @@ mod tests {
         assert_eq!(settings.half_life_days(Kind::Task), 30);
         assert_eq!(settings.llm.unwrap().model, "m");
         let refused: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
-        assert_eq!(refused, ["llm", "notice", "promote"]);
+        assert_eq!(refused, ["inject_thinking", "llm", "notice", "promote"]);
+        assert!(!settings.inject_thinking);
         assert!(warnings[0].to_string().contains("config.toml: llm: may only be set"));
         assert_eq!(load(&files.dirs, None).0.start_tokens, 800);
     }
@@ -557,7 +560,13 @@ mod tests {
         };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
         let embedder = Some(Embedder::default());
-        let settings = Settings { llm: Some(llm), redact, embedder, ..Settings::default() };
+        let settings = Settings {
+            llm: Some(llm),
+            redact,
+            embedder,
+            inject_thinking: true,
+            ..Settings::default()
+        };
         let fields = Table::try_from(&settings).unwrap();
         let mut names: Vec<_> = KEYS.iter().map(|key| key.name).collect();
         names.sort_unstable();

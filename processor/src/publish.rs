@@ -63,8 +63,8 @@ pub fn tree(publication: &Publication<'_>, tree: &Tree, known: &Known) -> Result
     publish(publication, &store, &folder, &tree.root, publication.turns, known)
 }
 
-/// Publishes what the model thought in a working tree's sessions: an index of turns alone, searched by
-/// words only when somebody asks for it.
+/// Publishes what the model thought in a working tree's sessions: an index of turns alone, looked at only
+/// when somebody asks for it, or by hooks where that was set.
 pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'_>) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking();
     if matches!(thoughts, NewTurns::Some([])) {
@@ -79,7 +79,12 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'
         settings: publication.settings,
         now: publication.now,
     };
-    let published = Publisher::begin(&folder).and_then(|publisher| publisher.publish(content));
+    let published = Publisher::begin(&folder).and_then(|mut publisher| {
+        if let Some(vectors) = publication.vectors {
+            publisher = publisher.vectors(vectors);
+        }
+        publisher.publish(content)
+    });
     published.map(drop).with_context(|| format!("{}: cannot write the index", folder.display()))
 }
 

@@ -20,7 +20,7 @@ pub fn of_session(session: &Session) -> Vec<Turn> {
 
 /// What the model thought in the turns of a session.
 pub fn thoughts_of_session(session: &Session) -> Vec<Turn> {
-    turns(session, |turn| (thoughts(turn), Vec::new()))
+    turns(session, |turn| (thoughts(turn), errors(turn)))
 }
 
 /// The turns of a session, of each what `held` says: its text, and the errors it is found by.

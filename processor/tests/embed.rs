@@ -14,6 +14,7 @@ use memory_store::layout::ProjectDir;
 use processor::purge::{What, purge};
 use processor::sync::sync;
 use scripts::{Sealed, eventful};
+use serde_json::json;
 
 /// Pieces enough for any word of small letters.
 fn pieces() -> Vec<String> {
@@ -101,6 +102,38 @@ fn a_sync_embeds_memories_and_turns_and_then_rests() {
     let second = sealed.sync();
     assert!(second.nothing_new && second.embedded == 0, "{second:?}");
     assert_eq!(index(&sealed).manifest.generation, generation);
+}
+
+#[test]
+fn what_the_model_thought_has_vectors_too() {
+    let sealed = sealed();
+    let mut script = eventful("s2", sealed.root(), 2);
+    for number in 0..4 {
+        script.prompt("Why is it slow?");
+        let thought = format!("The zebra cache number {number} is rebuilt for each row.");
+        script.block(json!({"type": "thinking", "thinking": thought, "signature": "x"}));
+        script.say("It is not.");
+    }
+    sealed.write_script(&script);
+    remove_transformer(&sealed);
+    sync(&sealed.options()).unwrap();
+    let thinking = sealed.dirs.tree(&sealed.tree.root).thinking();
+    let index = |folder: &Path| Index::open(folder).unwrap().unwrap();
+    let encoders = || {
+        let (turns, _) = index(&thinking).turns();
+        let vectors = |segment: &Segment| -> Vec<Option<Encoder>> {
+            let vector = |doc| segment.vector(doc).unwrap().map(|embedded| embedded.encoder);
+            (0..segment.docs()).map(vector).collect()
+        };
+        turns.iter().flat_map(vectors).collect::<Vec<_>>()
+    };
+    assert!(all(&encoders(), Some(Encoder::Static)), "{:?}", encoders());
+    place_model(sealed.dirs.models.as_ref().unwrap(), 1);
+    sealed.sync();
+    assert!(all(&encoders(), Some(Encoder::Transformer)), "{:?}", encoders());
+    let generation = index(&thinking).manifest.generation;
+    assert!(sealed.sync().nothing_new);
+    assert_eq!(index(&thinking).manifest.generation, generation);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! What was said, word for word, when the same error came up in an earlier session.
+//! What was said, word for word, when the same error came up in an earlier session; or what the model
+//! thought then, where the user's settings let hooks give that.
 //!
 //! Turns are many and were judged by nobody, so they answer only what they match exactly: an error
 //! with the very same signature for which no memory is known; and of the turn only the piece that
@@ -9,9 +10,11 @@ use super::sources::Sources;
 use super::{Collection, Hit, background};
 use crate::error::Result;
 use crate::id::MemoryId;
+use crate::index::Index;
 use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
 use crate::kind::Kind;
+use crate::layout::TreeDir;
 use crate::signature::{error_signature, signature_hash};
 use crate::suspicion::suspicion;
 use crate::text::{self, term_hash};
@@ -26,20 +29,53 @@ const SHARED_MIN: usize = 2;
 const MASS_MIN: f32 = background::IDF_MAX;
 
 /// The piece of the newest turn that talks about this error; `skip` says which turns may not answer.
+/// Where nothing was said about it, what was thought may answer, if that was set.
 pub fn of_error(
     sources: &Sources,
     query: &Query,
     error: &str,
     skip: &dyn Fn(MemoryId) -> bool,
 ) -> Option<Hit> {
-    let hash = signature_hash(&error_signature(error)?);
-    let index = sources.list.iter().find_map(|source| source.index.as_ref())?;
-    let (segments, damage) = index.turns();
+    let thought = || {
+        let hit = newest(sources, true, query, error, skip)?;
+        Some(Hit { collection: Collection::Thinking, ..hit })
+    };
+    newest(sources, false, query, error, skip)
+        .or_else(|| sources.settings.inject_thinking.then(thought)?)
+}
+
+/// The segments of turns, or of what the model thought in them; what cannot be read is noted.
+pub fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
+    let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
+        return Vec::new();
+    };
+    let (segments, damage) = if thinking {
+        // Beside the index, and in no hook's way unless that was set.
+        let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        match folder.map(|folder| Index::open(&folder)) {
+            Some(Ok(Some(index))) => index.turns(),
+            Some(Ok(None)) | None => (Vec::new(), None),
+            Some(Err(error)) => (Vec::new(), Some(error)),
+        }
+    } else {
+        index.turns()
+    };
     if let Some(damage) = damage {
         sources.note(&damage);
     }
+    segments
+}
+
+fn newest(
+    sources: &Sources,
+    thinking: bool,
+    query: &Query,
+    error: &str,
+    skip: &dyn Fn(MemoryId) -> bool,
+) -> Option<Hit> {
+    let hash = signature_hash(&error_signature(error)?);
     let mut found: Vec<Hit> = Vec::new();
-    for segment in &segments {
+    for segment in &segments(sources, thinking) {
         match with_signature(segment, hash, skip) {
             Ok(hits) => found.extend(hits),
             Err(error) => sources.note(&error),

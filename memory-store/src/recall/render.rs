@@ -159,14 +159,16 @@ fn lead(event: &str) -> &'static str {
 
 /// Kind, short id and date; of what somebody asked for, that it was asked.
 fn head(hit: &Hit) -> String {
-    if hit.collection == Collection::Turns {
+    let of_turn = |told: &str| {
         let session = short_session(hit.session.as_deref().unwrap_or_default());
         let (turn, date) = (hit.turn + 1, hit.date.date());
-        return format!("- [said in turn {turn} of session {}] {date}: ", clean(session));
-    }
+        format!("- [{told} in turn {turn} of session {}] {date}: ", clean(session))
+    };
     let whose = match hit.collection {
+        Collection::Turns => return of_turn("said"),
+        Collection::Thinking => return of_turn("thought by the model"),
         Collection::User => "user's ",
-        Collection::Memories | Collection::Turns | Collection::Thinking => "",
+        Collection::Memories => "",
     };
     let draft = if hit.draft { ", draft" } else { "" };
     let date = hit.date.date();

@@ -1,7 +1,7 @@
 //! Turns of sessions: what was said, word for word, or what the model thought. They are ranked as
 //! memories are, by words and by meaning.
 
-use super::excerpt::hit;
+use super::excerpt::{hit, segments};
 use super::matching::{Matcher, Part};
 use super::query::Query;
 use super::search::{NOT_ALL, Search, Wanted, candidates, show};
@@ -9,9 +9,6 @@ use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
 use crate::id::MemoryId;
-use crate::index::Index;
-use crate::index::segment::Segment;
-use crate::layout::TreeDir;
 use crate::time::Timestamp;
 
 /// Turns that are read, the newest segments first, in search of what a mistyped word means.
@@ -23,7 +20,7 @@ const NEAR_MIN: f32 = 0.28;
 /// Finds turns.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
-    let turns = Sources::of_turns(open(&recall.sources, search.thinking), recall.settings());
+    let turns = Sources::of_turns(segments(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
         turns.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
     let read_all = |typos: &mut Typos| read_all(recall, &turns, typos);
@@ -50,28 +47,6 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         recall.sources.note_text(|| damage);
     }
     recalled
-}
-
-/// Opens the segments of turns, or of what the model thought in them; what cannot be read is noted.
-fn open(sources: &Sources, thinking: bool) -> Vec<Segment> {
-    let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
-        return Vec::new();
-    };
-    let (segments, damage) = if thinking {
-        // Beside the index, and in no hook's way.
-        let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
-        match folder.map(|folder| Index::open(&folder)) {
-            Some(Ok(Some(index))) => index.turns(),
-            Some(Ok(None)) | None => (Vec::new(), None),
-            Some(Err(error)) => (Vec::new(), Some(error)),
-        }
-    } else {
-        index.turns()
-    };
-    if let Some(damage) = damage {
-        sources.note(&damage);
-    }
-    segments
 }
 
 fn found(
@@ -119,7 +94,7 @@ fn found(
 
 /// The turn of this name, in the index of the project.
 pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
-    read_one(&Sources::of_turns(open(sources, false), &sources.settings), id)
+    read_one(&Sources::of_turns(segments(sources, false), &sources.settings), id)
 }
 
 /// The turns before and after one: their ids differ in the last number only.

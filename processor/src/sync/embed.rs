@@ -45,13 +45,6 @@ impl Run<'_> {
                 }
             }
         }
-        // What the model thought is found by words.
-        for tree in &self.trees {
-            let folder = self.options.dirs.tree(&tree.root).thinking();
-            while build::is_unsettled(&folder)? && build::settle(&folder, None, self.options.now)? {
-                any = true;
-            }
-        }
         any |= self.embed_second()?;
         if embedded && let Some(table) = Table::installed(self.options.dirs) {
             self.report.embedding_waits = self.anything_waits(table.space())?;
@@ -109,8 +102,11 @@ impl Run<'_> {
     /// The indexes that a sync publishes.
     fn indexes(&self) -> Vec<PathBuf> {
         let dirs = self.options.dirs;
-        let trees = self.trees.iter().map(|tree| dirs.tree(&tree.root).index());
-        trees.chain([dirs.user_state().index()]).collect()
+        let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
+        // What the model thought comes last: few ask for it.
+        let thoughts = states().map(|state| state.thinking());
+        let told = states().map(|state| state.index()).chain([dirs.user_state().index()]);
+        told.chain(thoughts).collect()
     }
 
     /// The texts of all memories and of turns that wait.
