@@ -6,7 +6,8 @@ use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
-use memory_store::layout::{Tree, UserDirs};
+use memory_store::identity;
+use memory_store::layout::{Place, Tree, UserDirs};
 use memory_store::mode::{self, Mode};
 use memory_store::recall::Recall;
 use memory_store::settings_file;
@@ -22,6 +23,9 @@ use crate::failure::{At as _, Failure, Result};
 
 /// Warnings of background work are told for this long.
 const WARNING_MS_MAX: i64 = 7 * DAY_MS;
+
+/// Characters of a project's id that name it.
+const PROJECT_CHARS: usize = 12;
 
 /// The machine as a command sees it.
 #[derive(Clone)]
@@ -91,9 +95,15 @@ impl World {
         })
     }
 
-    /// The working tree that the command is about; a failure when nobody vouched for it.
+    /// The working tree that the command is about; a failure when nobody vouched for it, or when
+    /// something else stands at its path by now.
     pub fn tree(&self) -> Result<Tree> {
-        Tree::find(&self.dirs, &self.cwd).ok_or_else(|| {
+        let tree = match Tree::locate(&self.dirs, &self.cwd) {
+            Some(Place::Changed(tree)) => Some(self.look_again(tree)?),
+            Some(Place::Trusted(tree)) => Some(tree),
+            None => None,
+        };
+        tree.ok_or_else(|| {
             let store = self.cwd.ancestors().any(|folder| folder.join(".throughline").is_dir());
             let failure = Failure::new(format!("{} is not set up", self.cwd.display()))
                 .code(exit::NOT_SET_UP);
@@ -105,6 +115,24 @@ impl World {
                 failure.hint("Run `throughline init` in the project's folder.")
             }
         })
+    }
+
+    /// Asks git whether what stands at the path of a working tree is the same after all.
+    fn look_again(&self, tree: Tree) -> Result<Tree> {
+        let why = match self.mode {
+            Mode::Full => identity::review(&self.dirs, &tree, processor::git::observe)?,
+            Mode::Read | Mode::Off => None,
+        };
+        if Tree::find(&self.dirs, &self.cwd).as_ref() == Some(&tree) {
+            return Ok(tree);
+        }
+        let why = why.unwrap_or("it is another folder, or another user's");
+        let root = tree.main_root.display();
+        let message = format!("{root} is not the folder that was vouched for: {why}");
+        let id = &tree.project.to_string()[..PROJECT_CHARS];
+        Err(Failure::new(message).code(exit::NOT_SET_UP).hint(format!(
+            "Nothing of it is read. If it is the same project, run `throughline link {id}`; if it is another one, `throughline init`."
+        )))
     }
 
     /// How a person's command syncs a working tree: it waits for another sync to end.

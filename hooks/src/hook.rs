@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use memory_store::Timestamp;
-use memory_store::layout::{Tree, TreeDir, UserDirs};
+use memory_store::layout::{Place, Tree, TreeDir, UserDirs};
 
 use memory_store::recall::{Recall, Recalled};
 
@@ -18,6 +18,7 @@ use crate::output::Output;
 use crate::payload::Payload;
 use crate::program;
 use crate::session::Session;
+use crate::strange;
 use memory_store::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
@@ -34,8 +35,10 @@ pub struct Hook {
     pub mode: Mode,
     /// The time.
     pub now: Timestamp,
-    /// The working tree, which this machine vouches for.
+    /// The working tree, which this machine vouches for unless it `is_strange`.
     pub tree: Tree,
+    /// Whether something else may stand by now where the tree was; see [`strange`].
+    is_strange: bool,
     /// The state of the working tree.
     pub state: TreeDir,
     /// What happened.
@@ -63,6 +66,7 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
     if standard_streams_are_open()
         && let Some(hook) = Hook::from_process(deadline)
     {
+        let answer: fn(&Hook) -> Output = if hook.is_strange { strange::answer } else { answer };
         answer(&hook).print(hook.event.what.name(), &hook.deadline);
     }
     // SAFETY: as above. Nothing is left to be flushed or freed.
@@ -89,11 +93,31 @@ impl Hook {
             return None;
         }
         // A session may leave its project with `cd`; it is still a session of that project.
-        let tree =
-            Tree::find(&dirs, &event.cwd).or_else(|| Tree::find(&dirs, project_dir.as_deref()?))?;
+        let here = Tree::locate(&dirs, &event.cwd);
+        let place = match here {
+            Some(Place::Trusted(_)) => here,
+            Some(Place::Changed(_)) | None => {
+                project_dir.and_then(|folder| Tree::locate(&dirs, &folder)).or(here)
+            }
+        };
+        let (tree, is_strange) = match place? {
+            Place::Trusted(tree) => (tree, false),
+            Place::Changed(tree) => (tree, true),
+        };
         let state = dirs.tree(&tree.root);
         let (degraded, index_is_due) = Default::default();
-        Some(Self { deadline, dirs, mode, now, tree, state, event, degraded, index_is_due })
+        Some(Self {
+            deadline,
+            dirs,
+            mode,
+            now,
+            tree,
+            is_strange,
+            state,
+            event,
+            degraded,
+            index_is_due,
+        })
     }
 
     /// Opens what is remembered, to be asked something; what a session starts with needs no model.

@@ -25,5 +25,6 @@ pub mod second;
 pub mod session;
 pub mod start;
 pub mod stop;
+pub mod strange;
 pub mod tool;
 pub mod wire;

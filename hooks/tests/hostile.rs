@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{ERROR, HOOKS, LIMIT, PROMPT, SESSION_START, STOP, TOOL, World, run};
+use memory_store::seal::{Seal, Strange};
 use serde_json::{Value, json};
 
 /// The events that each hook is registered for, with a payload that gives it work.
@@ -196,6 +197,43 @@ fn a_missing_store_and_an_untrusted_one() {
     }
     assert!(!untrusted.state().inbox().exists());
     assert!(!untrusted.state().0.join("sessions").exists());
+}
+
+#[test]
+fn another_folder_at_the_path_is_silent_and_announced_once() {
+    let world = World::with_memories();
+    let start = world.payload("SessionStart", "s", json!({"source": "startup"}));
+    let record = world.dirs.by_path(&world.root);
+    let seal = Seal::of(&world.root).unwrap();
+    fs::write(&record, format!("{}{seal}\n", fs::read_to_string(&record).unwrap())).unwrap();
+    assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
+
+    // The very same store, but in another folder.
+    let aside = world.home().join("aside");
+    fs::rename(&world.root, &aside).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::create_dir(&world.root).unwrap();
+    fs::rename(aside.join(".throughline"), world.root.join(".throughline")).unwrap();
+    let quiet = world.root.to_string_lossy().into_owned();
+    let world = world.with("CLAUDE_PROJECT_DIR", &quiet).with("THROUGHLINE", "read");
+    for (hook, payload) in payloads(&world, "t") {
+        world.run_silently(hook, &payload);
+    }
+
+    let world = world.with("THROUGHLINE", "full");
+    let strange = Strange { seal: Seal::of(&world.root).unwrap(), why: "for a test".to_owned() };
+    fs::write(world.state().strange(), strange.text()).unwrap();
+    let said = world.run(SESSION_START, &start).said();
+    assert!(said.contains("is not the folder that was vouched for: for a test"), "{said}");
+    assert!(said.contains("systemMessage") && !said.contains("throughline-memory"), "{said}");
+    for (hook, payload) in payloads(&world, "u") {
+        world.run_silently(hook, &payload);
+    }
+    fs::rename(&world.root, world.home().join("other")).unwrap();
+    fs::rename(&aside, &world.root).unwrap();
+    let left = world.home().join("other/.throughline");
+    fs::rename(left, world.root.join(".throughline")).unwrap();
+    assert!(world.run(SESSION_START, &start).said().contains("throughline-memory"));
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Projects of this machine: which working trees belong to which, and who vouched for them.
 //!
 //! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`,
-//! outside of the repository, so that nothing a repository brings along can vouch for itself.
+//! outside of the repository, so that nothing a repository brings along can vouch for itself. What
+//! stands at the path later is only believed to be the same while its seal holds ([`crate::seal`]), or when
+//! git says so ([`review`]).
 
 mod remote;
 
@@ -13,7 +15,8 @@ pub use remote::normalise as normalise_remote;
 
 use crate::error::{At, Error, Result};
 use crate::id::ProjectId;
-use crate::layout::{ProjectDir, Tree, UserDirs, by_path_record};
+use crate::layout::{ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record};
+use crate::seal::{Seal, Strange};
 use crate::store::{Privacy, read_if_there, remove, replace};
 use crate::time::Timestamp;
 
@@ -99,6 +102,39 @@ impl Identity {
             && observed.root_commits.iter().any(|root| self.root_commits.contains(root))
     }
 
+    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same,
+    /// for example cloned again. What a person sealed must have both, a root commit and a remote that
+    /// are known; of records without a seal it is enough that one is.
+    fn objection(&self, observed: &Observed, sealed: &Sealed, now: &Seal) -> Option<&'static str> {
+        let is_old = *sealed == Sealed::No;
+        let owned = match sealed {
+            Sealed::As(seal) => now.is_owned_by(seal.owner()),
+            // Git asks whom a repository belongs to before it says anything of it.
+            Sealed::No | Sealed::Broken => now.is_ours() || !observed.root_commits.is_empty(),
+        };
+        if !owned {
+            return Some("it belongs to another user");
+        }
+        if self.root_commits.is_empty() && self.remotes.is_empty() {
+            return (!is_old).then_some("it is another folder, and no history tells what it is");
+        }
+        if observed.root_commits.is_empty() {
+            return Some("git does not tell its history");
+        }
+        let remotes = observed.normal_remotes();
+        let shares_remote = remotes.iter().any(|remote| self.remotes.contains(remote));
+        let shares_root = observed.root_commits.iter().any(|root| self.root_commits.contains(root));
+        let cannot_tell = observed.shallow || self.root_commits.is_empty();
+        let has_root = shares_root || (cannot_tell && shares_remote);
+        let has_remote = shares_remote || (self.remotes.is_empty() && remotes.is_empty());
+        match (has_root, has_remote) {
+            (true, true) => None,
+            (true, false) | (false, true) if is_old => None,
+            (false, _) => Some("it has another history"),
+            (true, false) => Some("it has another remote"),
+        }
+    }
+
     /// Whether a tree might be this project's, so that it is worth asking the user.
     fn resembles(&self, observed: &Observed) -> bool {
         observed.root_commits.iter().any(|root| self.root_commits.contains(root))
@@ -124,6 +160,15 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// The same, when it is about this main working tree. The repository around a folder says nothing
+    /// about the folder.
+    fn of(self, root: &Path) -> Self {
+        if self.main_root.as_deref().unwrap_or(&self.root) == root {
+            return self;
+        }
+        Self { root: root.to_owned(), ..Self::default() }
+    }
+
     fn normal_remotes(&self) -> Vec<String> {
         self.remotes.iter().filter_map(|remote| remote::normalise(remote)).collect()
     }
@@ -203,10 +248,81 @@ pub fn similar(dirs: &UserDirs, observed: &Observed) -> Result<Vec<Known>> {
     Ok(known)
 }
 
+/// Looks again at a working tree whose record says something else than the disk, or nothing, before
+/// anything of it is read: what is the same by its history gets a new seal, and what is not is left
+/// alone from here on. `observe` asks git, and is only called where that is needed. Returns why it
+/// is not what was vouched for; `None` when there is nothing to object, or nothing there.
+pub fn review(
+    dirs: &UserDirs,
+    tree: &Tree,
+    observe: impl FnOnce(&Path) -> Observed,
+) -> Result<Option<&'static str>> {
+    let root = &tree.main_root;
+    let (Some(record), Some(now)) = (ByPath::read(dirs, root), Seal::of(root)) else {
+        return Ok(None);
+    };
+    match &record.seal {
+        Sealed::As(seal) if *seal == now => return Ok(None),
+        Sealed::As(seal) if seal.holds(&now) => {
+            write_record(dirs, record.project, root)?;
+            return Ok(None);
+        }
+        Sealed::As(_) | Sealed::No | Sealed::Broken => {}
+    }
+    let observed = observe(root).of(root);
+    let is_silent = observed.root_commits.is_empty() && observed.remotes.is_empty();
+    if record.seal == Sealed::No && is_silent && now.has_git() && now.is_ours() {
+        // Git cannot be asked now, or there is no commit yet: as before.
+        return Ok(None);
+    }
+    let identity = Identity::read(&dirs.project(record.project))?;
+    let lost = || new_identity(record.project.0, Timestamp::default());
+    let identity = identity.unwrap_or_else(lost);
+    let Some(why) = identity.objection(&observed, &record.seal, &now) else {
+        return self::record(dirs, identity, &observed).map(|_| None);
+    };
+    if record.seal == Sealed::No {
+        let mut broken = by_path_record(record.project, root);
+        broken.extend_from_slice(b"unknown\n");
+        replace(&dirs.by_path(root), &broken, Privacy::Private)?;
+    }
+    let state = dirs.tree(root);
+    let strange = Strange { seal: now, why: why.to_owned() };
+    let known = [state.strange(), state.strange_told()];
+    if !known.iter().any(|path| Strange::read(path).as_ref() == Some(&strange)) {
+        replace(&state.strange(), strange.text().as_bytes(), Privacy::Private)?;
+    }
+    Ok(Some(why))
+}
+
+/// Adds root commits and remotes to a project that had none when it was set up, so that it is known
+/// again when it is cloned anew. `observe` asks git, and is only called where that is needed.
+pub fn learn_history(
+    dirs: &UserDirs,
+    tree: &Tree,
+    observe: impl FnOnce(&Path) -> Observed,
+) -> Result<()> {
+    let Some(mut identity) = Identity::read(&dirs.project(tree.project))? else { return Ok(()) };
+    if !identity.root_commits.is_empty() && !identity.remotes.is_empty() {
+        return Ok(());
+    }
+    let before = identity.clone();
+    let observed = observe(&tree.main_root).of(&tree.main_root);
+    if identity.root_commits.is_empty() && !observed.shallow {
+        add(&mut identity.root_commits, observed.root_commits.iter().cloned());
+    }
+    if identity.remotes.is_empty() {
+        add(&mut identity.remotes, observed.normal_remotes());
+    }
+    if identity == before { Ok(()) } else { identity.write(dirs) }
+}
+
 /// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
-    match Tree::find(dirs, root) {
-        Some(tree) => leave(dirs, tree.project, &tree.main_root),
+    match Tree::locate(dirs, root) {
+        Some(Place::Trusted(tree) | Place::Changed(tree)) => {
+            leave(dirs, tree.project, &tree.main_root)
+        }
         None => Ok(()),
     }
 }
@@ -297,12 +413,41 @@ fn record(dirs: &UserDirs, mut identity: Identity, observed: &Observed) -> Resul
         identity.write(dirs)?;
     }
     let tree = observed.tree(identity.project);
-    let path = dirs.by_path(&tree.main_root);
-    let record = by_path_record(tree.project, &tree.main_root);
+    let known = ByPath::read(dirs, &tree.main_root);
+    if known.is_none_or(|known| known.project != tree.project) {
+        // What was derived of another project must not be given to sessions of this one.
+        for root in [&tree.main_root, &tree.root] {
+            remove_derived(&dirs.tree(root))?;
+        }
+    }
+    write_record(dirs, tree.project, &tree.main_root)?;
+    Ok(tree)
+}
+
+fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
+    let path = dirs.by_path(root);
+    let mut record = by_path_record(project, root);
+    if let Some(seal) = Seal::of(root) {
+        record.extend_from_slice(format!("{seal}\n").as_bytes());
+    }
     if std::fs::read(&path).ok().as_ref() != Some(&record) {
         replace(&path, &record, Privacy::Private)?;
     }
-    Ok(tree)
+    let state = dirs.tree(root);
+    [state.strange(), state.strange_told()].iter().try_for_each(|path| remove(path))
+}
+
+/// Removes what is made of a project's memories and sessions; a sync makes it again.
+fn remove_derived(state: &TreeDir) -> Result<()> {
+    for folder in [state.index(), state.thinking()] {
+        match std::fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).at(&folder);
+            }
+            Ok(()) | Err(_) => {}
+        }
+    }
+    remove(&state.left())
 }
 
 fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
@@ -318,7 +463,7 @@ fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()>
     let path = dirs.by_path(root);
     // A record that says otherwise by now is not ours to remove.
     match std::fs::read(&path) {
-        Ok(bytes) if bytes == by_path_record(project, root) => remove(&path),
+        Ok(bytes) if bytes.starts_with(&by_path_record(project, root)) => remove(&path),
         Ok(_) | Err(_) => Ok(()),
     }
 }
@@ -412,6 +557,101 @@ mod tests {
         link(&home.dirs, &fork, first.project).unwrap();
         let known = list(&home.dirs).unwrap();
         assert_eq!(known.iter().map(|known| known.trees.len()).collect::<Vec<_>>(), [4, 0]);
+    }
+
+    /// Another folder at the path of a tree, as a clone makes it.
+    fn replace_folder(tree: &Tree) {
+        std::fs::remove_dir_all(&tree.root).unwrap();
+        // Some file systems tell births apart by the tick of a slow clock.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::create_dir_all(tree.root.join(".git")).unwrap();
+    }
+
+    fn look(home: &Home, tree: &Tree, observed: &Observed) -> (Option<&'static str>, bool) {
+        let why = review(&home.dirs, tree, |_| observed.clone()).unwrap();
+        (why, Tree::find(&home.dirs, &tree.root).is_some())
+    }
+
+    #[test]
+    fn another_folder_at_the_path_is_trusted_only_by_its_history() {
+        let home = Home::new();
+        let observed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
+        let tree = home.init(&observed, 1);
+        // Nobody asks git while the folder is the same.
+        assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
+        replace_folder(&tree);
+        assert_eq!(Tree::find(&home.dirs, &tree.root), None);
+        let evil = home.observed("work", &["s"], &["git@example.com:evil/b.git"]);
+        assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
+        let fork = home.observed("work", &["r"], &["git@example.com:evil/b.git"]);
+        assert_eq!(look(&home, &tree, &fork), (Some("it has another remote"), false));
+        let unknown = home.observed("work", &[], &[]);
+        assert_eq!(look(&home, &tree, &unknown), (Some("git does not tell its history"), false));
+        let around = Observed { root: home.folder.path().to_owned(), ..observed.clone() };
+        assert_eq!(look(&home, &tree, &around), (Some("git does not tell its history"), false));
+        let strange = Strange::read(&home.dirs.tree(&tree.root).strange()).unwrap();
+        assert_eq!(strange.seal, Seal::of(&tree.root).unwrap());
+
+        // Cloned again it is what it was, a shallow clone by its remote.
+        let shallow = Observed {
+            shallow: true,
+            ..home.observed("work", &["x"], &["https://example.com/a/b"])
+        };
+        assert_eq!(look(&home, &tree, &shallow), (None, true));
+        assert!(!home.dirs.tree(&tree.root).strange().exists());
+        replace_folder(&tree);
+        assert_eq!(look(&home, &tree, &observed), (None, true));
+        // A person may say that another history is the same project, or a new one.
+        replace_folder(&tree);
+        assert!(!look(&home, &tree, &evil).1);
+        assert_eq!(link(&home.dirs, &evil, tree.project).unwrap().project, tree.project);
+        assert!(Tree::find(&home.dirs, &tree.root).is_some());
+        replace_folder(&tree);
+        let index = home.dirs.tree(&tree.root).index();
+        std::fs::create_dir_all(&index).unwrap();
+        let other = home.observed("work", &["t"], &[]);
+        assert_ne!(home.init(&other, 2).project, tree.project);
+        assert!(!index.exists(), "what was derived of the old project is gone");
+    }
+
+    #[test]
+    fn a_folder_without_history_is_trusted_as_long_as_it_is_the_same() {
+        let home = Home::new();
+        let observed = home.observed("work", &[], &[]);
+        let tree = home.init(&observed, 1);
+        // It may get a repository, and then be known by it.
+        std::fs::create_dir(tree.root.join(".git")).unwrap();
+        assert_eq!(review(&home.dirs, &tree, |_| panic!()).unwrap(), None);
+        let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
+        replace_folder(&tree);
+        let (why, trusted) = look(&home, &tree, &with_git);
+        assert!(why.unwrap().contains("no history") && !trusted);
+        learn_history(&home.dirs, &tree, |_| with_git.clone()).unwrap();
+        learn_history(&home.dirs, &tree, |_| panic!("both are known")).unwrap();
+        assert_eq!(look(&home, &tree, &with_git), (None, true));
+    }
+
+    #[test]
+    fn records_of_older_versions_are_read_and_sealed_where_the_history_is_the_same() {
+        let home = Home::new();
+        let observed = home.observed("work", &["r"], &[]);
+        let tree = home.init(&observed, 1);
+        let path = home.dirs.by_path(&tree.root);
+        let sealed = std::fs::read(&path).unwrap();
+        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        assert!(Tree::find(&home.dirs, &tree.root).is_some());
+        // It got a remote since; that is no reason for doubt.
+        let pushed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
+        assert_eq!(look(&home, &tree, &pushed), (None, true));
+        assert_eq!(std::fs::read(&path).unwrap(), sealed);
+
+        std::fs::write(&path, by_path_record(tree.project, &tree.root)).unwrap();
+        let evil = home.observed("work", &["s"], &[]);
+        assert_eq!(look(&home, &tree, &evil), (Some("it has another history"), false));
+        // And stays so for hooks, until it is the old one again.
+        assert_eq!(look(&home, &tree, &pushed), (None, true));
+        untrust(&home.dirs, &tree.root).unwrap();
+        assert!(!path.exists());
     }
 
     #[test]

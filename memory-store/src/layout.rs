@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::id::ProjectId;
 use crate::regular::{self, Links};
+use crate::seal::Seal;
 
 /// Bytes that are read of a small file of git's.
 const GIT_FILE_BYTES_MAX: u64 = 4096;
@@ -201,6 +202,17 @@ impl TreeDir {
         self.0.join("left.json")
     }
 
+    /// What stands where the working tree was (see [`crate::seal::Strange`]), until hooks have told
+    /// of it.
+    pub fn strange(&self) -> PathBuf {
+        self.0.join("strange")
+    }
+
+    /// The same, once it was told.
+    pub fn strange_told(&self) -> PathBuf {
+        self.0.join("strange-told")
+    }
+
     /// What sessions were given, one file for each session and subagent.
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
@@ -251,20 +263,45 @@ pub struct Tree {
     pub main_root: PathBuf,
 }
 
+/// Where a folder lies, as far as this machine vouches for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a working tree that is the one somebody vouched for.
+    Trusted(Tree),
+    /// Where such a working tree was. What is there now may be something else: nothing of it is read
+    /// before somebody who may run git has looked at it.
+    Changed(Tree),
+}
+
 impl Tree {
     /// Finds the working tree that `cwd` lies in: `cwd` and each folder above it are looked up in
     /// `by-path`; a linked worktree is known through its main tree. `None` means that no `init`
-    /// or `trust` on this machine vouched for it, so nothing of it may be read.
-    ///
-    /// On the hot path: a hash and an `open` for each folder level, no git, no parsing.
+    /// or `trust` on this machine vouched for it, or that something else is there by now, so
+    /// nothing of it may be read.
     pub fn find(dirs: &UserDirs, cwd: &Path) -> Option<Self> {
+        match Self::locate(dirs, cwd)? {
+            Place::Trusted(tree) => Some(tree),
+            Place::Changed(_) => None,
+        }
+    }
+
+    /// [`Tree::find`], and what is no longer what it was.
+    ///
+    /// On the hot path: a hash and an `open` for each folder level and two calls for the tree that
+    /// is found, no git, no parsing.
+    pub fn locate(dirs: &UserDirs, cwd: &Path) -> Option<Place> {
         cwd.ancestors().find_map(|root| {
-            if let Some(project) = read_by_path(dirs, root) {
-                return Some(Self { project, root: root.to_owned(), main_root: root.to_owned() });
+            if let Some(record) = ByPath::read(dirs, root) {
+                let project = record.project;
+                let tree = Self { project, root: root.to_owned(), main_root: root.to_owned() };
+                return Some(record.place(tree));
             }
             let main_root = main_root_of_worktree(root)?;
-            let project = read_by_path(dirs, &main_root)?;
-            Some(Self { project, root: root.to_owned(), main_root })
+            let record = ByPath::read(dirs, &main_root)?;
+            let tree = Self { project: record.project, root: root.to_owned(), main_root };
+            // Where a worktree was, another user may make something that says it is one.
+            let owner = Seal::of(&tree.main_root)?.owner();
+            Seal::of(root)?.is_owned_by(owner).then(|| record.place(tree))
         })
     }
 
@@ -281,8 +318,8 @@ impl Tree {
     }
 }
 
-/// Text of a `by-path` record: the project and the path, so that a record is never taken for
-/// another path's.
+/// The first line of a `by-path` record: the project and the path, so that a record is never taken
+/// for another path's. In the second one is the seal; records of older versions have none.
 pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
     let mut record = format!("{project} ").into_bytes();
     record.extend_from_slice(root.as_os_str().as_encoded_bytes());
@@ -290,10 +327,48 @@ pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
     record
 }
 
-fn read_by_path(dirs: &UserDirs, root: &Path) -> Option<ProjectId> {
-    let record = std::fs::read(dirs.by_path(root)).ok()?;
-    let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
-    (record == by_path_record(project, root)).then_some(project)
+/// A `by-path` record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByPath {
+    /// The project of the working tree.
+    pub project: ProjectId,
+    /// What tells the working tree from another one at its path.
+    pub seal: Sealed,
+}
+
+/// What a record says of the working tree itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sealed {
+    /// Nothing: an older version wrote it.
+    No,
+    /// What it looked like.
+    As(Seal),
+    /// That it is not what somebody vouched for.
+    Broken,
+}
+
+impl ByPath {
+    /// Reads the record of a path; `None` when there is none.
+    pub fn read(dirs: &UserDirs, root: &Path) -> Option<Self> {
+        let record = std::fs::read(dirs.by_path(root)).ok()?;
+        let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
+        let rest = record.strip_prefix(by_path_record(project, root).as_slice())?;
+        let seal = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
+            Some(seal) => Seal::parse(seal).map_or(Sealed::Broken, Sealed::As),
+            None if rest.is_empty() => Sealed::No,
+            None => Sealed::Broken,
+        };
+        Some(Self { project, seal })
+    }
+
+    fn place(&self, tree: Tree) -> Place {
+        let holds = match &self.seal {
+            Sealed::No => true,
+            Sealed::As(seal) => Seal::of(&tree.main_root).is_some_and(|now| seal.holds(&now)),
+            Sealed::Broken => false,
+        };
+        if holds { Place::Trusted(tree) } else { Place::Changed(tree) }
+    }
 }
 
 /// The main working tree of the linked worktree at `root`, read from its `.git` file
@@ -362,6 +437,21 @@ mod tests {
         std::fs::write(dirs.by_path(&root), by_path_record(project, &root)).unwrap();
         let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
         assert_eq!((tree.project, tree.root), (project, root.clone()));
+
+        // What is sealed must be what it was; of what an older version wrote nothing is known.
+        let sealed = |seal: &str| {
+            let mut record = by_path_record(project, &root);
+            record.extend_from_slice(seal.as_bytes());
+            std::fs::write(dirs.by_path(&root), record).unwrap();
+            Tree::locate(&dirs, &root.join("src"))
+        };
+        let found = Tree { project, root: root.clone(), main_root: root.clone() };
+        let as_it_is = format!("{}\n", Seal::of(&root).unwrap());
+        assert_eq!(sealed(&as_it_is), Some(Place::Trusted(found.clone())));
+        for seal in ["1.5 1\n", "unknown\n", "x", &as_it_is[1..], "\n"] {
+            assert_eq!(sealed(seal), Some(Place::Changed(found.clone())), "{seal:?}");
+            assert_eq!(Tree::find(&dirs, &root), None);
+        }
 
         // A record that names another path is not believed.
         std::fs::write(dirs.by_path(&root), by_path_record(project, Path::new("/elsewhere")))

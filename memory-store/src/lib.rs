@@ -30,6 +30,7 @@ pub mod recall;
 #[cfg(feature = "write")]
 pub mod redact;
 pub mod regular;
+pub mod seal;
 pub mod second;
 pub mod settings;
 #[cfg(feature = "write")]

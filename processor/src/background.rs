@@ -38,6 +38,7 @@ pub fn run(
     clock: impl Fn() -> Timestamp + Send + Copy + 'static,
 ) -> Result<()> {
     step_back();
+    trees::review(dirs, project)?;
     let main = trees::main(dirs, project)
         .context("none of this project's working trees is there any more")?;
     let watched = (dirs.clone(), main.clone());

@@ -54,6 +54,7 @@ fn run() -> Result<()> {
         }
         (What::Sync, Mode::Full) => {}
     }
+    trees::review(&dirs, asked.project)?;
     let tree = tree()?;
     let progress = progress::for_stderr();
     let options = SyncOptions {

@@ -18,6 +18,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use memory_store::identity;
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
@@ -139,6 +140,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
 /// The same for one that holds the project's lock already.
 pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
     let home = options.dirs.project(options.tree.project);
+    trees::review(options.dirs, options.tree.project)?;
     let report = Run::begin(options, home)?.run();
     options.progress.done();
     report
@@ -212,6 +214,7 @@ impl<'a> Run<'a> {
             }
             return Ok(self.report);
         }
+        identity::learn_history(self.options.dirs, self.options.tree, git::observe)?;
         let mined = self.learn_and_publish(&changed)?;
         if self.expire(&mined)? {
             // The index still holds the turns that went.

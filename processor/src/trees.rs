@@ -1,9 +1,28 @@
 //! The working trees of a project that are there now.
 
-use memory_store::identity::Identity;
-use memory_store::layout::{Tree, UserDirs};
+use anyhow::Result;
+use memory_store::ProjectId;
+use memory_store::identity::{self, Identity};
+use memory_store::layout::{Place, Tree, UserDirs};
 
 use crate::git;
+
+/// Looks again at those working trees of a project that are not what was vouched for any more. Before
+/// that nothing of them is read.
+pub fn review(dirs: &UserDirs, project: ProjectId) -> Result<()> {
+    let identity = Identity::read(&dirs.project(project))?;
+    for root in identity.into_iter().flat_map(|identity| identity.paths) {
+        match Tree::locate(dirs, &root) {
+            Some(Place::Trusted(tree) | Place::Changed(tree))
+                if tree.project == project && tree.main_root == root =>
+            {
+                identity::review(dirs, &tree, git::observe)?;
+            }
+            Some(_) | None => {}
+        }
+    }
+    Ok(())
+}
 
 /// The working trees, the main one first. Linked worktrees that git knows are found although no
 /// session ran in them yet.
@@ -28,7 +47,7 @@ pub fn present(dirs: &UserDirs, tree: &Tree) -> Vec<Tree> {
 }
 
 /// The main tree of a project, by its record.
-pub fn main(dirs: &UserDirs, project: memory_store::ProjectId) -> Option<Tree> {
+pub fn main(dirs: &UserDirs, project: ProjectId) -> Option<Tree> {
     let identity = Identity::read(&dirs.project(project)).ok().flatten()?;
     identity
         .paths

@@ -22,6 +22,7 @@ use super::{meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
+use crate::failure::Result;
 use crate::world::World;
 
 /// Claude Code deletes transcripts after this many days unless its settings say otherwise.
@@ -37,7 +38,8 @@ const SEARCH_MAX: usize = 1_000;
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
 
 /// Looks at all links.
-pub fn all(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
+    let tree = found.as_ref().ok();
     let root = tree.map_or_else(|| super::root_of(&world.cwd), |tree| tree.root.clone());
     let mut checks = vec![mode(world), client(world)];
     checks.extend(installed(world));
@@ -47,13 +49,12 @@ pub fn all(world: &World, tree: Option<&Tree>) -> Vec<Check> {
     checks.push(server(world, &root));
     checks.push(private_folders(world));
     checks.push(meaning::check(world, tree));
-    match tree {
-        Some(tree) => checks.extend(project(world, tree)),
-        None => checks.push(Check::bad(
-            "project",
-            format!("{} is not set up", world.cwd.display()),
-            "Run `throughline init` (or `throughline trust` for a memory folder that came with the repository).",
-        )),
+    match &found {
+        Ok(tree) => checks.extend(project(world, tree)),
+        Err(failure) => {
+            let remedy = failure.hint.clone().unwrap_or_default();
+            checks.push(Check::bad("project", failure.to_string(), remedy));
+        }
     }
     checks.extend(settings(world, tree));
     checks

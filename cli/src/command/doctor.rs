@@ -3,7 +3,6 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::layout::Tree;
 use serde::Serialize;
 
 use super::{checks, view};
@@ -65,8 +64,7 @@ impl Check {
 
 /// Runs the command.
 pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
-    let tree = Tree::find(&world.dirs, &world.cwd);
-    let checks = checks::all(world, tree.as_ref());
+    let checks = checks::all(world, world.tree());
     if args.json {
         view::json(&checks, out)?;
     } else {

@@ -149,12 +149,14 @@ fn may_learn(world: &World) -> Result {
 }
 
 fn all(world: &World) -> Result<Vec<Tree>> {
-    let known = identity::list(&world.dirs)?;
-    // The main tree of a project stands for all of its trees.
-    Ok(known
-        .iter()
-        .filter_map(|known| processor::trees::main(&world.dirs, known.identity.project))
-        .collect())
+    let mut trees = Vec::new();
+    for known in identity::list(&world.dirs)? {
+        let project = known.identity.project;
+        processor::trees::review(&world.dirs, project)?;
+        // The main tree of a project stands for all of its trees.
+        trees.extend(processor::trees::main(&world.dirs, project));
+    }
+    Ok(trees)
 }
 
 /// Says what a sync did.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::identity::{self, Known};
+use memory_store::layout::{Place, Tree};
 use serde::Serialize;
 
 use super::view;
@@ -52,7 +53,10 @@ fn vouch(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
 }
 
 fn revoke(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
-    let tree = World { cwd: folder, ..world.clone() }.tree()?;
+    let tree = match Tree::locate(&world.dirs, &folder) {
+        Some(Place::Trusted(tree) | Place::Changed(tree)) => tree,
+        None => World { cwd: folder, ..world.clone() }.tree()?,
+    };
     identity::untrust(&world.dirs, &tree.root)?;
     writeln!(out, "{} is no longer read. Its memories stay where they are.", tree.root.display())?;
     Ok(())

@@ -125,6 +125,36 @@ fn a_second_clone_joins_by_name_and_leaves_private_what_is_private() {
 }
 
 #[test]
+fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_it_is() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "The staging host is moss"]);
+    assert!(machine.ok(&["list"]).contains("moss"));
+    let (work, aside) = (machine.work(), machine.path("home/aside"));
+    std::fs::rename(&work, &aside).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    std::fs::create_dir_all(work.join(".git")).unwrap();
+    std::fs::rename(aside.join(".throughline"), work.join(".throughline")).unwrap();
+
+    let said = machine.run(&["list"]);
+    let refused = "/home/work is not the folder that was vouched for: it is another folder";
+    assert_eq!(said.code, 4, "{}", said.whole());
+    assert!(said.stderr.contains(refused) && !said.whole().contains("moss"), "{}", said.whole());
+    let doctor = machine.run(&["doctor"]).whole();
+    assert!(doctor.contains(refused) && doctor.contains("throughline link"), "{doctor}");
+    let link = said.stderr.split('`').nth(1).unwrap().split(' ').nth(2).unwrap().to_owned();
+    machine.ok(&["link", &link]);
+    assert!(machine.ok(&["list"]).contains("moss"));
+
+    // What is back where it was is what it was.
+    std::fs::rename(&work, machine.path("home/other")).unwrap();
+    std::fs::rename(&aside, &work).unwrap();
+    assert_ne!(machine.run(&["list"]).code, 0);
+    machine.ok(&["trust", "--revoke"]);
+    assert!(machine.run(&["list"]).stderr.contains("is not set up"));
+}
+
+#[test]
 fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
     let machine = Machine::new();
     std::fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();

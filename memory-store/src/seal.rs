@@ -1,0 +1,301 @@
+//! What shows that a folder is still the one that a person vouched for.
+//!
+//! A path is a name, and another folder may come to bear it: another clone, somebody else's. Both the
+//! root of a working tree and its `.git` are told from others by when they came into being, and by their
+//! owner. Device numbers say nothing: they differ from one start of a machine to the next.
+
+use std::fmt;
+use std::path::Path;
+
+/// A working tree's root and its `.git`, as they were when somebody vouched for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seal {
+    folder: Mark,
+    git: Option<Mark>,
+}
+
+/// What tells a file from others that have had its path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mark {
+    /// When it came into being, or its inode where the file system does not say.
+    birth: Birth,
+    /// The user it belongs to.
+    owner: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Birth {
+    /// Seconds since 1970, and nanoseconds.
+    At(i64, u32),
+    Inode(u64),
+}
+
+impl Seal {
+    /// Looks at a working tree; `None` when it is not there. Two calls to the operating system.
+    pub fn of(root: &Path) -> Option<Self> {
+        Some(Self { folder: Mark::of(root)?, git: Mark::of(&root.join(".git")) })
+    }
+
+    /// Reads what [`fmt::Display`] writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(' ');
+        let folder = Mark::parse(&mut parts)?;
+        let git = match parts.clone().next() {
+            Some(_) => Some(Mark::parse(&mut parts)?),
+            None => None,
+        };
+        parts.next().is_none().then_some(Self { folder, git })
+    }
+
+    /// Whether the working tree is `now` still the one that was sealed. One without git may have got
+    /// it since, as long as that is the same user's.
+    pub fn holds(&self, now: &Self) -> bool {
+        let git = match (&self.git, &now.git) {
+            (Some(git), Some(now)) => git.holds(now),
+            (Some(_), None) => false,
+            (None, now) => now.as_ref().is_none_or(|now| is_owner(now.owner, self.folder.owner)),
+        };
+        git && self.folder.holds(&now.folder)
+    }
+
+    /// Whether all of it belongs to this user or to who runs this program.
+    pub fn is_owned_by(&self, owner: u32) -> bool {
+        [Some(&self.folder), self.git.as_ref()]
+            .into_iter()
+            .flatten()
+            .all(|mark| is_owner(mark.owner, owner))
+    }
+
+    /// Whether all of it belongs to who runs this program.
+    pub fn is_ours(&self) -> bool {
+        self.is_owned_by(sys::user())
+    }
+
+    /// Whether there is a repository.
+    pub const fn has_git(&self) -> bool {
+        self.git.is_some()
+    }
+
+    /// Whom the root belongs to.
+    pub const fn owner(&self) -> u32 {
+        self.folder.owner
+    }
+}
+
+impl fmt::Display for Seal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.folder)?;
+        self.git.as_ref().map_or(Ok(()), |git| write!(f, " {git}"))
+    }
+}
+
+impl Mark {
+    fn of(path: &Path) -> Option<Self> {
+        sys::look(path)
+    }
+
+    fn parse<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Self> {
+        let (birth, owner) = (parts.next()?, parts.next()?.parse().ok()?);
+        let birth = match birth.split_once('.') {
+            Some((seconds, ns)) => Birth::At(seconds.parse().ok()?, ns.parse().ok()?),
+            None => Birth::Inode(birth.parse().ok()?),
+        };
+        Some(Self { birth, owner })
+    }
+
+    fn holds(&self, now: &Self) -> bool {
+        self.birth == now.birth && is_owner(now.owner, self.owner)
+    }
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.birth {
+            Birth::At(seconds, ns) => write!(f, "{seconds}.{ns:09} {}", self.owner),
+            Birth::Inode(inode) => write!(f, "{inode} {}", self.owner),
+        }
+    }
+}
+
+/// Whether a file's owner is who it was, or the user of this program: containers see other numbers.
+fn is_owner(now: u32, before: u32) -> bool {
+    now == before || now == sys::user()
+}
+
+/// What was found where a vouched-for working tree was: background work says so, hooks tell it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strange {
+    /// What was there.
+    pub seal: Seal,
+    /// Why it is not what was vouched for.
+    pub why: String,
+}
+
+impl Strange {
+    /// Reads such a finding; `None` when there is none.
+    pub fn read(path: &Path) -> Option<Self> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let (seal, why) = text.trim_end().split_once('\n')?;
+        Some(Self { seal: Seal::parse(seal)?, why: why.to_owned() })
+    }
+
+    /// As it is written: two lines.
+    pub fn text(&self) -> String {
+        format!("{}\n{}\n", self.seal, self.why)
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod sys {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    use super::{Birth, Mark};
+
+    /// The 256 bytes that statx(2) writes.
+    #[derive(Default)]
+    #[repr(C)]
+    struct Found {
+        mask: u32,
+        _block_size: u32,
+        _attributes: u64,
+        _links: u32,
+        owner: u32,
+        _group: u32,
+        _mode: [u16; 2],
+        inode: u64,
+        _size: [u64; 3],
+        _access: Time,
+        birth: Time,
+        _rest: [u64; 20],
+    }
+
+    #[derive(Default)]
+    #[repr(C)]
+    struct Time {
+        seconds: i64,
+        ns: u32,
+        _unused: i32,
+    }
+
+    const _: () = assert!(size_of::<Found>() == 256);
+
+    const STATX_UID: u32 = 0x8;
+    const STATX_INO: u32 = 0x100;
+    const STATX_BTIME: u32 = 0x800;
+
+    pub fn look(path: &Path) -> Option<Mark> {
+        let name = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let mut found = Found::default();
+        // SAFETY: the path ends with a null byte, and the structure is as long as the call writes.
+        let failed = unsafe {
+            libc::syscall(
+                libc::SYS_statx,
+                libc::AT_FDCWD,
+                name.as_ptr(),
+                libc::AT_SYMLINK_NOFOLLOW,
+                STATX_UID | STATX_INO | STATX_BTIME,
+                &raw mut found,
+            )
+        } != 0;
+        if failed {
+            // Linux before 4.11, and containers that do not know the call.
+            let found = std::fs::symlink_metadata(path).ok()?;
+            return Some(Mark { birth: Birth::Inode(found.ino()), owner: found.uid() });
+        }
+        let birth = match found.mask & STATX_BTIME {
+            0 => Birth::Inode(found.inode),
+            _ => Birth::At(found.birth.seconds, found.birth.ns),
+        };
+        Some(Mark { birth, owner: found.owner })
+    }
+
+    pub fn user() -> u32 {
+        // SAFETY: the call takes and changes nothing.
+        unsafe { libc::geteuid() }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod sys {
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+    use std::time::UNIX_EPOCH;
+
+    use super::{Birth, Mark};
+
+    pub fn look(path: &Path) -> Option<Mark> {
+        let found = std::fs::symlink_metadata(path).ok()?;
+        let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
+        let born = born.and_then(|born| Some((i64::try_from(born.as_secs()).ok()?, born)));
+        let birth = match born {
+            Some((seconds, born)) => Birth::At(seconds, born.subsec_nanos()),
+            None => Birth::Inode(found.ino()),
+        };
+        Some(Mark { birth, owner: found.uid() })
+    }
+
+    pub fn user() -> u32 {
+        // SAFETY: the call takes and changes nothing.
+        unsafe { libc::geteuid() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn a_seal_holds_for_the_same_folder_only() {
+        let home = tempfile::tempdir().unwrap();
+        let root = home.path().join("work");
+        fs::create_dir(&root).unwrap();
+        let bare = Seal::of(&root).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        fs::write(root.join("file"), "").unwrap();
+        let sealed = Seal::of(&root).unwrap();
+        // A folder may get a repository, and be worked in; it may not lose the one it had.
+        assert!(bare.holds(&sealed) && sealed.holds(&sealed) && !sealed.holds(&bare));
+        for seal in [&bare, &sealed] {
+            assert_eq!(Seal::parse(&seal.to_string()).as_ref(), Some(seal));
+        }
+
+        fs::rename(&root, home.path().join("moved")).unwrap();
+        assert_eq!(Seal::of(&root), None);
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        fs::create_dir_all(root.join(".git")).unwrap();
+        assert!(!sealed.holds(&Seal::of(&root).unwrap()));
+        fs::remove_dir_all(&root).unwrap();
+        fs::rename(home.path().join("moved"), &root).unwrap();
+        assert!(sealed.holds(&Seal::of(&root).unwrap()));
+        fs::remove_dir(root.join(".git")).unwrap();
+        fs::create_dir(root.join(".git")).unwrap();
+        assert!(!sealed.holds(&Seal::of(&root).unwrap()));
+    }
+
+    #[test]
+    fn another_owner_breaks_it() {
+        let seal = |text: &str| Seal::parse(text).unwrap();
+        let stranger = sys::user() + 7;
+        let sealed = seal("17.000000005 4000 18.000000000 4000");
+        assert!(sealed.holds(&sealed) && sealed.is_owned_by(4000));
+        let ours = format!("17.000000005 {0} 18.000000000 {0}", sys::user());
+        assert!(sealed.holds(&seal(&ours)));
+        for changed in [
+            format!("17.000000005 {stranger} 18.000000000 4000"),
+            format!("17.000000005 4000 18.000000000 {stranger}"),
+            "17.000000006 4000 18.000000000 4000".to_owned(),
+            "17 4000 18.000000000 4000".to_owned(),
+        ] {
+            assert!(!sealed.holds(&seal(&changed)), "{changed}");
+        }
+        assert!(!seal(&format!("1 4000 2 {stranger}")).is_owned_by(4000));
+        assert!(!seal("1 4000").holds(&seal(&format!("1 4000 2 {stranger}"))));
+        for broken in ["", "1", "1 2 3", "1 2 3 4 5", "x 1", "1.x 1", "unknown", "1 2 "] {
+            assert_eq!(Seal::parse(broken), None, "{broken}");
+        }
+    }
+}
