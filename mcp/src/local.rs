@@ -8,7 +8,7 @@ use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::{Hit, Recall, Recalled, Search, render};
+use memory_store::recall::{Hit, Recall, Recalled, Search, WEAK, render};
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Forget, Store, read_below};
 use memory_store::suspicion::Released;
@@ -163,6 +163,7 @@ impl Backend for Local {
             recalled = self.search(&recall, &Search { paths, ..everywhere.clone() });
         }
         let more = self.search(&recall, &everywhere);
+        let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);
         recalled.degraded = recalled.degraded.or(more.degraded);
         let mut notes = std::mem::take(&mut recalled.notes);
         for note in more.notes {
@@ -180,7 +181,8 @@ impl Backend for Local {
         }
         let note = note(recalled.degraded, recalled.stale || more.stale, &notes);
         let (hits, more_hits) = page(recalled.hits, request.page);
-        let rendered = render::injection("search", &hits, ANSWER_TOKENS_MAX);
+        let rendered =
+            render::injection(if weak { "weak" } else { "search" }, &hits, ANSWER_TOKENS_MAX);
         let shown = rendered.pieces.len();
         let rest = rest(more_hits || shown < hits.len(), request.page.skip + shown, note);
         let text = with_remarks(rendered.text, shown, &rest);
@@ -286,7 +288,8 @@ impl Backend for Local {
             ..Search::default()
         };
         self.check(&search)?;
-        let recalled = self.search(&recall, &search);
+        let mut recalled = self.search(&recall, &search);
+        recalled.notes.extend(recalled.weak.then(|| WEAK.to_owned()));
         let note = note(recalled.degraded, recalled.stale, &recalled.notes);
         let (found, more_hits) = page(recalled.hits, request.page);
         let found: Vec<TurnHit> = found.iter().map(|hit| turn_hit(hit, &request.query)).collect();

@@ -240,7 +240,7 @@ impl Default for Settings {
             prompt_tokens: 600,
             prompt_memories: 5,
             tool_tokens: 200,
-            tool_memories: 2,
+            tool_memories: 3,
             alpha: 0.05,
             due_minutes: 5,
             notice: Notice::First,

@@ -189,6 +189,24 @@ fn turns_are_searched_with_the_same_words() {
 }
 
 #[test]
+fn what_answers_nothing_is_shown_as_weak() {
+    let mut fixture = Fixture::filled();
+    let vectors = Shipped::open();
+    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    fixture.dirs.models = Some(assets());
+    let weak = found(&fixture, "soprano rehearses Brahms");
+    assert!(weak.weak && !weak.hits.is_empty());
+    assert!(weak.notes.is_empty(), "{:?}", weak.notes);
+    assert_eq!(weak.hits[0].why, "near in meaning");
+    assert!(weak.hits.iter().all(|hit| hit.score >= 0.0));
+    assert!(!found(&fixture, "which port does the ledger service listen on?").weak);
+    assert!(!found(&fixture, "-audit").weak, "what is demanded is there");
+    let event = found(&fixture, "ledger before:\"the opera festival\"");
+    assert!(event.notes[0].contains("Nothing is known of"), "{:?}", event.notes);
+}
+
+#[test]
 fn turns_are_found_by_what_they_mean() {
     let mut fixture = Fixture::filled();
     fixture.dirs.models = Some(assets());
@@ -208,17 +226,22 @@ fn turns_are_found_by_what_they_mean() {
         turn(0, "The car would not start in the morning."),
         turn(1, "We painted the kitchen yellow."),
     ]);
-    let texts = |text: &str| -> Vec<String> {
+    let recalled = |text: &str| {
         let search = Search { text: text.into(), turns: true, ..Search::default() };
         let recalled = fixture.recall().search(&search, NOW);
         assert_eq!(recalled.degraded, None);
-        recalled.hits.into_iter().map(|hit| hit.text).collect()
+        recalled
+    };
+    let texts = |text: &str| -> Vec<String> {
+        recalled(text).hits.into_iter().map(|hit| hit.text).collect()
     };
     assert_eq!(texts("automobile engine trouble"), ["The car would not start in the morning."]);
-    assert!(texts("quarterly tax declaration").is_empty(), "what is far is not shown");
+    assert!(!recalled("automobile engine trouble").weak);
+    let far = recalled("quarterly tax declaration");
+    assert_eq!((far.hits.len(), far.weak), (2, true), "what is far is shown as such");
     // What a later turn replaced is not found any more, by words or by meaning.
     publish(vec![turn(0, "The bicycle has a flat tyre.")]);
-    assert_eq!(texts("automobile engine trouble morning"), Vec::<String>::new());
+    assert!(!texts("automobile engine trouble morning").join(" ").contains("car"));
     assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);
 }
 

@@ -5,7 +5,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::recall::{Collection, Hit, Recall, Recalled, Search as Wanted, Span, time_named};
+use memory_store::recall::{
+    Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
+};
 use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
@@ -73,6 +75,7 @@ pub struct Search {
 struct Found {
     hits: Vec<HitView>,
     notes: Vec<String>,
+    weak: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     degraded: Option<String>,
     stale: bool,
@@ -211,6 +214,7 @@ fn found(recalled: Recalled) -> Found {
     Found {
         hits: recalled.hits.into_iter().map(HitView::new).collect(),
         notes: recalled.notes,
+        weak: recalled.weak,
         degraded: recalled.degraded,
         stale: recalled.stale,
     }
@@ -222,6 +226,9 @@ fn show(recalled: &Recalled, asked: &str, full: bool, out: &mut dyn Write) -> Re
     }
     for note in &recalled.notes {
         writeln!(out, "{}", paint(QUIET, plain(note)))?;
+    }
+    if recalled.weak {
+        writeln!(out, "{}", paint(QUIET, WEAK))?;
     }
     if recalled.hits.is_empty() {
         writeln!(out, "Nothing found.")?;

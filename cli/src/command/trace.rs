@@ -12,9 +12,6 @@ use crate::failure::Result;
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Candidates that are shown to a person.
-const SHOWN_MAX: usize = 20;
-
 #[derive(Serialize)]
 struct TraceView {
     injected: Vec<String>,
@@ -79,10 +76,11 @@ pub enum Trial {
     Error,
 }
 
-/// Tries a text without injecting anything.
+/// Tries a text without injecting anything. A person sees at most `others` of what it would not bring.
 pub fn run(
     query: &str,
     trial: Trial,
+    others: usize,
     json: bool,
     world: &World,
     stores: &Stores,
@@ -94,7 +92,7 @@ pub fn run(
         Trial::File => recall.file(query, world.now, &|_| false),
         Trial::Error => recall.error("", query, world.now, &|_| false),
     };
-    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, out) }
+    if json { view::json(&view_of(&recalled), out) } else { show(&recalled, others, out) }
 }
 
 fn view_of(recalled: &Recalled) -> TraceView {
@@ -106,7 +104,7 @@ fn view_of(recalled: &Recalled) -> TraceView {
     }
 }
 
-fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
+fn show(recalled: &Recalled, others_max: usize, out: &mut dyn Write) -> Result {
     if let Some(degraded) = &recalled.degraded {
         writeln!(out, "{} {}", paint(CARE, "degraded:"), plain(degraded))?;
     }
@@ -122,10 +120,11 @@ fn show(recalled: &Recalled, out: &mut dyn Write) -> Result {
         writeln!(out, "Silent: {}.", reason(silent))?;
     }
     let others = || recalled.trace.iter().filter(|traced| traced.fate != Fate::Hit);
-    if others().next().is_some() {
+    let shown = others().count().min(others_max);
+    if shown > 0 {
         writeln!(out, "\nNot these:")?;
     }
-    for traced in others().take(SHOWN_MAX) {
+    for traced in others().take(shown) {
         writeln!(out, "{}  {}", paint(NAME, traced.id.short()), plain(&traced.title))?;
         let instead = traced.instead.map(|id| format!(": {}", id.short())).unwrap_or_default();
         writeln!(

@@ -27,7 +27,7 @@ pub struct Why {
     /// Try the text as the output of a command that failed
     #[arg(long, requires = "query")]
     error: bool,
-    /// How many injections
+    /// How many injections, or memories that the text would not bring
     #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT")]
     limit: usize,
     /// Only of this Claude Code session, as its id starts
@@ -52,7 +52,15 @@ pub fn run(args: &Why, world: &World, out: &mut dyn Write) -> Result {
         return super::why_memory::run(&stored, args.limit, args.json, world, &stores, out);
     }
     if !args.query.is_empty() {
-        return trace::run(&args.query.join(" "), trial, args.json, world, &stores, out);
+        return trace::run(
+            &args.query.join(" "),
+            trial,
+            args.limit,
+            args.json,
+            world,
+            &stores,
+            out,
+        );
     }
     let wanted = |receipt: &Receipt| {
         args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))

@@ -20,7 +20,7 @@ const SEGMENTS_MAX: u32 = 1024;
 /// The default settings as JSON. Most manifests hold them, and what is known by sight is not parsed.
 const DEFAULTS: &str = concat!(
     r#"{"start_tokens":1200,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":200,"#,
-    r#""tool_memories":2,"alpha":0.05,"due_minutes":5,"notice":"first","promote":"auto","#,
+    r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","promote":"auto","#,
     r#""retention_days":365,"archive_bytes_max":2147483648,"memories_per_session":6.0,"#,
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
@@ -77,7 +77,7 @@ impl SegmentRef {
 /// The gate of this store, calibrated when it was published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// What a prompt's best score must exceed; see `recall::gate`.
+    /// What a memory's score must exceed for a prompt of one paragraph; how it comes about says `recall::gate`.
     pub threshold: f32,
     /// Mean of the best scores of background prompts.
     pub mean: f32,

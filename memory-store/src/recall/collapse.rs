@@ -6,7 +6,7 @@
 
 use super::Hit;
 use crate::id::MemoryId;
-use crate::text::{hash_bytes, is_stop_word, is_unspaced};
+use crate::text::{hash_bytes, is_stop_word, is_unspaced, telling};
 
 /// How alike two texts are that say the same.
 pub const SAME: f32 = 0.85;
@@ -71,13 +71,7 @@ impl Words {
 
     fn add(&mut self, text: &str) {
         for word in text.split_whitespace() {
-            let word = word.trim_matches(|c: char| "`\"',;:().!?".contains(c));
-            if word.starts_with('-') && word.len() > 1 {
-                // `-i` and `-I` are two flags.
-                self.telling.push(hash_bytes(word.as_bytes()));
-            } else if tells(word) {
-                self.telling.push(hash_bytes(word.to_lowercase().as_bytes()));
-            }
+            self.telling.extend(telling(word).map(|word| hash_bytes(word.as_bytes())));
         }
         // What stands in backticks is code, which says something else with every change.
         for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
@@ -119,11 +113,6 @@ impl Words {
             share * DIFFER
         }
     }
-}
-
-/// Whether a word that is no flag tells one thing from another: a path, a code name, a number.
-fn tells(word: &str) -> bool {
-    word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'))
 }
 
 fn shared(short: &[u64], long: &[u64]) -> usize {

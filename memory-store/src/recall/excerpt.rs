@@ -15,7 +15,7 @@ use crate::index::record::{Entry, Record};
 use crate::index::segment::Segment;
 use crate::kind::Kind;
 use crate::layout::TreeDir;
-use crate::signature::{error_signature, signature_hash};
+use crate::signature::{error_signature, names_cause, signature_hash};
 use crate::suspicion::suspicion;
 use crate::text::{self, term_hash};
 
@@ -73,7 +73,11 @@ fn newest(
     error: &str,
     skip: &dyn Fn(MemoryId) -> bool,
 ) -> Option<Hit> {
-    let hash = signature_hash(&error_signature(error)?);
+    let signature = error_signature(error)?;
+    if !signature.split(" | ").any(names_cause) {
+        return None;
+    }
+    let hash = signature_hash(&signature);
     let mut found: Vec<Hit> = Vec::new();
     for segment in &segments(sources, thinking) {
         match with_signature(segment, hash, skip) {

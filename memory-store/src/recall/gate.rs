@@ -16,6 +16,7 @@ use super::score::Candidate;
 use super::sources::Sources;
 use crate::index::manifest::Gate;
 use crate::index::record::FLAG_SIGNATURES;
+use crate::kind::Kind;
 
 /// How much each feature counts. Fitted, as are the other numbers here, on questions with known
 /// answers and on the same questions asked of other stores (`scripts/fit-gate`).
@@ -29,7 +30,7 @@ const SECOND: f32 = 1.1;
 /// What a digest of a session must have more than a judged memory.
 const DIGEST: f32 = 0.5;
 
-/// The share of an error that the fix of another one must cover.
+/// The share of an error that the fix of another one, or a command, must cover.
 const OTHER_FIX_COVERED: f32 = 0.5;
 
 /// Where there is no vector the cosine is taken to be what goes with so much of the query covered.
@@ -41,7 +42,7 @@ const COSINE_COVERED: f32 = 0.19;
 /// prompts decide a store's own threshold, which is therefore drawn this way.
 #[cfg(feature = "write")]
 struct Usual {
-    /// The threshold for [`USUAL_ALPHA`].
+    /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
     threshold: f32,
     /// How far a store's own is drawn to it, 0 to 1.
     share: f32,
@@ -56,10 +57,17 @@ const USUAL_ALPHA: f32 = 0.05;
 /// How much less they ask for with the logarithm of the share of false fires.
 #[cfg(feature = "write")]
 const USUAL_SLOPE: f32 = 0.7;
+/// Memories of the stores that were asked: the best of fewer matches anything less.
+#[cfg(feature = "write")]
+const USUAL_DOCS: u32 = 300;
+/// How much less a store asks for with the logarithm of its number of memories, as far as it has fewer.
+/// `scripts/fit-gate --fit` prints it.
+#[cfg(feature = "write")]
+const DOCS_SLOPE: f32 = 0.5;
 
 /// The number of this way of scoring: to be raised with every change of a weight, a feature or the
 /// background table, so that no threshold of another way is believed.
-const SCALE: u32 = 5;
+const SCALE: u32 = 6;
 
 /// The gate of a store that was never calibrated: rather silent.
 const UNCALIBRATED: Gate =
@@ -118,11 +126,13 @@ pub fn ease_for_error(candidates: &mut [Candidate]) {
     }
 }
 
-/// Closes the gate for what cures another error, unless its words cover much of this one: a wrong fix
-/// is worse than none, and errors of one command have many words in common.
+/// Closes the gate for what cures another error or only tells of a command, unless its words cover much
+/// of this one: a wrong fix is worse than none, and errors of one command have many words in common.
 pub fn hold_other_fixes(candidates: &mut [Candidate]) {
     for candidate in candidates {
-        let other = candidate.entry.has(FLAG_SIGNATURES) && candidate.named.is_none();
+        let entry = &candidate.entry;
+        let other = entry.has(FLAG_SIGNATURES) || entry.kind == Kind::Command as u8;
+        let other = other && candidate.named.is_none();
         if other && candidate.features.covered < OTHER_FIX_COVERED {
             candidate.threshold = f32::INFINITY;
         }
@@ -176,10 +186,12 @@ fn threshold(gate: &Gate, paragraphs: usize) -> f32 {
     gate.threshold + rarer * gate.deviation
 }
 
-/// A store's own threshold, drawn to what stores in general ask for.
+/// A store's own threshold, drawn to what stores of so many memories in general ask for.
 #[cfg(feature = "write")]
-fn drawn(own: f32, usual: &Usual, alpha: f32) -> f32 {
-    let threshold = usual.threshold - USUAL_SLOPE * (alpha.max(1e-4) / USUAL_ALPHA).ln();
+fn drawn(own: f32, usual: &Usual, docs: u32, alpha: f32) -> f32 {
+    let fewer = docs.clamp(1, USUAL_DOCS) as f32 / USUAL_DOCS as f32;
+    let threshold = usual.threshold + DOCS_SLOPE * fewer.ln()
+        - USUAL_SLOPE * (alpha.max(1e-4) / USUAL_ALPHA).ln();
     own + usual.share * (threshold - own)
 }
 
@@ -220,19 +232,21 @@ pub fn background_prompts() -> impl Iterator<Item = &'static str> {
     kinds().flatten()
 }
 
-/// Asks a store the background prompts, as a hook would, and returns the gate that lets only the
-/// share `settings.alpha` of them through: of the kind that the store is most easily taken in by.
+/// Asks a store the background prompts, as a hook would, and returns its gate: the score that the share
+/// `settings.alpha` of them exceeds, drawn to what stores of its size in general ask for, by the kind of
+/// prompts that asks for most.
 #[cfg(feature = "write")]
 pub fn calibrate(
     segment: crate::index::segment::Segment,
     settings: &crate::settings::Settings,
     vectors: Option<&dyn crate::index::build::Vectors>,
 ) -> Gate {
+    let docs = segment.docs();
     let sources = Sources::of_segment(segment);
     let alpha = settings.alpha.clamp(0.0, 0.5);
     let gates = kinds().zip(&USUAL).map(|(prompts, usual)| {
         let scores = prompts.map(|prompt| best(&sources, &asked(prompt, vectors)));
-        gate_of(scores.collect(), usual, alpha)
+        gate_of(scores.collect(), usual, docs, alpha)
     });
     let strictest = gates.max_by(|a, b| a.threshold.total_cmp(&b.threshold));
     strictest.unwrap_or(Gate { alpha, ..UNCALIBRATED })
@@ -248,16 +262,16 @@ fn asked(prompt: &str, vectors: Option<&dyn crate::index::build::Vectors>) -> Qu
     Query { probe, ..query }
 }
 
-/// The gate that lets the share `alpha` of these scores through.
+/// The gate of a store of so many memories in which prompts of a kind have these scores.
 #[cfg(feature = "write")]
-fn gate_of(mut scores: Vec<f32>, usual: &Usual, alpha: f32) -> Gate {
+fn gate_of(mut scores: Vec<f32>, usual: &Usual, docs: u32, alpha: f32) -> Gate {
     scores.sort_by(f32::total_cmp);
     let count = scores.len().max(1) as f32;
     let at = ((count * (1.0 - alpha)).ceil() as usize).max(1) - 1;
     let own = scores.get(at).copied().unwrap_or_default();
     let mean = scores.iter().sum::<f32>() / count;
     let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f32>() / count;
-    let threshold = drawn(own, usual, alpha);
+    let threshold = drawn(own, usual, docs, alpha);
     Gate { threshold, mean, deviation: variance.sqrt(), alpha, scale: SCALE }
 }
 
@@ -288,10 +302,14 @@ mod tests {
 
     #[cfg(feature = "write")]
     #[test]
-    fn a_threshold_is_drawn_to_the_usual_one_and_falls_with_the_tolerated_share() {
+    fn a_threshold_is_drawn_to_the_usual_one_of_its_share_and_size() {
         let usual = Usual { threshold: 5.0, share: 0.25 };
-        assert_eq!(drawn(3.0, &usual, USUAL_ALPHA), 3.5);
-        assert!(drawn(3.0, &usual, 0.2) < 3.5);
+        let of = |docs, alpha| drawn(3.0, &usual, docs, alpha);
+        assert_eq!(of(USUAL_DOCS, USUAL_ALPHA), 3.5);
+        assert_eq!(of(100_000, USUAL_ALPHA), 3.5);
+        assert!(of(USUAL_DOCS, 0.2) < 3.5);
+        assert!(of(30, USUAL_ALPHA) < of(60, USUAL_ALPHA));
+        assert!(of(0, USUAL_ALPHA).is_finite());
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use gate::background_prompts;
 pub(crate) use gate::{calibrate, fingerprint};
 pub use query::Query;
 #[cfg(feature = "write")]
-pub use search::Search;
+pub use search::{Search, WEAK};
 pub use trace::{Fate, Traced};
 pub use when::Span;
 #[cfg(feature = "write")]
@@ -83,6 +83,7 @@ use score::{Candidate, Named};
 use second::Asking;
 use sources::Sources;
 use stamp::{Stamp, Stamps};
+use worth::{Standing, StartGroup, worth};
 
 /// The share of the best score that a further memory must have.
 const CUT: f32 = 0.5;
@@ -188,6 +189,9 @@ pub struct Recalled {
     pub notes: Vec<String>,
     /// Whether something that fits is held back, where that was asked for.
     pub held_back: bool,
+    /// Whether none of the hits of an explicit search is what a hook would have given: the best there is,
+    /// but weak.
+    pub weak: bool,
     /// Why there are no hits.
     pub silent: Option<Reason>,
     /// What became of each candidate, if it was asked for.
@@ -346,7 +350,11 @@ impl Recall {
                 && !hit.held
             {
                 room = room.saturating_sub(START_LINE + hit.title.len() + hit.text.len());
-                recalled.hits.push(hit);
+                let standing = Standing::of_entry(&candidate.entry);
+                let group = standing.as_ref().and_then(StartGroup::of);
+                let why = group.map_or("", StartGroup::why).to_owned();
+                let score = standing.map_or(0.0, |standing| worth(&standing, self.settings(), now));
+                recalled.hits.push(Hit { why, score, ..hit });
             }
         }
         self.finish(recalled)
@@ -613,7 +621,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         tags: record.tags,
         file,
         confidence: entry.confidence(),
-        score: candidate.fused,
+        score: candidate.fused.max(0.0),
         why: String::new(),
         collection,
         said_by: record.said_by,

@@ -8,7 +8,7 @@ use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;
 use crate::index::segment::Segment;
-use crate::signature::{error_signature, signature_hash};
+use crate::signature::{error_signature, names_cause, signature_hash};
 use crate::time::Timestamp;
 
 /// What a named path adds to a prompt's ranking.
@@ -51,10 +51,16 @@ pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
 /// Adds to an error's candidates the memories that have its signature.
 pub fn add_errors(sources: &Sources, error: &str, candidates: &mut Vec<Candidate>) {
     let Some(signature) = error_signature(error) else { return };
-    let whole = signature_hash(&signature);
     // A fix may have been learned from one of the lines alone.
-    let lines = signature.split(" | ").map(signature_hash).filter(|&line| line != whole);
-    for hash in [whole].into_iter().chain(lines) {
+    let causes = signature.split(" | ").filter(|line| names_cause(line));
+    let mut hashes: Vec<u64> = causes.map(signature_hash).collect();
+    if hashes.is_empty() {
+        return;
+    }
+    hashes.push(signature_hash(&signature));
+    hashes.sort_unstable();
+    hashes.dedup();
+    for hash in hashes {
         for (number, source) in sources.list.iter().enumerate() {
             for doc in with_signature(sources, source, hash) {
                 let at = At { source: number as u8, doc };

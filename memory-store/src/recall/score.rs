@@ -141,6 +141,7 @@ impl Candidate {
             Some(Named::Path(path)) => format!("file {path}"),
             Some(Named::Mention) => format!("mentions the file; words: {words}"),
             Some(Named::Signature) => "the same error".to_owned(),
+            None if words.is_empty() => "near in meaning".to_owned(),
             None => format!("words: {words}"),
         }
     }

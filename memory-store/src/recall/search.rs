@@ -183,7 +183,8 @@ impl Wanted {
         match node {
             Node::Filter(Filter::Event { words, before }) => {
                 let event = Search { text: words.clone(), limit: 1, ..Search::default() };
-                let Some(event) = memories(recall, &event, now).hits.pop() else {
+                let found = memories(recall, &event, now);
+                let Some(event) = found.hits.into_iter().next().filter(|_| !found.weak) else {
                     self.notes
                         .push(format!("Nothing is known of \"{words}\", so it limits nothing."));
                     return;
@@ -286,12 +287,15 @@ fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         && let Some(less) = wanted.without_wishes()
     {
         recalled = found(recall, search, &less, &parts, now);
-        if !recalled.hits.is_empty() {
+        if !recalled.hits.is_empty() && !recalled.weak {
             recalled.notes.push(NOT_ALL.to_owned());
         }
     }
     recalled
 }
+
+/// What is said of [`Recalled::weak`] hits.
+pub const WEAK: &str = "Nothing answers this well; these come nearest.";
 
 /// What is said when a search was taken less strictly than it was written.
 pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
@@ -310,7 +314,7 @@ fn found(
         recall.open_transformer(sources);
         query = recall.with_likenesses(recall.with_vector(query, sources));
     }
-    let candidates = candidates(recall, sources, &query, wanted, &matcher, now);
+    let Ranked { candidates, found } = candidates(recall, sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
     let mut kept = collapse::Kept::default();
@@ -320,7 +324,9 @@ fn found(
             .map(|candidate| trace::of(sources, candidate, &query, Fate::Hit, None))
             .collect();
     }
-    for candidate in candidates {
+    // What operators demand is what was asked for.
+    recalled.weak = !wanted.operators;
+    for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
             break;
         }
@@ -333,6 +339,10 @@ fn found(
             continue;
         }
         hit.why = candidate.why(&query);
+        let helps = found.as_ref().is_none_or(|found| {
+            gate::judge(sources, &query, found, &mut candidate);
+            candidate.passes()
+        });
         if hit.superseded && !search.superseded {
             // What replaces it answers in its stead.
             let Some((_, current)) = recall.current(&hit, now, &mut recalled) else { continue };
@@ -350,25 +360,42 @@ fn found(
             continue;
         }
         recalled.hits.push(hit);
+        recalled.weak &= !helps;
     }
+    recalled.weak &= !recalled.hits.is_empty();
     recalled
+}
+
+/// What may be meant, and what was found of its words.
+pub(super) struct Ranked<'a> {
+    /// Best first.
+    pub candidates: Vec<Candidate>,
+    /// `None` when no words were asked for.
+    found: Option<Found<'a>>,
 }
 
 /// What may be meant, best first: every document that shares a word, for filters may leave only the
 /// last of them; without words, and behind those with operators, the newest.
-pub(super) fn candidates(
+pub(super) fn candidates<'a>(
     recall: &Recall,
-    sources: &Sources,
+    sources: &'a Sources,
     query: &Query,
     wanted: &Wanted,
     matcher: &Matcher<'_>,
     now: Timestamp,
-) -> Vec<Candidate> {
+) -> Ranked<'a> {
     if query.terms.is_empty() {
-        return newest(sources);
+        return Ranked { candidates: newest(sources), found: None };
     }
     let max = if wanted.must.is_empty() { RANKED_MAX } else { usize::MAX };
-    let mut candidates = ranked(recall, sources, query, max, now);
+    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let mut candidates = score::find(sources, query, &found, max);
+    score::fuse(sources, query, &found, &mut candidates, now);
+    if recall.traces {
+        for candidate in &mut candidates {
+            gate::judge(sources, query, &found, candidate);
+        }
+    }
     named::add(sources, query, &mut candidates);
     when::favour(&mut candidates, &wanted.words, now);
     score::sort(&mut candidates);
@@ -380,25 +407,7 @@ pub(super) fn candidates(
             !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
         }));
     }
-    candidates
-}
-
-fn ranked(
-    recall: &Recall,
-    sources: &Sources,
-    query: &Query,
-    max: usize,
-    now: Timestamp,
-) -> Vec<Candidate> {
-    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
-    let mut candidates = score::find(sources, query, &found, max);
-    score::fuse(sources, query, &found, &mut candidates, now);
-    if recall.traces {
-        for candidate in &mut candidates {
-            gate::judge(sources, query, &found, candidate);
-        }
-    }
-    candidates
+    Ranked { candidates, found: Some(found) }
 }
 
 fn newest(sources: &Sources) -> Vec<Candidate> {

@@ -14,7 +14,8 @@ use crate::time::Timestamp;
 /// Turns that are read, the newest segments first, in search of what a mistyped word means.
 const READ_MAX: u32 = 100_000;
 
-/// How near in meaning a turn that shares no word must be: something is always the nearest.
+/// How near in meaning a turn that shares no word must be to stand beside better ones: something is always
+/// the nearest.
 const NEAR_MIN: f32 = 0.28;
 
 /// Finds turns.
@@ -26,22 +27,26 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let read_all = |typos: &mut Typos| read_all(recall, &turns, typos);
     let mut wanted = Wanted::new(recall, search, now, &parts, &read_all);
     wanted.without_kinds();
-    let found = |wanted: &Wanted| {
-        let mut hits = found(recall, search, wanted, &turns, &parts, now);
+    let found = |wanted: &Wanted, far| {
+        let mut hits = found(recall, search, wanted, far, &turns, &parts, now);
         if search.thinking {
             hits.iter_mut().for_each(|hit| hit.collection = Collection::Thinking);
         }
         hits
     };
-    recalled.hits = found(&wanted);
+    recalled.hits = found(&wanted, false);
     recalled.notes.clone_from(&wanted.notes);
     if recalled.hits.is_empty()
         && let Some(less) = wanted.without_wishes()
     {
-        recalled.hits = found(&less);
+        recalled.hits = found(&less, false);
         if !recalled.hits.is_empty() {
             recalled.notes.push(NOT_ALL.to_owned());
         }
+    }
+    if recalled.hits.is_empty() {
+        recalled.hits = found(&wanted, true);
+        recalled.weak = !recalled.hits.is_empty();
     }
     if let Some(damage) = turns.damage.take() {
         recall.sources.note_text(|| damage);
@@ -49,10 +54,12 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     recalled
 }
 
+/// Finds turns; `far` are those wanted that share no word and are not even near in meaning.
 fn found(
     recall: &Recall,
     search: &Search,
     wanted: &Wanted,
+    far: bool,
     turns: &Sources,
     parts: &[Part<'_>],
     now: Timestamp,
@@ -64,12 +71,14 @@ fn found(
         query = recall.with_vector(query, turns);
     }
     let mut hits = Vec::new();
-    for candidate in candidates(recall, turns, &query, wanted, &matcher, now) {
+    let ranked = candidates(recall, turns, &query, wanted, &matcher, now);
+    for candidate in ranked.candidates {
         if hits.len() >= search.limit() {
             break;
         }
         let At { source, doc } = candidate.at;
-        let is_far = candidate.shared.is_empty()
+        let is_far = !far
+            && candidate.shared.is_empty()
             && candidate.near.is_some_and(|near| near.cosine < NEAR_MIN)
             && !wanted.operators;
         if is_far || !matcher.may(usize::from(source), doc) {

@@ -70,6 +70,15 @@ pub enum StartGroup {
 }
 
 impl StartGroup {
+    /// Why a session starts with it, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Wish => "a standing wish",
+            Self::Warning => "a warning that no prompt asks for",
+        }
+    }
+
     /// The part that a memory belongs to; `None` when sessions do not start with it.
     pub fn of(standing: &Standing) -> Option<Self> {
         if standing.pinned {

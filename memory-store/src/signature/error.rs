@@ -28,6 +28,12 @@ pub fn error_signature(output: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(" | "))
 }
 
+/// Whether a line of a signature names a cause. What a runner of scripts prints when one fails, and the
+/// command line that it repeats, are the same for every failure.
+pub fn names_cause(line: &str) -> bool {
+    !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
+}
+
 /// Returns the lines of an output that tell most about what went wrong, best first and at most
 /// `max`, without colours and times. Empty when no line looks like an error.
 pub fn telling_lines(output: &str, max: usize) -> Vec<String> {
@@ -379,6 +385,17 @@ mod tests {
         );
         let python = "Traceback (most recent call last):\n  File \"a.py\", line 3, in <module>\n    import foo\nModuleNotFoundError: No module named 'foo'\n";
         assert_eq!(telling_lines(python, 1), ["ModuleNotFoundError: No module named 'foo'"]);
+    }
+
+    #[test]
+    fn what_every_failure_of_a_script_prints_names_no_cause() {
+        let wrapped = "$ linter --error-on-warnings .\nerror: script \"lint\" exited with code 1\n";
+        let signature = error_signature(wrapped).unwrap();
+        assert!(signature.split(" | ").all(|line| !names_cause(line)), "{signature}");
+        assert_eq!(
+            error_signature("error: port in use").map(|line| names_cause(&line)),
+            Some(true)
+        );
     }
 
     #[test]

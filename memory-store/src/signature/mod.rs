@@ -10,7 +10,7 @@ pub mod shell;
 
 pub use classify::{CommandClass, classify};
 pub use command::normalise_command;
-pub use error::{error_signature, telling_lines};
+pub use error::{error_signature, names_cause, telling_lines};
 
 /// Returns the number that stands for a signature in an index. Case does not matter.
 pub fn signature_hash(signature: &str) -> u64 {

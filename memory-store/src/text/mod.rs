@@ -21,6 +21,8 @@ pub(crate) use fold::is_unspaced;
 pub use keywords::keywords;
 pub use stop::is_stop_word;
 
+use std::borrow::Cow;
+
 use rust_stemmers::{Algorithm, Stemmer};
 
 /// Bytes that a term may have; longer runs (blobs, hashes in a row) are no words.
@@ -116,6 +118,17 @@ impl Pairs {
 /// Whether a word is one that the English stemmer knows what to do with.
 fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// What a word tells one thing from another by, however much else is the same: flags as they are, for `-i`
+/// and `-I` are two; paths, code names and numbers in lower case. `None` of other words.
+pub fn telling(word: &str) -> Option<Cow<'_, str>> {
+    let word = word.trim_matches(|c: char| "`\"',;:().!?".contains(c));
+    if word.starts_with('-') && word.len() > 1 {
+        return Some(word.into());
+    }
+    let tells = word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'));
+    tells.then(|| word.to_lowercase().into())
 }
 
 /// Returns the number that stands for a term in an index: 64-bit FNV-1a, mixed once more so that

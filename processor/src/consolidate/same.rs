@@ -1,9 +1,11 @@
 //! Near-duplicates: drafts that say the same in other words become one. Rules that differ in a
 //! file, a flag or a number are different rules.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use memory_store::Kind;
+use memory_store::text::telling;
 
 use super::Entry;
 use crate::extract::{overlap, word_set};
@@ -95,20 +97,7 @@ struct Words {
 impl Words {
     fn of(entry: &Entry) -> Self {
         let text = format!("{}\n{}", entry.draft.title, entry.draft.body);
-        let telling = text
-            .split_whitespace()
-            .map(|word| {
-                word.trim_matches(|c: char| {
-                    matches!(c, '`' | '"' | '\'' | ',' | ';' | ':' | '(' | ')' | '.')
-                })
-            })
-            .filter(|word| {
-                word.starts_with('-') && word.len() > 1
-                    || word.contains(['/', '_', '.'])
-                    || word.chars().any(|c| c.is_ascii_digit())
-            })
-            .map(str::to_lowercase)
-            .collect();
+        let telling = text.split_whitespace().filter_map(telling).map(Cow::into_owned).collect();
         Self { all: word_set(&text), title: word_set(&entry.draft.title), telling }
     }
 
