@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Fixture, NOW, memory};
+use common::{Fixture, NOW, id, memory};
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Turns};
 use memory_store::index::document::Turn;
@@ -11,6 +11,7 @@ use memory_store::index::segment::Segment;
 use memory_store::layout::Tree;
 use memory_store::recall::{Collection, Fate, Reason, Search};
 use memory_store::redact::Redactor;
+use memory_store::signature::error_signature;
 use memory_store::{Kind, Memory, Timestamp};
 
 fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
@@ -59,17 +60,17 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
         "It runs every five minutes on the worker host.",
     ));
     let newer = memory(71, Kind::Fact, "A timer inside the mailer empties it", "Since June.");
-    fixture.write(Memory { supersedes: vec![common::id(70)], ..newer });
+    fixture.write(Memory { supersedes: vec![id(70)], ..newer });
     fixture.publish();
     let recall = fixture.recall().with_traces();
     let prompt = "which cron job drains the outbox queue?";
     let found = recall.prompt(prompt, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["A timer inside the mailer empties it"]);
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
-    let older = found.trace.iter().find(|traced| traced.id == common::id(70)).unwrap();
-    assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(common::id(71))));
+    let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
+    assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(id(71))));
     // What was given already does not let the old one through.
-    let again = recall.prompt(prompt, NOW, &|id| id == common::id(71));
+    let again = recall.prompt(prompt, NOW, &|id| id == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
 
@@ -102,6 +103,31 @@ fn the_fix_of_another_error_of_the_same_command_is_held_back() {
     let fix = found.trace.iter().find(|traced| traced.title.starts_with("money_fmt")).unwrap();
     assert_eq!((fix.fate, fix.named), (Fate::Gate, false));
     assert!(fix.features.covered > 0.0 && fix.threshold.is_infinite());
+}
+
+#[test]
+fn what_every_failing_script_prints_is_not_the_same_error() {
+    let fixture = Fixture::filled();
+    let error = "$ tidy --warnings-are-errors .\nerror: script \"tidy\" exited with code 1\n";
+    let mut fix =
+        memory(70, Kind::Fix, "Tidy wants sorted imports", "Sort them, then run it again.");
+    fix.signatures = error_signature(error).into_iter().collect();
+    assert_eq!(fix.signatures.len(), 1);
+    let mut cause = memory(71, Kind::Fix, "Tidy cannot read `tidy.conf`", "Its mode must be 644.");
+    cause.signatures = error_signature("error: cannot read `tidy.conf`").into_iter().collect();
+    fixture.write(fix);
+    fixture.write(cause);
+    fixture.write(memory(72, Kind::Command, "`tidy .` checks the imports", "Before each commit."));
+    fixture.publish();
+    let recall = fixture.recall().with_traces();
+    let other = format!("Formatter would have written src/zebra.js anew\n{error}");
+    let found = recall.error("run tidy", &other, NOW, &|_| false);
+    assert!(found.hits.iter().all(|hit| hit.why != "the same error"), "{:?}", found.hits);
+    let command = found.trace.iter().find(|traced| traced.id == id(72)).unwrap();
+    assert!(command.threshold.is_infinite(), "a command is no cure");
+    let known = format!("error: cannot read `tidy.conf`\n{error}");
+    let found = recall.error("run tidy", &known, NOW, &|_| false);
+    assert_eq!((found.hits[0].id, found.hits[0].why.as_str()), (id(71), "the same error"));
 }
 
 #[test]
@@ -292,7 +318,7 @@ fn the_start_block_follows_the_plan() {
     let plan = [3, 1, 4];
     fixture.publish_start(&plan);
     let hits = fixture.recall().start(NOW, 1200).hits;
-    let expected: Vec<_> = plan.iter().map(|&number| common::id(number)).collect();
+    let expected: Vec<_> = plan.iter().map(|&number| id(number)).collect();
     assert_eq!(hits.iter().map(|hit| hit.id).collect::<Vec<_>>(), expected);
 }
 
