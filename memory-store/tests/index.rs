@@ -70,7 +70,7 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
     assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(id(71))));
     // What was given already does not let the old one through.
-    let again = recall.prompt(prompt, NOW, &|id| id == id(71));
+    let again = recall.prompt(prompt, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
 
