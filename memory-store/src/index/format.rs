@@ -11,9 +11,10 @@ use crate::error::Error;
 /// - 1.1: vectors in segments and in the journal, graphs.
 /// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own; bounds
 ///   over postings.
+/// - 1.3: graphs with fine codes, in sections of their own.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 2;
+pub const MINOR: u16 = 3;
 
 /// First bytes of a manifest.
 pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
@@ -79,12 +80,12 @@ pub enum SectionKind {
     Codes = 17,
     /// An int8 vector a document.
     Vectors = 18,
-    /// What leads into the graph. Numbers 19 and 20 were those of graphs until 1.1.
-    Seeds = 21,
+    /// What leads into the graph. Numbers 19 to 23 were those of graphs until 1.2.
+    Seeds = 24,
     /// The graph's nodes.
-    Graph = 22,
+    Graph = 25,
     /// Documents with a vector that are no node of the graph.
-    Unlinked = 23,
+    Unlinked = 26,
     /// Hashed map from term to bounds over its postings: its slots.
     BoundSlots = 32,
     /// Its blocks.

@@ -3,7 +3,8 @@
 use super::document::Document;
 use super::format::SectionKind;
 use super::graph::{DEGREE_MAX, NO_DOCUMENT, SEEDS_HEAD, stride};
-use super::kernel::{self, CODE, Code};
+use super::kernel::{self, FINE, Fine};
+use super::listed;
 use super::segment::Segment;
 use super::vectors::guarded;
 use crate::embed::{Space, Vector};
@@ -36,18 +37,18 @@ pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     let (seeds, order) = reach(&mut links, degree);
     let mut numbers = vec![0u32; order.len()];
     (0..).zip(&order).for_each(|(number, &vector)| numbers[vector as usize] = number);
-    let codes: Vec<Code> = vectors.iter().map(|(_, vector)| Code::of(vector)).collect();
-    let number = |vector: u32| numbers[vector as usize].to_le_bytes();
+    let codes: Vec<Fine> = vectors.iter().map(|(_, vector)| Fine::of(vector)).collect();
+    let number = |vector: u32| numbers[vector as usize];
 
     let mut graph = Vec::with_capacity(order.len() * stride(degree));
     for &vector in &order {
         let (start, list) = (graph.len(), &links[vector as usize]);
         graph.extend_from_slice(&vectors[vector as usize].0.to_le_bytes());
         graph.extend_from_slice(&(list.len() as u32).to_le_bytes());
-        list.iter().for_each(|&other| graph.extend_from_slice(&number(other)));
+        list.iter().for_each(|&other| graph.extend_from_slice(&number(other).to_le_bytes()));
         graph.resize(graph.len() + (degree - list.len()) * 4, 0);
         list.iter().for_each(|&other| graph.extend_from_slice(&codes[other as usize].0));
-        graph.resize(graph.len() + (degree - list.len()) * CODE, 0);
+        graph.resize(graph.len() + (degree - list.len()) * FINE, 0);
         guard(&mut graph, start);
     }
 
@@ -55,9 +56,9 @@ pub fn freeze(vectors: &[(u32, &Vector)], links: Vec<Vec<u32>>) -> Frozen {
     for head in [order.len(), degree, seeds.len(), order.len()] {
         out.extend_from_slice(&(head as u32).to_le_bytes());
     }
-    seeds.iter().for_each(|&seed| out.extend_from_slice(&number(seed)));
-    seeds.iter().for_each(|&seed| out.extend_from_slice(&codes[seed as usize].0));
     guard(&mut out, 0);
+    let seeds = seeds.iter().map(|&seed| (number(seed), codes[seed as usize]));
+    listed::put(&mut out, &seeds.collect::<Vec<_>>());
     Frozen { seeds: out, graph, unlinked: Vec::new() }
 }
 
@@ -102,22 +103,18 @@ pub fn carry(old: &Segment, documents: &[Document], space: Space) -> Result<Opti
     }
     let missing = (0u32..).zip(documents).zip(&linked).filter_map(|((doc, document), linked)| {
         let embedded = document.vector.as_ref().filter(|embedded| embedded.space == space);
-        embedded.filter(|_| !linked).map(|embedded| (doc, Code::of(&embedded.vector)))
+        embedded.filter(|_| !linked).map(|embedded| (doc, Fine::of(&embedded.vector)))
     });
-    let missing: Vec<(u32, Code)> = missing.collect();
+    let missing: Vec<(u32, Fine)> = missing.collect();
     let living = linked.iter().filter(|&&linked| linked).count();
     let vacant = nodes as usize - living;
     if living == 0 || missing.len().max(vacant) * CARRIED_SHARE > nodes as usize {
         return Ok(None);
     }
-    seeds[SEEDS_HEAD - 4..SEEDS_HEAD].copy_from_slice(&(living as u32).to_le_bytes());
-    seal(&mut seeds);
+    seeds[SEEDS_HEAD - 12..SEEDS_HEAD - 8].copy_from_slice(&(living as u32).to_le_bytes());
+    seal(&mut seeds[..SEEDS_HEAD]);
     let mut unlinked = Vec::new();
-    if !missing.is_empty() {
-        missing.iter().for_each(|(doc, _)| unlinked.extend_from_slice(&doc.to_le_bytes()));
-        missing.iter().for_each(|(_, code)| unlinked.extend_from_slice(&code.0));
-        guard(&mut unlinked, 0);
-    }
+    listed::put(&mut unlinked, &missing);
     Ok(Some(Frozen { seeds, graph, unlinked }))
 }
 

@@ -1,7 +1,7 @@
 //! The graph over a segment's vectors: which documents are near a query, without looking at most.
 //!
 //! It is built elsewhere (an HNSW graph), and frozen into records of one size: a node with the
-//! numbers and the sign codes of its neighbours, so that one read says how promising all of them
+//! numbers and the fine codes of its neighbours, so that one read says how promising all of them
 //! are. There are no upper levels: the search starts from a pool of seeds, every so many nodes one,
 //! which are all compared at first. A frozen graph with one entry point finds far less on
 //! clustered vectors.
@@ -10,71 +10,58 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::format::{Cursor, SectionKind};
-use super::kernel::{CODE, Weights};
+use super::kernel::{FINE, FineWeights};
+use super::listed;
 use super::segment::Segment;
 use super::vectors::{Near, guarded};
 use crate::embed::Vector;
 use crate::error::Result;
 
-/// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document.
-pub(super) const SEEDS_HEAD: usize = 16;
+/// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document; the sum of
+/// these.
+pub(super) const SEEDS_HEAD: usize = 24;
 /// What a node names that stands for no document: one that is gone, or has another vector now.
 pub(super) const NO_DOCUMENT: u32 = u32::MAX;
-/// Bytes of a seed: its number and its code.
-pub(super) const SEED: usize = 4 + CODE;
 /// Neighbours that a node may have.
 pub(super) const DEGREE_MAX: u32 = 256;
 /// Seeds that a search goes on from.
 const STARTS: usize = 16;
 
-/// How many nodes a search keeps to find the `count` nearest. At 100,000 vectors half as many lose
-/// two of the nearest in 100.
+/// How many nodes a search keeps to find the `count` nearest, each of which it reads. `scripts/bench
+/// index` measures what is found with this many and with those below.
 fn breadth(count: usize) -> usize {
-    count.saturating_mul(2).saturating_add(380)
+    count.saturating_add(150)
 }
 
-/// How many vectors it reads of these: more than a scan, for the graph has left out some already.
+/// How many vectors it reads of these.
 fn rescored(count: usize) -> usize {
-    count.saturating_mul(2).saturating_add(180)
+    count.saturating_add(50)
 }
 
 /// Bytes of a node: document, number of neighbours, their numbers, their codes, the sum.
 pub(super) fn stride(degree: usize) -> usize {
-    4 + 4 + degree * (4 + CODE) + 8
+    4 + 4 + degree * (4 + FINE) + 8
 }
 
-/// What leads into a graph.
-struct Seeds {
+/// What a graph is like, as it stands before its seeds.
+#[derive(Clone, Copy, Debug)]
+struct Head {
     nodes: u32,
     degree: usize,
+    seeds: u32,
     /// Nodes that stand for a document.
     linked: u32,
-    bytes: Vec<u8>,
 }
 
-impl Seeds {
-    fn decode(bytes: Vec<u8>, docs: u32) -> Option<Self> {
-        let body = guarded(&bytes)?;
-        let mut cursor = Cursor(body);
+impl Head {
+    fn decode(bytes: &[u8; SEEDS_HEAD], docs: u32) -> Option<Self> {
+        let mut cursor = Cursor(guarded(bytes)?);
         let (nodes, degree) = (cursor.u32()?, cursor.u32()?);
         let (seeds, linked) = (cursor.u32()?, cursor.u32()?);
         let fits = (1..=DEGREE_MAX).contains(&degree)
             && (1..=nodes).contains(&seeds)
-            && (1..=nodes.min(docs)).contains(&linked)
-            && body.len() as u64 == SEEDS_HEAD as u64 + u64::from(seeds) * SEED as u64;
-        fits.then_some(Self { nodes, degree: degree as usize, linked, bytes })
-    }
-
-    /// The seeds' numbers and codes.
-    fn list(&self) -> impl Iterator<Item = (u32, &[u8; CODE])> {
-        let (head, codes) = self.bytes[..self.bytes.len() - 8].split_at(self.codes_start());
-        let numbers = head[SEEDS_HEAD..].as_chunks::<4>().0;
-        numbers.iter().map(|number| u32::from_le_bytes(*number)).zip(codes.as_chunks().0)
-    }
-
-    fn codes_start(&self) -> usize {
-        let seeds = (self.bytes.len() - 8 - SEEDS_HEAD) / SEED;
-        SEEDS_HEAD + seeds * 4
+            && (1..=nodes.min(docs)).contains(&linked);
+        fits.then_some(Self { nodes, degree: degree as usize, seeds, linked })
     }
 }
 
@@ -82,7 +69,7 @@ impl Seeds {
 struct Node<'a> {
     doc: u32,
     neighbours: &'a [[u8; 4]],
-    codes: &'a [[u8; CODE]],
+    codes: &'a [[u8; FINE]],
 }
 
 impl<'a> Node<'a> {
@@ -90,7 +77,7 @@ impl<'a> Node<'a> {
         let mut cursor = Cursor(guarded(bytes)?);
         let (doc, count) = (cursor.u32()?, cursor.u32()? as usize);
         let neighbours = cursor.take(degree * 4)?.as_chunks().0.get(..count)?;
-        let codes = cursor.take(degree * CODE)?.as_chunks().0.get(..count)?;
+        let codes = cursor.take(degree * FINE)?.as_chunks().0.get(..count)?;
         Some(Self { doc, neighbours, codes })
     }
 }
@@ -108,44 +95,40 @@ impl Segment {
     /// How many nodes the graph has, and for how many neighbours each has room.
     #[cfg(feature = "write")]
     pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
-        let seeds = self.seeds()?;
-        Ok((seeds.nodes, seeds.degree))
+        let head = self.graph_head()?;
+        Ok((head.nodes, head.degree))
     }
 
     /// Searches the graph best-first; returns the documents that were kept, compared exactly.
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
-        let seeds = self.seeds()?;
-        let weights = Weights::of(query);
+        let head = self.graph_head()?;
+        let weights = FineWeights::of(query);
         // What was replaced since leads on, and takes up places.
-        let places = breadth(count) as u64 * u64::from(seeds.nodes) / u64::from(seeds.linked);
-        let mut search = Search::new(seeds.nodes, places.min(u64::from(seeds.nodes)) as usize);
-        let mut best: Vec<Seen> =
-            seeds.list().map(|(number, code)| (weights.dot(code), Reverse(number))).collect();
-        if best.len() > STARTS {
-            best.select_nth_unstable_by(STARTS - 1, |a, b| b.cmp(a));
-            best.truncate(STARTS);
-        }
+        let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
+        let mut search = Search::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
+        let seeds = (SectionKind::Seeds, SEEDS_HEAD as u64);
+        let best = self.best_listed(seeds, u64::from(head.seeds), &weights, STARTS)?;
         for (likeness, Reverse(number)) in best {
-            if !search.see(number, likeness) {
+            if !search.see(number, || likeness) {
                 return Err(self.damaged("a seed is no node"));
             }
         }
         let mut docs = Vec::with_capacity(places as usize + STARTS);
-        let mut record = vec![0; stride(seeds.degree)];
+        let mut record = vec![0; stride(head.degree)];
         while let Some((likeness, number)) = search.next() {
             self.read_into(
                 SectionKind::Graph,
                 u64::from(number) * record.len() as u64,
                 &mut record,
             )?;
-            let node = Node::decode(&record, seeds.degree)
+            let node = Node::decode(&record, head.degree)
                 .filter(|node| node.doc < self.docs() || node.doc == NO_DOCUMENT)
                 .ok_or_else(|| self.damaged("a node's sum does not fit"))?;
             if node.doc != NO_DOCUMENT {
                 docs.push((likeness, node.doc));
             }
             for (number, code) in node.neighbours.iter().zip(node.codes) {
-                if !search.see(u32::from_le_bytes(*number), weights.dot(code)) {
+                if !search.see(u32::from_le_bytes(*number), || weights.dot(code)) {
                     return Err(self.damaged("a neighbour is no node"));
                 }
             }
@@ -166,48 +149,54 @@ impl Segment {
     /// Adds the best documents that are no node of the graph, at most `most`: all are looked at.
     fn add_unlinked(
         &self,
-        weights: &Weights,
+        weights: &FineWeights,
         most: usize,
         docs: &mut Vec<(i32, u32)>,
     ) -> Result<()> {
-        let length = self.length(SectionKind::Unlinked);
-        if length == 0 {
-            return Ok(());
-        }
-        let wrong = || self.damaged("the list of documents outside the graph makes no sense");
-        let entry = 4 + CODE;
-        if length > 8 + u64::from(self.docs()) * entry as u64 {
-            return Err(wrong());
-        }
-        let bytes = self.read(SectionKind::Unlinked, 0, length)?;
-        let body = guarded(&bytes).filter(|body| body.len() % entry == 0).ok_or_else(wrong)?;
-        let (numbers, codes) = body.split_at(body.len() / entry * 4);
-        let numbers = numbers.as_chunks::<4>().0.iter().map(|number| u32::from_le_bytes(*number));
-        let mut seen: Vec<(i32, u32)> = numbers
-            .zip(codes.as_chunks().0)
-            .map(|(doc, code)| (weights.dot(code), doc))
-            .filter(|&(_, doc)| doc < self.docs())
-            .collect();
-        if seen.len() > most {
-            seen.select_nth_unstable_by_key(most - 1, |&(likeness, doc)| (Reverse(likeness), doc));
-            seen.truncate(most);
-        }
-        docs.append(&mut seen);
+        let count = listed::count(self.length(SectionKind::Unlinked))
+            .filter(|&count| count <= u64::from(self.docs()))
+            .ok_or_else(|| {
+                self.damaged("the list of documents outside the graph makes no sense")
+            })?;
+        let best = self.best_listed((SectionKind::Unlinked, 0), count, weights, most)?;
+        let best = best.into_iter().map(|(likeness, Reverse(doc))| (likeness, doc));
+        docs.extend(best.filter(|&(_, doc)| doc < self.docs()));
         Ok(())
     }
 
-    fn seeds(&self) -> Result<Seeds> {
-        let length = self.length(SectionKind::Seeds);
-        let wrong = || self.damaged("the seeds of the graph make no sense");
-        // Some more nodes than documents may be left from before.
-        if length > (SEEDS_HEAD + 8) as u64 + 2 * u64::from(self.docs()) * SEED as u64 {
-            return Err(wrong());
-        }
-        let mut bytes = vec![0; length as usize];
+    /// The `most` entries of a list that are most like the query, in any order.
+    fn best_listed(
+        &self,
+        place: (SectionKind, u64),
+        count: u64,
+        weights: &FineWeights,
+        most: usize,
+    ) -> Result<Vec<Seen>> {
+        let mut best: BinaryHeap<Reverse<Seen>> = BinaryHeap::with_capacity(most + 1);
+        let mut each = |number, likeness| {
+            let seen = Reverse((likeness, Reverse(number)));
+            if best.len() < most {
+                best.push(seen);
+            } else if best.peek().is_some_and(|worst| seen < *worst) {
+                best.pop();
+                best.push(seen);
+            }
+        };
+        let whole = self.each_listed(place, count, weights, &mut each)?;
+        whole.ok_or_else(|| self.damaged("a sum of listed codes does not fit"))?;
+        Ok(best.into_iter().map(|Reverse(seen)| seen).collect())
+    }
+
+    fn graph_head(&self) -> Result<Head> {
+        let mut bytes = [0; SEEDS_HEAD];
         self.read_into(SectionKind::Seeds, 0, &mut bytes)?;
-        let seeds = Seeds::decode(bytes, self.docs()).ok_or_else(wrong)?;
-        let expected = u64::from(seeds.nodes) * stride(seeds.degree) as u64;
-        if self.length(SectionKind::Graph) == expected { Ok(seeds) } else { Err(wrong()) }
+        Head::decode(&bytes, self.docs())
+            .filter(|head| {
+                let seeds = SEEDS_HEAD as u64 + listed::bytes(u64::from(head.seeds));
+                let nodes = u64::from(head.nodes) * stride(head.degree) as u64;
+                self.length(SectionKind::Seeds) == seeds && self.length(SectionKind::Graph) == nodes
+            })
+            .ok_or_else(|| self.damaged("the seeds of the graph make no sense"))
     }
 }
 
@@ -236,7 +225,7 @@ impl Search {
 
     /// Takes a node in, unless it was seen before or others are better; false when there is none of
     /// this number.
-    fn see(&mut self, number: u32, likeness: i32) -> bool {
+    fn see(&mut self, number: u32, likeness: impl FnOnce() -> i32) -> bool {
         if number >= self.nodes {
             return false;
         }
@@ -245,6 +234,7 @@ impl Search {
             return true;
         }
         self.seen[word] |= bit;
+        let likeness = likeness();
         if self.kept.len() >= self.places {
             if likeness <= self.worst() {
                 return true;
@@ -417,14 +407,13 @@ mod tests {
         #[test]
         fn any_numbers_with_sums_that_fit_are_survived(
             head in prop::collection::vec(0u32..6, 4),
-            seeds in prop::collection::vec(any::<u8>(), 0..200),
             mut node in prop::collection::vec(any::<u8>(), 0..400),
             degree in 0usize..6,
         ) {
             let guard = |part: &[u8]| [part, &kernel::sum(part).to_le_bytes()].concat();
             let head: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
-            if let Some(seeds) = Seeds::decode(guard(&[head, seeds].concat()), 5) {
-                prop_assert!(seeds.list().count() > 0);
+            if let Some(head) = Head::decode(&guard(&head).try_into().unwrap(), 5) {
+                prop_assert!(head.seeds > 0 && head.linked > 0);
             }
             if let Some(count) = node.get_mut(5..8) {
                 count.fill(0);
@@ -442,7 +431,7 @@ mod tests {
             let mut search = Search::new(80, places);
             let mut read = Vec::new();
             for (number, likeness) in steps {
-                prop_assert_eq!(search.see(number, likeness), number < 80);
+                prop_assert_eq!(search.see(number, || likeness), number < 80);
                 if number % 3 == 0 {
                     read.extend(search.next());
                 }

@@ -15,6 +15,7 @@ mod graph;
 pub mod hub;
 pub mod journal;
 pub(crate) mod kernel;
+mod listed;
 #[cfg(feature = "write")]
 mod lock;
 pub mod manifest;

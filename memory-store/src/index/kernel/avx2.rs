@@ -2,7 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{BITS, CODE, DIMENSIONS, LANE};
+use super::{BITS, CODE, DIMENSIONS, FINE, LANE};
 
 /// Which of four bytes of a code fill the lanes of two: see [`super::Weights::of`].
 const BYTES: [[u8; LANE]; 2] = [
@@ -90,6 +90,25 @@ pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
     }
     let words = code.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     total(sums) - 128 * words.map(u64::count_ones).sum::<u32>().cast_signed()
+}
+
+#[target_feature(enable = "avx2")]
+pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
+    let lowest = _mm256_set1_epi8(3);
+    // Sums of 16 bits: each of the eight that are added is at most 2 * 3 * 128.
+    let mut sums = _mm256_setzero_si256();
+    let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
+    for (components, code) in halves.zip(code.as_chunks::<LANE>().0.as_chunks::<2>().0) {
+        let mut bytes = load_two(code);
+        for components in components.as_chunks::<LANE>().0.as_chunks::<2>().0 {
+            let levels = _mm256_and_si256(bytes, lowest);
+            // Bits of a neighbour come in from above and are masked out.
+            bytes = _mm256_srli_epi16::<2>(bytes);
+            let products = _mm256_maddubs_epi16(levels, load_two(components));
+            sums = _mm256_add_epi16(sums, products);
+        }
+    }
+    total(_mm256_madd_epi16(sums, _mm256_set1_epi16(1)))
 }
 
 #[target_feature(enable = "avx2")]
