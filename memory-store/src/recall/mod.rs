@@ -380,7 +380,11 @@ impl Recall {
                 let candidate = self.sources.candidate(at)?;
                 self.read(&candidate, now, &mut Recalled::default()).ok()
             }
+            #[cfg(feature = "write")]
             None => turns::turn(&self.sources, id),
+            // What a hook is given the name of is a memory.
+            #[cfg(not(feature = "write"))]
+            None => None,
         };
         hit.filter(|hit| !hit.held)
     }

@@ -1,7 +1,7 @@
 //! The file of a second space, beside the index that it belongs to. `FORMAT.md` draws the picture.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::{Direction, TextHash, dot};
 use crate::error::{At, Result};
@@ -230,11 +230,13 @@ pub fn write(path: &Path, given: &Given<'_>) -> Result<()> {
 #[cfg(feature = "write")]
 fn too_large(path: &Path) -> crate::Error {
     let message = format!("vectors of more than {} MiB are not written", BYTES_MAX >> 20);
-    crate::Error::Index { path: PathBuf::from(path), message }
+    crate::Error::Index { path: path.to_owned(), message }
 }
 
 #[cfg(all(test, feature = "write"))]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
     use crate::time::Timestamp;
 
