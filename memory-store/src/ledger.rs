@@ -3,6 +3,7 @@
 //! It lies in the private folder of the project, so that a memory outlives the working tree, the
 //! branch and the stash its file was in, and so that what a person deleted is not learned again.
 
+mod clean;
 mod entry;
 mod fate;
 mod lines;

@@ -4,6 +4,7 @@
 //! each operation looks at the disk first and trusts only what it finds there.
 
 mod beneath;
+mod clean;
 mod disk;
 mod listing;
 mod readme;
@@ -12,6 +13,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+pub use clean::Cleaned;
 pub(crate) use disk::if_there;
 pub(crate) use disk::private_options;
 pub use disk::{

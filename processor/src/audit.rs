@@ -2,35 +2,29 @@
 //! memory folder. What is found is told by file, line and rule, never by its text. Files can be
 //! cleaned; history is never rewritten here, only said how.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Read};
+mod clean;
+mod history;
+mod mask;
+
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use flate2::read::GzDecoder;
-use memory_store::layout::Tree;
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
 use serde::Serialize;
-use walkdir::WalkDir;
 
-use crate::archive::Archive;
-use crate::git;
 use crate::lock::Lock;
-use crate::state::write_whole;
+use crate::stored::{self, FILE_BYTES_MAX};
 use crate::sync::{SyncOptions, sync_locked};
-use crate::transcript::record::Record;
 use crate::trees;
-
-/// Bytes of one file that are read, unpacked.
-const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// Bytes of one line that are looked at together.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
-/// Places that are told.
+/// Places that are told, in files and in history.
 const FOUND_MAX: usize = 1_000;
 
 /// A secret in a file.
@@ -60,6 +54,10 @@ pub struct AuditReport {
     pub history: Vec<Found>,
     /// Files that were cleaned.
     pub cleaned: usize,
+    /// What could not be looked through or cleaned, and why; one line each.
+    pub failed: Vec<String>,
+    /// Whether there are more places than are told.
+    pub truncated: bool,
 }
 
 /// Looks through everything; with `fix` cleans files first. `None` when a sync is at work.
@@ -75,7 +73,7 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
         sync_locked(&afresh, &lock)?;
     }
-    audit.scan(options, &settings)?;
+    audit.look(options, &settings)?;
     Ok(Some(audit.report))
 }
 
@@ -84,205 +82,96 @@ struct Audit<'a> {
     report: AuditReport,
 }
 
-/// Notes the secrets of a text that stands at a place.
+impl Audit<'_> {
+    fn look(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
+        // In numbers any pattern may occur by chance.
+        self.folder(&home.0, self.private, Some(&home.vectors()));
+        self.folder(&options.dirs.user_dir().0, self.private, None);
+        self.folder(&options.dirs.user_state().0, self.private, None);
+        let mut seen = history::Seen::new();
+        for tree in trees::present(options.dirs, options.tree) {
+            let state = options.dirs.tree(&tree.root);
+            self.folder(&state.0, self.private, Some(&state.second()));
+            let store = Store::open(options.dirs, &tree)?;
+            if store.root().is_some() {
+                let committed = store.redactor(settings);
+                self.folder(&tree.store(), &committed, None);
+                self.history(&tree, &committed, &mut seen);
+            }
+        }
+        for found in [&mut self.report.found, &mut self.report.history] {
+            found.sort();
+            found.dedup();
+        }
+        Ok(())
+    }
+
+    fn folder(&mut self, folder: &Path, redactor: &Redactor, left_out: Option<&Path>) {
+        for file in stored::files(folder) {
+            let looked = file.and_then(|file| match left_out {
+                Some(left_out) if file.starts_with(left_out) => Ok(()),
+                Some(_) | None => self.file(&file, redactor),
+            });
+            if let Err(error) = looked {
+                self.report.failed.push(format!("{error:#}"));
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, redactor: &Redactor) -> Result<()> {
+        let found = &mut self.report.found;
+        let (mut number, mut more) = (0, false);
+        let looked = each_line(path, |line| {
+            number += 1;
+            let at = |rule| Found { path: path.to_owned(), commit: None, line: number, rule };
+            more |= note(found, redactor, line, at);
+        })?;
+        self.report.files += usize::from(looked);
+        self.report.truncated |= more;
+        Ok(())
+    }
+}
+
+/// Notes the secrets of a text that stands at a place; whether there was no room for one.
 fn note(
     found: &mut Vec<Found>,
     redactor: &Redactor,
     text: &str,
     at: impl Fn(&'static str) -> Found,
-) {
+) -> bool {
+    let findings = redactor.findings(text);
     let room = FOUND_MAX.saturating_sub(found.len());
-    found.extend(redactor.findings(text).iter().take(room).map(|finding| at(finding.rule)));
+    found.extend(findings.iter().take(room).map(|finding| at(finding.rule)));
+    findings.len() > room
 }
 
-impl Audit<'_> {
-    fn scan(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
-        let home = options.dirs.project(options.tree.project);
-        self.folder(&home.0, self.private)?;
-        self.folder(&options.dirs.user_dir().0, self.private)?;
-        self.folder(&options.dirs.user_state().0, self.private)?;
-        for tree in trees::present(options.dirs, options.tree) {
-            self.folder(&options.dirs.tree(&tree.root).0, self.private)?;
-            let store = Store::open(options.dirs, &tree)?;
-            if store.root().is_some() {
-                let committed = Redactor::new(&RedactOptions::for_store(settings, true));
-                self.folder(&tree.store(), &committed)?;
-                self.history(&tree, &committed)?;
-            }
-        }
-        self.report.found.sort();
-        self.report.found.dedup();
-        self.report.history.sort();
-        self.report.history.dedup();
-        Ok(())
-    }
-
-    fn folder(&mut self, folder: &Path, redactor: &Redactor) -> Result<()> {
-        for entry in WalkDir::new(folder)
-            .follow_root_links(false)
-            .into_iter()
-            .filter_map(std::result::Result::ok)
-        {
-            if !entry.file_type().is_file() || is_numbers(entry.path()) {
-                continue;
-            }
-            self.file(entry.path(), redactor)
-                .with_context(|| entry.path().display().to_string())?;
-        }
-        Ok(())
-    }
-
-    fn file(&mut self, path: &Path, redactor: &Redactor) -> Result<()> {
-        self.report.files += 1;
-        let file = File::open(path)?;
-        let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-        let reader: Box<dyn Read> =
-            if is_packed { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
-        let mut reader = BufReader::new(reader.take(FILE_BYTES_MAX));
-        let mut line = Vec::new();
-        let mut number = 0;
-        // A damaged archive is the business of `doctor`.
-        while let Ok(1..) = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            number += 1;
-            let at = |rule| Found { path: path.to_owned(), commit: None, line: number, rule };
-            note(&mut self.report.found, redactor, &String::from_utf8_lossy(&line), at);
-            line.clear();
-        }
-        Ok(())
-    }
-
-    /// What commits added to the memory folder, on all branches.
-    fn history(&mut self, tree: &Tree, redactor: &Redactor) -> Result<()> {
-        let Some(mut child) = git::added(&tree.root, &tree.store()) else { return Ok(()) };
-        let Some(output) = child.stdout.take() else { return Ok(()) };
-        let (mut commit, mut path) = (String::new(), PathBuf::new());
-        let mut reader = BufReader::new(output);
-        let mut line = Vec::new();
-        while let Ok(1..) = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line) {
-            let text = String::from_utf8_lossy(&line);
-            let text = text.trim_end();
-            if let Some(hash) = text.strip_prefix("commit ") {
-                commit = hash.to_owned();
-                self.report.commits += 1;
-            } else if let Some(name) = text.strip_prefix("+++ b/") {
-                path = PathBuf::from(name);
-            } else if let Some(added) = text.strip_prefix('+') {
-                let commit = || Some(commit.clone());
-                let at = |rule| Found { path: path.clone(), commit: commit(), line: 0, rule };
-                note(&mut self.report.history, redactor, added, at);
-            }
-            line.clear();
-        }
-        child.wait().context("git log")?;
-        Ok(())
-    }
-
-    fn clean(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
-        let mut stores = vec![Store::user(options.dirs)?];
-        for tree in trees::present(options.dirs, options.tree) {
-            stores.push(Store::open(options.dirs, &tree)?);
-            self.clean_state(&options.dirs.tree(&tree.root).0)?;
-        }
-        self.clean_state(&options.dirs.user_state().0)?;
-        for store in &stores {
-            self.clean_store(store, settings)?;
-        }
-        self.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)))
-    }
-
-    /// Memories change as by `throughline edit`, so that the ledger knows of it.
-    fn clean_store(&mut self, store: &Store, settings: &Settings) -> Result<()> {
-        let options_of = RedactOptions::for_store(settings, store.root().is_some());
-        let redactor = Redactor::new(&options_of);
-        for stored in store.list()?.memories.into_iter().chain(store.drafts()?.memories) {
-            let mut memory = stored.memory.clone();
-            if redactor.redact_memory(&mut memory) > 0 {
-                let id = stored.memory.id.to_string();
-                store.edit(&id, |stored| *stored = memory)?;
-                self.report.cleaned += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn clean_archive(&mut self, archive: &Archive) -> Result<()> {
-        for entry in archive.entries()? {
-            let Some(mut file) = archive.load(&entry.name)? else { continue };
-            let mut changed = false;
-            for record in &mut file.records {
-                let mut value = serde_json::to_value(&*record)?;
-                if self.clean_value(&mut value)
-                    && let Ok(clean) = serde_json::from_value::<Record>(value)
-                {
-                    *record = clean;
-                    changed = true;
-                }
-            }
-            if changed {
-                archive.store(&file)?;
-                self.report.cleaned += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Cleans the texts of a value; whether there was something.
-    fn clean_value(&self, value: &mut serde_json::Value) -> bool {
-        match value {
-            serde_json::Value::String(text) => {
-                let clean = self.private.redact(text).into_owned();
-                let changed = clean != *text;
-                *text = clean;
-                changed
-            }
-            serde_json::Value::Array(values) => {
-                values.iter_mut().fold(false, |changed, value| self.clean_value(value) | changed)
-            }
-            serde_json::Value::Object(fields) => fields
-                .iter_mut()
-                .fold(false, |changed, (_, value)| self.clean_value(value) | changed),
-            serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {
-                false
-            }
-        }
-    }
-
-    /// Cleans receipts and logs: lines of JSON by their texts, others as text.
-    fn clean_state(&mut self, folder: &Path) -> Result<()> {
-        for entry in WalkDir::new(folder)
-            .follow_root_links(false)
-            .into_iter()
-            .filter_map(std::result::Result::ok)
-        {
-            let path = entry.path();
-            let is_lines =
-                path.extension().is_some_and(|end| end == "jsonl" || end == "log" || end == "json");
-            if !entry.file_type().is_file() || !is_lines {
-                continue;
-            }
-            let text = String::from_utf8_lossy(
-                &fs::read(path).with_context(|| path.display().to_string())?,
-            )
-            .into_owned();
-            let lines: Vec<String> = text.lines().map(|line| self.clean_line(line)).collect();
-            let clean = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-            if clean.trim_end() != text.trim_end() {
-                write_whole(path, clean.as_bytes())?;
-                self.report.cleaned += 1;
-            }
-        }
-        Ok(())
-    }
-
-    fn clean_line(&self, line: &str) -> String {
-        let Ok(mut value) = serde_json::from_str::<serde_json::Value>(line) else {
-            return self.private.redact(line).into_owned();
-        };
-        if self.clean_value(&mut value) { value.to_string() } else { line.to_owned() }
-    }
+/// Whether a file holds a secret.
+fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
+    let mut found = false;
+    each_line(path, |line| found = found || !redactor.findings(line).is_empty())?;
+    Ok(found)
 }
 
-/// Whether a file holds numbers only, in which any pattern may occur by chance.
-fn is_numbers(path: &Path) -> bool {
-    path.iter().any(|part| part == "vectors")
+/// Reads a file line by line; `false` when it is gone.
+fn each_line(path: &Path, mut each: impl FnMut(&str)) -> Result<bool> {
+    let Some(file) = stored::open(path)? else { return Ok(false) };
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    let context = || format!("{}: it cannot be read to its end", path.display());
+    while next_line(&mut reader, &mut line).with_context(context)? {
+        each(&String::from_utf8_lossy(&line));
+    }
+    anyhow::ensure!(
+        reader.get_ref().limit() > 0,
+        "{}: only its first {} MiB were looked through",
+        path.display(),
+        FILE_BYTES_MAX >> 20
+    );
+    Ok(true)
+}
+
+/// Reads the next line with its end, or a part of one that is very long; `false` at the end.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
+    line.clear();
+    Ok(reader.take(LINE_BYTES_MAX).read_until(b'\n', line)? > 0)
 }

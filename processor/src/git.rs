@@ -124,16 +124,22 @@ pub fn position(root: &Path) -> String {
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
 }
 
-/// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does;
-/// `None` outside a repository. The caller reads its output and waits for it.
-pub fn added(root: &Path, folder: &Path) -> Option<Child> {
-    line(root, &["rev-parse", "--show-toplevel"])?;
+/// The repository that a folder lies in, and where in it, as all its working trees have it; `None`
+/// outside of one.
+pub fn place(root: &Path) -> Option<(String, String)> {
+    let repository = line(root, &["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    Some((repository, line(root, &["rev-parse", "--show-prefix"]).unwrap_or_default()))
+}
+
+/// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
+/// whatever is configured. The caller reads its output and waits for it.
+pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     command(root)
         .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
+        .args(["--no-show-signature", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
         .spawn()
-        .ok()
 }
 
 /// Whether git leaves a file out of commits; so it is outside a repository.

@@ -31,6 +31,7 @@ pub mod retention;
 pub mod second;
 pub mod start;
 pub mod state;
+pub mod stored;
 pub mod sync;
 pub mod transcript;
 pub mod trees;

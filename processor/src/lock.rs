@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::archive::create_private;
 
@@ -28,7 +28,7 @@ pub enum Busy {
 }
 
 impl Lock {
-    /// Takes the lock; `None` when another processor holds it and nobody wants to wait.
+    /// Takes the lock; `None` when another processor holds it for longer than anybody wants to wait.
     pub fn take(path: &Path, busy: Busy) -> Result<Option<Self>> {
         /// Time between two tries.
         const PAUSE: Duration = Duration::from_millis(10);
@@ -58,12 +58,7 @@ impl Lock {
                 Err(TryLockError::WouldBlock) if started.elapsed() < most => {
                     std::thread::sleep(PAUSE)
                 }
-                Err(TryLockError::WouldBlock) if busy == Busy::Leave => return Ok(None),
-                Err(TryLockError::WouldBlock) => bail!(
-                    "{}: another process has been working on this project for {} s; try again when it is done",
-                    path.display(),
-                    most.as_secs()
-                ),
+                Err(TryLockError::WouldBlock) => return Ok(None),
             }
         }
         // Only for people who look; whether it is held is for the operating system to say.
@@ -86,7 +81,7 @@ mod tests {
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(Lock::take(&path, Busy::Leave).unwrap().is_none());
-        assert!(Lock::take(&path, Busy::Wait(Duration::from_millis(30))).is_err());
+        assert!(Lock::take(&path, Busy::Wait(Duration::from_millis(30))).unwrap().is_none());
         drop(first);
         assert!(Lock::take(&path, Busy::Wait(Duration::ZERO)).unwrap().is_some());
     }

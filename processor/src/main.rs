@@ -67,7 +67,11 @@ fn run() -> Result<()> {
         afresh: false,
         ollama_host: ollama_host.as_deref(),
     };
-    for warning in sync(&options)?.warnings {
+    let report = sync(&options)?;
+    if report.busy {
+        bail!("another sync is at work for very long; `throughline doctor` says how it is doing");
+    }
+    for warning in report.warnings {
         eprintln!("throughline-processor: {warning}");
     }
     Ok(())

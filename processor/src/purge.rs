@@ -3,18 +3,16 @@
 //! still be there; and a scan shows that nothing is left.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result};
-use flate2::read::GzDecoder;
 use memory_store::Timestamp;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
 use serde::Serialize;
-use walkdir::WalkDir;
 
 use crate::archive::{Archive, Entry, SessionFile};
 use crate::collect::state_of;
@@ -24,6 +22,7 @@ use crate::lock::Lock;
 use crate::mine;
 use crate::purged::{Purged, hash};
 use crate::state::{State, read_roots};
+use crate::stored;
 use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::trees;
@@ -60,8 +59,6 @@ pub struct PurgeReport {
 const PROBE_BYTES_MIN: usize = 24;
 /// Pieces of text that are looked for.
 const PROBES_MAX: usize = 2_000;
-/// Bytes of one file that the scan reads.
-const SCAN_BYTES_MAX: u64 = 1 << 30;
 
 /// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
@@ -378,15 +375,17 @@ impl Purge {
         self.spare_remaining()?;
         let automaton = automaton(&self.probes)?;
         for folder in folders {
-            for entry in WalkDir::new(&folder)
-                .follow_root_links(false)
-                .into_iter()
-                .flatten()
-                .filter(|entry| entry.file_type().is_file())
-            {
+            for file in stored::files(&folder) {
+                let file = file?;
+                let Some(mut reader) = stored::open(&file)? else { continue };
                 self.report.scanned += 1;
-                if !self.probes.is_empty() && automaton.is_match(&content(entry.path())?) {
-                    self.report.left.push(entry.into_path());
+                if self.probes.is_empty() {
+                    continue;
+                }
+                let mut bytes = Vec::new();
+                reader.read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
+                if automaton.is_match(&bytes) {
+                    self.report.left.push(file);
                 }
             }
         }
@@ -401,16 +400,4 @@ fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCo
 fn escaped(line: &str) -> Vec<u8> {
     let json = serde_json::to_string(line).unwrap_or_default();
     json.trim_matches('"').as_bytes().to_vec()
-}
-
-fn content(path: &Path) -> Result<Vec<u8>> {
-    let context = || path.display().to_string();
-    let file = File::open(path).with_context(context)?;
-    let mut bytes = Vec::new();
-    if path.extension().is_some_and(|extension| extension == "gz") {
-        GzDecoder::new(file).take(SCAN_BYTES_MAX).read_to_end(&mut bytes).with_context(context)?;
-    } else {
-        file.take(SCAN_BYTES_MAX).read_to_end(&mut bytes).with_context(context)?;
-    }
-    Ok(bytes)
 }

@@ -81,7 +81,7 @@ pub struct SyncOptions<'a> {
 /// What a sync did.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SyncReport {
-    /// Whether another sync was at work, so that this one did nothing.
+    /// Whether another sync was at work for longer than was waited, so that this one did nothing.
     pub busy: bool,
     /// Whether nothing had changed.
     pub nothing_new: bool,

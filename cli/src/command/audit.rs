@@ -7,6 +7,7 @@ use memory_store::layout::Tree;
 use processor::audit::{AuditReport, Found, audit};
 use processor::progress::Silent;
 
+use super::sync::may_learn;
 use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -27,6 +28,9 @@ pub struct Audit {
 
 /// Runs the command.
 pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
+    if args.fix {
+        may_learn(world).map_err(|failure| failure.during("nothing was cleaned"))?;
+    }
     let tree = world.tree()?;
     let options = world.sync_options(&tree, &Silent);
     let report = audit(&options, args.fix)?.ok_or_else(|| {
@@ -38,10 +42,12 @@ pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
         show(&report, &tree, args.fix, out)?;
     }
     out.flush()?;
-    if report.found.is_empty() && report.history.is_empty() {
-        return Ok(());
+    match (report.found.is_empty() && report.history.is_empty(), report.failed.is_empty()) {
+        (false, _) => Err(Failure::new(String::new()).code(exit::FOUND)),
+        (true, false) => Err(Failure::new("not everything could be looked through")
+            .hint("Mend or remove what is named, and audit again.")),
+        (true, true) => Ok(()),
     }
-    Err(Failure::new(String::new()).code(exit::FOUND))
 }
 
 fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> Result {
@@ -50,14 +56,28 @@ fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> 
     if report.cleaned > 0 {
         writeln!(out, "{} files cleaned.", report.cleaned)?;
     }
-    if report.found.is_empty() && report.history.is_empty() {
+    if !report.failed.is_empty() {
+        writeln!(out, "{}", paint(BAD, "Could not be looked through or cleaned:"))?;
+    }
+    for failed in &report.failed {
+        writeln!(out, "  {}", view::plain(failed))?;
+    }
+    if report.found.is_empty() && report.history.is_empty() && report.failed.is_empty() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
     }
     list("In files:", &report.found, out)?;
-    if !report.found.is_empty() && !fixed {
-        writeln!(out, "`throughline audit --fix` takes them out.")?;
+    if !report.found.is_empty() {
+        let hint = if fixed {
+            "These are left: no memory, or not ours to change. Change or remove the files by hand."
+        } else {
+            "`throughline audit --fix` takes them out."
+        };
+        writeln!(out, "{hint}")?;
     }
     list("In the git history:", &report.history, out)?;
+    if report.truncated {
+        writeln!(out, "There are more places than are told here.")?;
+    }
     if !report.history.is_empty() {
         writeln!(
             out,

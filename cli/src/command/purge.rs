@@ -7,6 +7,7 @@ use memory_store::Timestamp;
 use processor::progress::Silent;
 use processor::purge::{PurgeReport, What, purge};
 
+use super::sync::may_learn;
 use super::{ask, view};
 use crate::failure::{Failure, Result};
 use crate::style::{GOOD, paint};
@@ -35,6 +36,7 @@ pub struct Purge {
 
 /// Runs the command.
 pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
+    may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
     let what = args.what();
     if !args.yes && !ask::confirm(world, &question(&what), false)? {

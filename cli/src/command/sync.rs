@@ -131,8 +131,8 @@ fn progress(form: Form) -> Box<dyn Told> {
     }
 }
 
-/// Nothing is learned where only recall is allowed.
-fn may_learn(world: &World) -> Result {
+/// Nothing is learned where only recall is allowed; what syncs afterwards is not done there either.
+pub fn may_learn(world: &World) -> Result {
     if let Some(until) = super::off::until(world) {
         let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
         return Err(

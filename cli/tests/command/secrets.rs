@@ -162,3 +162,40 @@ fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     );
     assert!(!std::fs::read_to_string(&file).unwrap().contains(&token()));
 }
+
+#[test]
+fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.write("home/work/.throughline/notes.txt", &token());
+    let said = machine.run(&["audit"]);
+    assert!(said.stdout.contains("`throughline audit --fix` takes them out."), "{}", said.stdout);
+    let said = machine.run(&["audit", "--fix"]);
+    assert_eq!(said.code, 7, "{}", said.whole());
+    assert!(said.stdout.contains("Change or remove the files by hand."), "{}", said.stdout);
+    std::fs::remove_file(machine.work().join(".throughline/notes.txt")).unwrap();
+    let project =
+        std::fs::read_dir(machine.path("home/.local/share/throughline/projects")).unwrap();
+    let archive = project.map(Result::unwrap).next().unwrap().path().join("archive");
+    std::fs::create_dir_all(&archive).unwrap();
+    std::fs::write(archive.join("s.jsonl.damaged"), b"\x1f\x8b\x08\0cut off").unwrap();
+    let said = machine.run(&["audit"]);
+    assert_eq!(said.code, 1, "{}", said.whole());
+    assert!(said.stdout.contains("s.jsonl.damaged") && !said.stdout.contains("No secret"));
+}
+
+#[test]
+fn where_nothing_is_learned_nothing_is_cleaned_or_purged() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.transcript("home/.claude/projects/-work/s1.jsonl", "s1", "2026-10-01");
+    let archive = || holding(&machine, "").iter().any(|file| file.ends_with("s1.jsonl.gz"));
+    for args in [&["audit", "--fix"][..], &["purge", "--everything", "--yes"]] {
+        let said = machine.run_with(args, &[("THROUGHLINE", "read")]);
+        assert_eq!(said.code, 1, "{}", said.whole());
+        assert!(said.stderr.contains("THROUGHLINE=full") && !archive(), "{}", said.whole());
+    }
+    assert_eq!(machine.run_with(&["audit"], &[("THROUGHLINE", "read")]).code, 0);
+    machine.ok(&["audit", "--fix"]);
+    assert!(archive());
+}

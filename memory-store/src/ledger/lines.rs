@@ -27,9 +27,18 @@ pub(super) struct Lines<T> {
     pub damaged: usize,
 }
 
+/// All that the file says, as it stands there.
+pub(super) fn text(path: &Path) -> Result<String> {
+    Ok(String::from_utf8_lossy(&bytes(path)?).into_owned())
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>> {
+    Ok(read_if_there(path, LEDGER_BYTES_MAX)?.unwrap_or_default())
+}
+
 /// Reads all lines.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
-    let bytes = read_if_there(path, LEDGER_BYTES_MAX)?.unwrap_or_default();
+    let bytes = bytes(path)?;
     let mut lines = Lines { events: Vec::new(), damaged: 0 };
     for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
         match decode(line) {

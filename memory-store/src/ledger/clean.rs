@@ -1,0 +1,97 @@
+//! Taking secrets out of a ledger, which holds the text of each memory's file as it was last seen.
+
+use std::path::Path;
+
+use super::entry::Entry;
+use super::{Ledger, lines};
+use crate::error::Result;
+use crate::file::MemoryFile;
+use crate::redact::Redactor;
+
+impl Ledger {
+    /// Takes secrets out of every text, and forgets earlier ones; whether there was any.
+    pub(crate) fn clean(&mut self, redactor: &Redactor) -> Result<bool> {
+        let is_clean = |line: &str| redactor.findings(line).is_empty();
+        if lines::text(&self.path)?.lines().all(is_clean) {
+            return Ok(false);
+        }
+        for entry in self.entries.values_mut() {
+            entry.clean(redactor);
+        }
+        for tombstone in self.tombstones.values_mut() {
+            tombstone.title = redactor.redact(&tombstone.title).into_owned();
+        }
+        self.rewrite()?;
+        Ok(true)
+    }
+}
+
+impl Entry {
+    fn clean(&mut self, redactor: &Redactor) {
+        let clean = redacted_file(&self.text, redactor);
+        if clean != self.text && self.wrote(&self.text) {
+            self.will_write(&clean);
+        }
+        // A person's text stays a person's.
+        self.text = clean;
+    }
+}
+
+/// The text of a memory file without its secrets: as its file is changed, and as plain text where
+/// that is refused.
+fn redacted_file(text: &str, redactor: &Redactor) -> String {
+    let changed =
+        MemoryFile::parse(Path::new(""), text.as_bytes().to_vec()).and_then(|mut file| {
+            let memory = redactor.redacted(&file.memory);
+            file.set(&memory).map(|()| file.text().to_owned())
+        });
+    let text = changed.as_deref().unwrap_or(text);
+    redactor.redact(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::ProjectDir;
+    use crate::ledger::{Event, Reason};
+    use crate::{Kind, Memory, MemoryId, Timestamp};
+
+    #[test]
+    fn earlier_texts_go_and_who_wrote_a_text_stays_known() {
+        let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let mut ledger = Ledger::open(&home).unwrap();
+        let text = |number: u8, says: &str| {
+            let id = MemoryId([number; 16]);
+            let memory = Memory::new(id, Kind::Fact, "Deploying", says, Timestamp(0));
+            MemoryFile::new(memory).unwrap().text().to_owned()
+        };
+        let mut entries =
+            [1, 2, 3].map(|number| Entry::new(MemoryId([number; 16]), Path::new("/w")));
+        entries[0].will_write(&text(1, &token));
+        entries[1].text = text(2, &token);
+        entries[2].text = format!("no memory, {token}");
+        let add = |ledger: &mut Ledger, entry: &Entry| {
+            ledger.add(vec![Event::Entry(Box::new(entry.clone()))]).unwrap();
+        };
+        entries.iter().for_each(|entry| add(&mut ledger, entry));
+        ledger.bury(MemoryId([4; 16]), &token, Reason::Forgotten, None, Timestamp(0)).unwrap();
+        // The text of a fourth was another one before.
+        let mut fourth = Entry::new(MemoryId([5; 16]), Path::new("/w"));
+        fourth.will_write(&text(5, &token));
+        add(&mut ledger, &fourth);
+        fourth.will_write(&text(5, "clean"));
+        add(&mut ledger, &fourth);
+
+        let redactor = Redactor::default();
+        assert!(Ledger::open(&home).unwrap().clean(&redactor).unwrap());
+        assert!(!std::fs::read_to_string(home.ledger()).unwrap().contains(&token));
+        let mut ledger = Ledger::open(&home).unwrap();
+        let entry = |number: u8| ledger.entry(MemoryId([number; 16])).unwrap();
+        assert_eq!(entry(1).text, text(1, "[redacted:github-token]"));
+        assert_eq!([1, 2, 3].map(|number| entry(number).is_edited()), [false, true, true]);
+        assert_eq!(entry(5), &fourth);
+        assert!(!ledger.clean(&redactor).unwrap());
+    }
+}

@@ -1,0 +1,47 @@
+//! Taking secrets out of all that a store keeps.
+
+use std::path::PathBuf;
+
+use super::{Store, listing};
+use crate::error::{Error, Result};
+use crate::ledger::Ledger;
+use crate::redact::Redactor;
+
+/// What was cleaned.
+#[derive(Debug, Default)]
+pub struct Cleaned {
+    /// Files that held secrets and do not any more.
+    pub files: usize,
+    /// What could not be cleaned without losing something of it, and is as it was.
+    pub refused: Vec<Error>,
+}
+
+impl Store {
+    /// Takes secrets out of memories, of those that wait or were put aside, too, and out of the
+    /// ledger, which has their earlier texts. Files that are no memories are left alone.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read or written.
+    pub fn clean(&self, redactor: &Redactor) -> Result<Cleaned> {
+        let _lock = self.lock()?;
+        let mut unclean: Vec<PathBuf> = Vec::new();
+        let folders = [&*self.folder, &self.home.drafts(), &self.home.archived_memories()];
+        listing::visit(&folders, &mut |read| {
+            if let Ok(read) = read
+                && redactor.redacted(&read.stored.memory) != read.stored.memory
+            {
+                unclean.push(read.stored.path);
+            }
+        });
+        let mut cleaned = Cleaned::default();
+        for path in unclean {
+            // As by `edit`, so that the ledger knows of it.
+            match self.update(&path, |memory| *memory = redactor.redacted(memory)) {
+                Ok(_) => cleaned.files += 1,
+                Err(error) => cleaned.refused.push(error),
+            }
+        }
+        cleaned.files += usize::from(Ledger::open(&self.home)?.clean(redactor)?);
+        Ok(cleaned)
+    }
+}

@@ -1,0 +1,143 @@
+//! Cleaning: what is kept is changed where it is; what can be made again is left to the sync afterwards.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use memory_store::layout::TreeDir;
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+use memory_store::store::Store;
+
+use super::mask::mask;
+use super::{Audit, holds};
+use crate::archive::Archive;
+use crate::expired::Expired;
+use crate::state::State;
+use crate::stored;
+use crate::sync::{LLM_DIR, SyncOptions};
+use crate::trees;
+
+impl Audit<'_> {
+    /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
+    /// from being cleaned. The project's lock is held.
+    pub(super) fn clean(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
+        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        let mut state = State::read(&home);
+        state.all_turns = true;
+        state.write(&home)?;
+        let mut stores = vec![Store::user(options.dirs)?];
+        self.clean_state(&options.dirs.user_state());
+        for tree in trees::present(options.dirs, options.tree) {
+            stores.push(Store::open(options.dirs, &tree)?);
+            self.clean_state(&options.dirs.tree(&tree.root));
+        }
+        for store in &stores {
+            let cleaned = store.clean(&store.redactor(settings))?;
+            self.report.cleaned += cleaned.files;
+            self.report.failed.extend(cleaned.refused.iter().map(ToString::to_string));
+        }
+        self.clean_archive(&Archive::open(&home))?;
+        self.clean_expired(&Expired::open(&home));
+        for file in stored::files(&home.0.join(LLM_DIR)) {
+            let cleaned = file.and_then(|file| self.drop_answer(file));
+            self.note_cleaned(cleaned);
+        }
+        Ok(())
+    }
+
+    fn clean_archive(&mut self, archive: &Archive) -> Result<()> {
+        for entry in archive.entries()? {
+            let cleaned = archive.load(&entry.name).and_then(|file| {
+                let Some(mut file) = file else { return Ok(false) };
+                let mut changed = false;
+                for record in &mut file.records {
+                    changed |= clean_texts(self.private, record)?;
+                }
+                if changed {
+                    archive.store(&file)?;
+                }
+                Ok(changed)
+            });
+            self.note_cleaned(cleaned);
+        }
+        Ok(())
+    }
+
+    /// Cleans what is left of sessions whose turns were removed.
+    fn clean_expired(&mut self, expired: &Expired) {
+        for name in expired.names() {
+            // One that is damaged is named by the scan if there is something in it.
+            let Some(mut remains) = expired.load(&name) else { continue };
+            let cleaned = clean_texts(self.private, &mut remains.drafts).and_then(|changed| {
+                if changed {
+                    expired.store(&name, &remains)?;
+                }
+                Ok(changed)
+            });
+            self.note_cleaned(cleaned);
+        }
+    }
+
+    /// Removes a model's answer that holds a secret: what it was asked holds it no more.
+    fn drop_answer(&self, file: PathBuf) -> Result<bool> {
+        let found = holds(&file, self.private)?;
+        if found {
+            fs::remove_file(&file).with_context(|| file.display().to_string())?;
+        }
+        Ok(found)
+    }
+
+    /// Cleans what hooks append to. Everything else in the folder is made anew by a sync.
+    fn clean_state(&mut self, state: &TreeDir) {
+        let logs = [state.hook_log(), state.log()];
+        let old = logs.clone().map(|log| log.with_extension("log.old"));
+        let named = [state.inbox()].into_iter().chain(logs).chain(old).map(Ok);
+        let listed = [state.receipts("any").parent().map(PathBuf::from), Some(state.sessions())];
+        let listed = listed.into_iter().flatten().flat_map(|folder| stored::files(&folder));
+        for file in named.chain(listed) {
+            let cleaned = file.and_then(|file| mask(&file, self.private));
+            self.note_cleaned(cleaned);
+        }
+    }
+
+    fn note_cleaned(&mut self, cleaned: Result<bool>) {
+        match cleaned {
+            Ok(cleaned) => self.report.cleaned += usize::from(cleaned),
+            Err(error) => self.report.failed.push(format!("{error:#}")),
+        }
+    }
+}
+
+/// Cleans the texts of what is written as JSON; whether there was something.
+fn clean_texts<T>(redactor: &Redactor, of: &mut T) -> Result<bool>
+where
+    T: serde::Serialize + serde::de::DeserializeOwned,
+{
+    let mut value = serde_json::to_value(&*of)?;
+    let changed = clean_value(redactor, &mut value);
+    if changed {
+        *of = serde_json::from_value(value)?;
+    }
+    Ok(changed)
+}
+
+fn clean_value(redactor: &Redactor, value: &mut serde_json::Value) -> bool {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => {
+            let clean = redactor.redact(text).into_owned();
+            let changed = clean != *text;
+            *text = clean;
+            changed
+        }
+        Value::Array(values) => {
+            values.iter_mut().fold(false, |changed, value| clean_value(redactor, value) | changed)
+        }
+        Value::Object(fields) => fields
+            .iter_mut()
+            .fold(false, |changed, (_, value)| clean_value(redactor, value) | changed),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

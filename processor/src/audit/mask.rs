@@ -1,0 +1,130 @@
+//! Taking secrets out of files that hooks append to. Hooks take no lock and the processor counts the
+//! bytes, so such a file is neither replaced nor made shorter: a secret is overwritten where it stands.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, ErrorKind, Seek};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use memory_store::redact::Redactor;
+
+use super::next_line;
+
+/// How often a file is looked at again: hiding one secret may uncover the edge of another.
+const PASSES_MAX: usize = 4;
+
+/// What stands where a secret stood.
+const MASK: u8 = b'*';
+
+/// Overwrites the secrets of a file; whether there was one. A missing file has none.
+pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
+    let context = || path.display().to_string();
+    let mut file = match OpenOptions::new().read(true).write(true).open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error).with_context(context),
+    };
+    let mut any = false;
+    for _ in 0..PASSES_MAX {
+        file.rewind().with_context(context)?;
+        if !pass(&file, redactor).with_context(context)? {
+            break;
+        }
+        any = true;
+    }
+    Ok(any)
+}
+
+fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
+    let mut reader = BufReader::new(file);
+    let (mut line, mut start, mut any) = (Vec::new(), 0, false);
+    while next_line(&mut reader, &mut line)? {
+        let mut at = 0;
+        for chunk in line.utf8_chunks() {
+            for finding in redactor.findings(chunk.valid()) {
+                let range = at + finding.range.start..at + finding.range.end;
+                any |= overwrite(file, start, &line, whole_escapes(&line, range))?;
+            }
+            at += chunk.valid().len() + chunk.invalid().len();
+        }
+        start += line.len() as u64;
+    }
+    Ok(any)
+}
+
+/// Overwrites a part of the line at `start`, unless something else stands there by now.
+fn overwrite(file: &File, start: u64, line: &[u8], range: Range<usize>) -> std::io::Result<bool> {
+    let (at, mut there) = (start + range.start as u64, vec![0; range.len()]);
+    match file.read_exact_at(&mut there, at) {
+        Ok(()) if there == line[range] => {}
+        Ok(()) => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+        Err(error) => return Err(error),
+    }
+    there.fill(MASK);
+    file.write_all_at(&there, at)?;
+    Ok(!there.is_empty())
+}
+
+/// Lines of JSON stay JSON: an escape that a secret cuts in two is left out of it.
+fn whole_escapes(line: &[u8], mut range: Range<usize>) -> Range<usize> {
+    let is_cut =
+        |at: usize| line[..at].iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1;
+    if is_cut(range.start) {
+        range.start = (range.start + 1).min(range.end);
+    }
+    if is_cut(range.end) {
+        range.end = (range.end - 1).max(range.start);
+    }
+    range
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn token() -> String {
+        format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
+    }
+
+    #[test]
+    fn lines_keep_their_length_and_what_is_appended_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lines");
+        let redactor = Redactor::default();
+        assert!(!mask(&path, &redactor).unwrap());
+        let line = |text: &str| format!("{{\"text\":\"{text}\"}}\n");
+        let before = line("one") + &line(&format!("é \\n{} \\\"", token())) + &line("three");
+        std::fs::write(&path, &before).unwrap();
+        // A hook that has the file open for appending.
+        let mut hook = OpenOptions::new().append(true).open(&path).unwrap();
+        assert!(mask(&path, &redactor).unwrap());
+        hook.write_all(line("four").as_bytes()).unwrap();
+        let after = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(after, before.replace(&token(), &"*".repeat(token().len())) + &line("four"));
+        assert!(!mask(&path, &redactor).unwrap());
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let before = [b"\xff\r\n\xfe ".as_slice(), token().as_bytes(), b" \xff"].concat();
+        std::fs::write(&path, &before).unwrap();
+        assert!(mask(&path, &Redactor::default()).unwrap());
+        let stars = "*".repeat(token().len());
+        let expected = [b"\xff\r\n\xfe ".as_slice(), stars.as_bytes(), b" \xff"].concat();
+        assert_eq!(std::fs::read(&path).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_escape_is_not_cut() {
+        let line = br#"a\nsecret\"b\\"#;
+        assert_eq!(whole_escapes(line, 2..10), 3..9);
+        assert_eq!(whole_escapes(line, 3..9), 3..9);
+        assert_eq!(whole_escapes(line, 3..line.len()), 3..line.len());
+    }
+}

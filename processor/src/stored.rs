@@ -1,0 +1,44 @@
+//! All that is stored about a project, file by file, for those who look for something in it.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use flate2::read::GzDecoder;
+use walkdir::WalkDir;
+
+/// Bytes of one file that are read, unpacked.
+pub const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// How a packed file begins (RFC 1952). An archive that was put aside has another name.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// The files below a folder, as they are met; links are not followed. What is gone meanwhile is no failure: hooks and other
+/// sessions go on.
+pub fn files(folder: &Path) -> impl Iterator<Item = Result<PathBuf>> + use<> {
+    WalkDir::new(folder).follow_root_links(false).into_iter().filter_map(|entry| match entry {
+        Ok(entry) => entry.file_type().is_file().then(|| Ok(entry.into_path())),
+        Err(error) => {
+            let gone = error.io_error().is_some_and(|error| error.kind() == ErrorKind::NotFound);
+            (!gone).then(|| Err(error.into()))
+        }
+    })
+}
+
+/// Opens a file to read what it says, unpacked where it is packed and [`FILE_BYTES_MAX`] of it at
+/// most; `None` when it is gone.
+pub fn open(path: &Path) -> Result<Option<io::Take<Box<dyn Read>>>> {
+    let context = || path.display().to_string();
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).with_context(context),
+    };
+    let mut start = Vec::new();
+    (&mut file).take(GZIP_MAGIC.len() as u64).read_to_end(&mut start).with_context(context)?;
+    file.rewind().with_context(context)?;
+    let reader: Box<dyn Read> =
+        if start == GZIP_MAGIC { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
+    Ok(Some(reader.take(FILE_BYTES_MAX)))
+}

@@ -1,0 +1,260 @@
+//! Auditing: what is stored and should not be is found wherever it lies, taken out of all that is ours
+//! to change, and told where it is not. Values are made up, and put together at run time so that no
+//! scanner takes this file for a leak.
+
+mod scripts;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use memory_store::layout::Tree;
+use memory_store::recall::{Recall, Search};
+use memory_store::store::{Forget, Store};
+use memory_store::{Kind, Memory, MemoryId};
+use processor::audit::{AuditReport, audit};
+use processor::expired::{Expired, Remains};
+use processor::lock::{Busy, Lock};
+use processor::purge::{What, purge};
+use processor::sync::{SyncOptions, sync};
+use scripts::{Sealed, eventful, now};
+
+fn token() -> String {
+    format!("{}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
+}
+
+fn audited(sealed: &Sealed, fix: bool) -> AuditReport {
+    audit(&sealed.options(), fix).unwrap().unwrap()
+}
+
+/// The files that hold the token, packed or not.
+fn holding(sealed: &Sealed) -> BTreeSet<PathBuf> {
+    let files = sealed.files(|path| path.starts_with(".claude"));
+    let holds = |(path, bytes): (PathBuf, Vec<u8>)| {
+        let mut text = Vec::new();
+        if path.extension().is_some_and(|end| end == "gz") {
+            flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
+        } else {
+            text = bytes;
+        }
+        memchr::memmem::find(&text, token().as_bytes()).map(|_| sealed.base.join(path))
+    };
+    files.into_iter().filter_map(holds).collect()
+}
+
+/// The files in which an audit found something.
+fn found(report: &AuditReport) -> BTreeSet<PathBuf> {
+    report.found.iter().map(|found| found.path.clone()).collect()
+}
+
+fn store(sealed: &Sealed) -> Store {
+    Store::open(&sealed.dirs, &sealed.tree).unwrap()
+}
+
+/// Puts the token into a file, as a person or an earlier version would have.
+fn put(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn saved(sealed: &Sealed, number: u8, title: &str) -> PathBuf {
+    let memory = Memory::new(MemoryId([number; 16]), Kind::Fact, title, "It is here.", now());
+    store(sealed).save(memory, now()).unwrap().stored.path
+}
+
+/// Writes the token into a memory file in an editor.
+fn spoil(path: &Path) {
+    let text = fs::read_to_string(path).unwrap().replace("here", &token());
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn all_that_is_kept_is_cleaned_wherever_it_lies() {
+    let sealed = Sealed::new();
+    let home = sealed.dirs.project(sealed.tree.project);
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let (live, aside) = (saved(&sealed, 1, "Live one"), saved(&sealed, 2, "One put aside"));
+    sealed.sync();
+    // The ledger sees what was written in an editor, and keeps it.
+    spoil(&live);
+    spoil(&aside);
+    sealed.sync();
+    store(&sealed).forget(&MemoryId([2; 16]).to_string(), Forget::Archive, now()).unwrap();
+    // What an earlier version archived, with weaker rules.
+    let archive = processor::archive::Archive::open(&home);
+    let mut file = archive.load("s1").unwrap().unwrap();
+    let json = serde_json::to_string(&file.records).unwrap();
+    assert!(json.contains("before the flush"));
+    file.records =
+        serde_json::from_str(&json.replace("before the flush", &format!("beside {}", token())))
+            .unwrap();
+    archive.store(&file).unwrap();
+    sealed.sync();
+    let mut draft = processor::mine::drafts(&home, "s1").remove(0);
+    draft.title = format!("use {}", token());
+    let remains = Remains { drafts: vec![draft], ..Remains::default() };
+    Expired::open(&home).store("old", &remains).unwrap();
+    put(&home.0.join("llm/answer.json"), &format!("{{\"memories\":[\"{}\"]}}", token()));
+    let log = format!("2026-11-20T09:00:00Z failure: {}\n", token());
+    put(&state.hook_log(), &log);
+    put(&state.log().with_extension("log.old"), &log);
+    put(&state.inbox(), &format!("{{\"note\":\"{}\"}}\n", token()));
+    put(&state.receipts("2026-11-20"), &format!("{{\"why\":\"{}\"}}\n", token()));
+    let given = state.session("s9", None);
+    put(&given, &format!("b{{\"text\":\"{}\"}}\n", token()));
+    let lengths =
+        [state.inbox(), given].map(|file| (file.clone(), fs::metadata(file).unwrap().len()));
+
+    let before = holding(&sealed);
+    assert!(before.len() >= 12, "{before:#?}");
+    // All but the index, whose bytes are no lines of text, by its very file.
+    let report = audited(&sealed, false);
+    assert_eq!(found(&report), before);
+    assert_eq!((report.failed, report.cleaned), (Vec::<String>::new(), 0));
+    let turns = |text: &str| {
+        let search = Search { text: text.into(), limit: 9, turns: true, ..Search::default() };
+        let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
+        hits.iter().filter(|hit| hit.text.contains(text)).count()
+    };
+    assert!(turns("beside") > 0);
+
+    let report = audited(&sealed, true);
+    assert_eq!(holding(&sealed), BTreeSet::new());
+    assert_eq!((report.found, report.failed), (Vec::new(), Vec::<String>::new()));
+    assert!(report.cleaned >= 10, "{}", report.cleaned);
+    assert!(turns("beside") > 0 && turns("[redacted:github-token]") > 0);
+    for (file, length) in lengths {
+        assert_eq!(fs::metadata(file).unwrap().len(), length, "hooks and the processor count it");
+    }
+    // A memory that was put aside comes back without it, and all is as it was otherwise.
+    let back = store(&sealed).restore(&MemoryId([2; 16]).to_string()).unwrap().unwrap();
+    assert!(fs::read_to_string(back.path).unwrap().contains("It is [redacted:github-token]."));
+    assert!(sealed.sync().warnings.is_empty());
+    assert_eq!(audited(&sealed, true).cleaned, 0);
+}
+
+#[test]
+fn a_memory_that_waits_is_cleaned_and_counted_once() {
+    let sealed = Sealed::new();
+    let home = sealed.dirs.project(sealed.tree.project);
+    let path = saved(&sealed, 1, "One that waits");
+    sealed.sync();
+    let draft = home.drafts().join("one.md");
+    fs::create_dir_all(home.drafts()).unwrap();
+    fs::rename(path, &draft).unwrap();
+    let text =
+        fs::read_to_string(&draft).unwrap().replace("kind: fact", "kind: fact\nstatus: draft");
+    put(&draft, &text.replace("here", &token()));
+    assert_eq!(audited(&sealed, true).cleaned, 1);
+    assert!(fs::read_to_string(draft).unwrap().contains("[redacted:github-token]"));
+}
+
+#[test]
+fn only_our_own_vectors_are_passed_over() {
+    // A person's folders may be called like ours.
+    let sealed = Sealed::new();
+    let live = saved(&sealed, 1, "One");
+    let sorted = live.parent().unwrap().join("vectors/one.md");
+    fs::create_dir_all(sorted.parent().unwrap()).unwrap();
+    fs::rename(&live, &sorted).unwrap();
+    spoil(&sorted);
+    put(&sealed.dirs.project(sealed.tree.project).vectors().join("cache"), &token());
+    assert_eq!(found(&audited(&sealed, false)), BTreeSet::from([sorted]));
+}
+
+#[test]
+fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
+    let sealed = Sealed::new();
+    let home = sealed.dirs.project(sealed.tree.project);
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.write_script(&eventful("s2", sealed.root(), 2));
+    let live = saved(&sealed, 1, "One");
+    sealed.sync();
+    spoil(&live);
+    let archive = processor::archive::Archive::open(&home);
+    let bytes = fs::read(archive.path("s1")).unwrap();
+    put(&archive.path("s1"), "");
+    fs::write(archive.path("s1"), &bytes[..bytes.len() / 2]).unwrap();
+    // A memory file of nobody's: it is no memory, and a person has to look at it.
+    let broken = live.with_file_name("broken.md");
+    put(&broken, &format!("---\nkind: [\n---\n{}\n", token()));
+    let report = audited(&sealed, true);
+    assert!(report.failed.iter().any(|failed| failed.contains("s1.jsonl")), "{report:?}");
+    assert_eq!(found(&report), BTreeSet::from([broken]));
+    assert!(!fs::read_to_string(&live).unwrap().contains(&token()));
+}
+
+#[test]
+fn more_places_than_are_told_are_mentioned() {
+    let sealed = Sealed::new();
+    let file = sealed.tree.store().join("notes.txt");
+    put(&file, &format!("{}\n", token()).repeat(1_000));
+    let report = audited(&sealed, false);
+    assert_eq!((report.found.len(), report.truncated), (1_000, false));
+    put(&file, &format!("{}\n", token()).repeat(1_001));
+    let report = audited(&sealed, false);
+    assert_eq!((report.found.len(), report.truncated), (1_000, true));
+}
+
+fn git(root: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+        .args(arguments)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.unwrap().success(), "git {arguments:?}");
+}
+
+#[test]
+fn history_is_told_by_file_whatever_is_configured_and_once_for_all_trees() {
+    let sealed = Sealed::new();
+    let root = &sealed.tree.root;
+    git(root, &["init", "-q"]);
+    let file = root.join(".throughline/memories/odd \"name\".md");
+    put(&file, &format!("one\n++ b/elsewhere.md\n{}\n", token()));
+    git(root, &["add", "."]);
+    git(root, &["commit", "-qm", "first"]);
+    let linked = sealed.base.join("linked");
+    git(root, &["worktree", "add", "-q", linked.to_str().unwrap()]);
+    fs::remove_file(&file).unwrap();
+    fs::remove_file(linked.join(".throughline/memories/odd \"name\".md")).unwrap();
+    for noise in
+        [["diff.noprefix", "true"], ["diff.mnemonicPrefix", "true"], ["log.showSignature", "true"]]
+    {
+        git(root, &[&["config"], &noise[..]].concat());
+        let report = audited(&sealed, false);
+        assert_eq!((report.commits, report.failed.as_slice()), (1, &[][..]), "{noise:?}");
+        let history: Vec<String> =
+            report.history.iter().map(|found| found.path.display().to_string()).collect();
+        assert_eq!(history, [".throughline/memories/odd \\\"name\\\".md"], "{noise:?}");
+    }
+    // A history that cannot be read is no clean one.
+    let head = Tree::find(&sealed.dirs, root).unwrap().branch().unwrap();
+    put(&root.join(".git/refs/heads").join(head), "0123456789012345678901234567890123456789\n");
+    let report = audited(&sealed, false);
+    assert!(report.failed.iter().any(|failed| failed.contains("git log")), "{report:?}");
+}
+
+#[test]
+fn who_waited_in_vain_is_told_so() {
+    let sealed = Sealed::new();
+    let path = sealed.dirs.project(sealed.tree.project).sync_lock();
+    let lock = Lock::take(&path, Busy::Leave).unwrap().unwrap();
+    let options = SyncOptions { busy: Busy::Wait(Duration::from_millis(20)), ..sealed.options() };
+    assert_eq!(audit(&options, true).unwrap(), None);
+    assert_eq!(purge(&options, &What::Project).unwrap(), None);
+    assert!(sync(&options).unwrap().busy);
+    // To look takes no lock.
+    assert!(audit(&options, false).unwrap().is_some());
+    drop(lock);
+    assert!(audit(&options, true).unwrap().is_some());
+}
