@@ -18,6 +18,8 @@ pub(super) enum Fate {
     Deleted(Reason),
     /// It vanished with a move.
     Moved,
+    /// git is at work, or was when we looked: the next look will tell.
+    Unclear,
 }
 
 /// A working tree as it was and as it is.
@@ -70,6 +72,17 @@ impl<'a> Traces<'a> {
             were_committed,
             were_loose,
         }
+    }
+
+    /// Whether git changes the tree right now, or something was stashed since git was asked.
+    pub fn has_moved(&self, root: &Path) -> bool {
+        if root.as_os_str().is_empty() {
+            return false;
+        }
+        let folder = root.join(".git");
+        let stash = std::fs::read_to_string(folder.join("refs/stash"));
+        folder.join("index.lock").exists()
+            || stash.is_ok_and(|now| Some(now.trim()) != self.git.stash.as_deref())
     }
 
     /// Says why a memory's file is gone.

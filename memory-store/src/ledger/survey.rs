@@ -125,12 +125,26 @@ impl<'a> Survey<'a> {
         if !entry.placed {
             return None;
         }
+        if entry.aside == Aside::No && self.is_moving(entry) {
+            return Some(Fate::Unclear);
+        }
         Some(match entry.aside {
             Aside::No => self.traces.get(&entry.root).map_or(Fate::Moved, |tree| tree.fate(entry)),
             // The private folder is nobody's working tree: a single file is gone by hand.
             Aside::Review if self.aside_folder().is_dir() => Fate::Deleted(Reason::Deleted),
             Aside::Review | Aside::Held => Fate::Moved,
         })
+    }
+
+    /// Whether a file that was missing is there by now, or git moves files right now, or has since it was
+    /// asked.
+    fn is_moving(&self, entry: &Entry) -> bool {
+        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let path = folder.join(&entry.name);
+        // What somebody put in its place was read.
+        let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
+        path.exists() && !was_read()
+            || self.traces.get(&entry.root).is_some_and(|tree| tree.has_moved(&entry.root))
     }
 
     /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way.

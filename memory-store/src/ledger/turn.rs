@@ -217,9 +217,13 @@ impl<'r> Turn<'r, '_> {
 
     /// Its file is nowhere.
     fn missing(&mut self, before: &Entry, entry: Entry, wanted: &Wanted) -> Result<()> {
-        if let Some(Fate::Deleted(reason)) = self.survey.fate(before) {
-            self.deleted(before, entry, &wanted.memory.title, reason);
-            return Ok(());
+        match self.survey.fate(before) {
+            Some(Fate::Deleted(reason)) => {
+                self.deleted(before, entry, &wanted.memory.title, reason);
+                return Ok(());
+            }
+            Some(Fate::Unclear) => return Ok(()),
+            Some(Fate::Moved) | None => {}
         }
         if before.is_edited() {
             let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into())?;
@@ -239,6 +243,7 @@ impl<'r> Turn<'r, '_> {
             (Some(Fate::Moved), Ok(file)) if is_theirs => {
                 self.offer(before, entry, &before.text, &file.memory)?;
             }
+            (Some(Fate::Unclear), _) => {}
             (Some(Fate::Moved) | None, _) => self.plan.results.push(Note::Drop(before.id)),
         }
         Ok(())

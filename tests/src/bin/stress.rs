@@ -4,7 +4,8 @@
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: stress kill|fail [--count N] [--seed N]
-       stress hooks [--step N]";
+       stress hooks [--step N]
+       stress sessions [--sessions N] [--seconds N] [--seed N]";
 
 fn main() -> ExitCode {
     match run(std::env::args().skip(1)) {
@@ -19,18 +20,38 @@ fn main() -> ExitCode {
 
 #[cfg(target_os = "linux")]
 fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, Box<dyn std::error::Error>> {
+    use std::time::Duration;
+
+    use journeys::trial::crowd::crowd;
     use journeys::trial::storm;
 
     let what = arguments.next().ok_or(USAGE)?;
     let (mut count, mut seed, mut step) = (1000, 20_261_122, 1);
+    let (mut sessions, mut seconds) = (32, 300);
     while let Some(argument) = arguments.next() {
         let value = arguments.next().ok_or(USAGE)?;
         match argument.as_str() {
             "--count" => count = value.parse()?,
             "--seed" => seed = value.parse()?,
             "--step" => step = value.parse()?,
+            "--sessions" => sessions = value.parse()?,
+            "--seconds" => seconds = value.parse()?,
             _ => return Err(USAGE.into()),
         }
+    }
+    if what == "sessions" {
+        let crowd = crowd(sessions, Duration::from_secs(seconds), seed)?;
+        for fault in &crowd.faults {
+            println!("{fault}");
+        }
+        println!("{:?}", crowd.done);
+        println!(
+            "git refused {}, {} commands found others at work, {} faults",
+            crowd.refused,
+            crowd.busy,
+            crowd.faults.len()
+        );
+        return Ok(crowd.faults.is_empty());
     }
     let storm = match what.as_str() {
         "kill" => storm::kills(count, seed)?,

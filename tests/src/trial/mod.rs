@@ -4,6 +4,7 @@
 //! hook printed. A trial keeps what was acknowledged and compares it with what is found.
 
 mod check;
+pub mod crowd;
 pub mod storm;
 mod writer;
 
@@ -91,7 +92,7 @@ impl Trial {
     /// acknowledged.
     pub fn run(&mut self, writer: Writer, plan: impl FnOnce(Plan) -> Plan) -> io::Result<Run> {
         self.number += 1;
-        let Task { mut command, input, program, claim } = self.task(writer)?;
+        let Task { mut command, input, program, claim } = self.task(writer, self.number)?;
         let mut counting = Plan::counting(&self.sample.environment.path());
         counting.program = program;
         let run = fault::run(&mut command, &input, plan(counting))?;
@@ -165,13 +166,13 @@ impl Trial {
     }
 
     /// Writes the transcript of one more session, like one of the sample's.
-    fn write_session(&self) -> io::Result<()> {
+    fn write_session(&self, number: u32) -> io::Result<()> {
         let stories = crate::sample_project::stories()?;
-        let mut story: Story = stories[self.number as usize % stories.len()].clone();
-        story.session = format!("{:08x}-{}", self.number, &story.session[9..]);
+        let mut story: Story = stories[number as usize % stories.len()].clone();
+        story.session = format!("{number:08x}-{}", &story.session[9..]);
         for step in &mut story.steps {
             if let Some(text) = step["user"].as_str() {
-                step["user"] = format!("{text} (round {})", self.number).into();
+                step["user"] = format!("{text} (round {number})").into();
             }
         }
         story.write(&self.sample.environment.claude_dir(), &self.sample.root)?;

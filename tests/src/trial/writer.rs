@@ -115,8 +115,8 @@ impl Writer {
 }
 
 impl Trial {
-    pub(super) fn task(&mut self, writer: Writer) -> io::Result<Task> {
-        let number = self.number;
+    /// The task of this number.
+    pub(super) fn task(&self, writer: Writer, number: u32) -> io::Result<Task> {
         match writer {
             Writer::Start => self.hook(&Moment::start("startup"), &format!("start-{number}")),
             Writer::Prompt => {
@@ -132,11 +132,11 @@ impl Trial {
                 self.hook(&Moment::failure("cargo build", error), &format!("start-{number}"))
             }
             Writer::Stop => {
-                self.write_session()?;
+                self.write_session(number)?;
                 self.hook(&Moment::stop(), &format!("prompt-{}", number % 7))
             }
             Writer::Sync => {
-                self.write_session()?;
+                self.write_session(number)?;
                 Ok(self.throughline(&["sync"], Claim::Nothing))
             }
             Writer::Add => {
@@ -146,20 +146,22 @@ impl Trial {
                 Ok(self.throughline(&["add", &title, "--body", &body, "--tag", "berth"], claim))
             }
             Writer::Edit => {
-                let Some((old, id)) = self.pick(Fate::Kept) else { return self.task(Writer::Add) };
+                let Some((old, id)) = self.pick(Fate::Kept, number) else {
+                    return self.task(Writer::Add, number);
+                };
                 let title = title(number);
                 let claim = Claim::Kept { title: title.clone(), replaces: Some(old) };
                 Ok(self.throughline(&["edit", &id, "--title", &title], claim))
             }
             Writer::Forget => {
-                let Some((title, id)) = self.pick(Fate::Kept) else {
-                    return self.task(Writer::Add);
+                let Some((title, id)) = self.pick(Fate::Kept, number) else {
+                    return self.task(Writer::Add, number);
                 };
                 Ok(self.throughline(&["forget", &id], Claim::Gone { title }))
             }
             Writer::Restore => {
-                let Some((title, id)) = self.pick(Fate::Gone) else {
-                    return self.task(Writer::Add);
+                let Some((title, id)) = self.pick(Fate::Gone, number) else {
+                    return self.task(Writer::Add, number);
                 };
                 let claim = Claim::Kept { title, replaces: None };
                 Ok(self.throughline(&["restore", &id], claim))
@@ -172,13 +174,13 @@ impl Trial {
                 Ok(self.server("remember", &arguments, Claim::Kept { title, replaces: None }))
             }
             Writer::ServerForget => {
-                let Some((title, id)) = self.pick(Fate::Kept) else {
-                    return self.task(Writer::Remember);
+                let Some((title, id)) = self.pick(Fate::Kept, number) else {
+                    return self.task(Writer::Remember, number);
                 };
                 Ok(self.server("forget", &json!({"id": id}), Claim::Gone { title }))
             }
             Writer::Purge => {
-                self.write_session()?;
+                self.write_session(number)?;
                 self.sample.sync()?;
                 let stories = crate::sample_project::stories()?;
                 let story = &stories[number as usize % stories.len()];
@@ -207,9 +209,9 @@ impl Trial {
     }
 
     /// One of the memories that were acknowledged with this fate, and its id.
-    fn pick(&self, fate: Fate) -> Option<(String, String)> {
+    fn pick(&self, fate: Fate, number: u32) -> Option<(String, String)> {
         let titles = self.titles(fate);
-        let title = titles.get(self.number as usize % titles.len().max(1))?;
+        let title = titles.get(number as usize % titles.len().max(1))?;
         let (id, _) = self.acknowledged.get(title)?;
         Some((title.clone(), id.short()))
     }

@@ -1,0 +1,322 @@
+//! Many at once: hooks of parallel sessions, processors, servers, people's commands, git and an editor.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write as _};
+use std::process::{ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::writer::{Claim, Task};
+use super::{Invalid, Random, Trial, Writer};
+
+/// What a crowd came to.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    /// What was done, by who did it.
+    pub done: BTreeMap<&'static str, u32>,
+    /// What git did not do because files were in its way. That is its right.
+    pub refused: u32,
+    /// Commands that gave up because somebody else was at work.
+    pub busy: u32,
+    /// What did not hold.
+    pub faults: Vec<Invalid>,
+}
+
+/// What all of them share.
+struct Scene<'a> {
+    trial: &'a Trial,
+    until: Instant,
+    next: AtomicU32,
+    seen: Mutex<Crowd>,
+    /// Titles of memories that were acknowledged.
+    kept: Mutex<Vec<String>>,
+}
+
+/// Lets so many sessions work for a while, with everything else that touches a store beside them; then looks
+/// whether the store is whole, nothing acknowledged is lost and nobody is left.
+pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
+    let trial = Trial::new()?;
+    let handles = open_handles();
+    let scene = Scene {
+        trial: &trial,
+        until: Instant::now() + time,
+        next: AtomicU32::new(1),
+        seen: Mutex::default(),
+        kept: Mutex::default(),
+    };
+    thread::scope(|scope| {
+        for number in 0..sessions {
+            let scene = &scene;
+            scope.spawn(move || scene.work("session", || scene.session(number)));
+        }
+        for (name, writer) in [
+            ("sync", Writer::Sync),
+            ("sync", Writer::Sync),
+            ("add", Writer::Add),
+            ("remember", Writer::Remember),
+            ("purge", Writer::Purge),
+        ] {
+            let scene = &scene;
+            scope.spawn(move || scene.work(name, || scene.command(writer)));
+        }
+        scope.spawn(|| {
+            let mut random = Random::new(seed);
+            scene.work("git", || scene.git(&mut random));
+        });
+        scope.spawn(|| {
+            let mut random = Random::new(seed + 1);
+            scene.work("editor", || scene.edit(&mut random));
+        });
+        scope.spawn(|| scene.note(scene.server()));
+    });
+    scene.end()?;
+    let (seen, kept) = (scene.seen, scene.kept);
+    let mut crowd = seen.into_inner().map_err(|_| io::Error::other("a thread died"))?;
+    let kept = kept.into_inner().map_err(|_| io::Error::other("a thread died"))?;
+    crowd.faults.extend(trial.faults_after_recovery()?);
+    for title in kept {
+        // What a branch or a stash holds is not lost.
+        let held = || {
+            trial.sample.git(&[
+                "log",
+                "--all",
+                "--reflog",
+                "--oneline",
+                "--root",
+                "-m",
+                "-S",
+                &title,
+            ])
+        };
+        if trial.find(&title).is_none() && held()?.is_empty() {
+            crowd.faults.push(format!("`{title}` was acknowledged and is gone"));
+        }
+    }
+    let left = open_handles();
+    if left > handles {
+        crowd.faults.push(format!("{handles} handles at first, {left} in the end"));
+    }
+    Ok(crowd)
+}
+
+fn open_handles() -> usize {
+    fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
+}
+
+impl Scene<'_> {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    fn number(&self) -> u32 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Does something until the time is over.
+    fn work(&self, name: &'static str, mut step: impl FnMut() -> io::Result<Vec<Invalid>>) {
+        while !self.is_over() {
+            self.note(step());
+            if let Ok(mut seen) = self.seen.lock() {
+                *seen.done.entry(name).or_default() += 1;
+            }
+        }
+    }
+
+    fn note(&self, outcome: io::Result<Vec<Invalid>>) {
+        let faults = outcome.unwrap_or_else(|error| vec![error.to_string()]);
+        if let Ok(mut seen) = self.seen.lock() {
+            seen.faults.extend(faults);
+        }
+    }
+
+    /// One hook of a session after the other.
+    fn session(&self, session: u32) -> io::Result<Vec<Invalid>> {
+        let mut faults = Vec::new();
+        for writer in Writer::HOOKS {
+            // Prompts and reads of sessions that go on share a file with those of other threads.
+            let number = if writer == Writer::Start { self.number() } else { session };
+            let output = finished(self.trial.task(writer, number)?)?;
+            if output.status.code() != Some(0) {
+                faults.push(format!("{writer:?} exited with {}", output.status));
+            }
+            if !output.stdout.is_empty() && serde_json::from_slice::<Value>(&output.stdout).is_err()
+            {
+                faults
+                    .push(format!("{writer:?} said {:?}", String::from_utf8_lossy(&output.stdout)));
+            }
+            if !output.stderr.is_empty() {
+                faults.push(format!("{writer:?}: {}", String::from_utf8_lossy(&output.stderr)));
+            }
+        }
+        Ok(faults)
+    }
+
+    /// A command that a person runs, or one call of a server.
+    fn command(&self, writer: Writer) -> io::Result<Vec<Invalid>> {
+        let number = self.number();
+        let task = self.trial.task(writer, number)?;
+        let claim = task.claim.clone();
+        let output = finished(task)?;
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let acknowledged = match writer {
+            Writer::Remember => {
+                String::from_utf8_lossy(&output.stdout).contains("\"isError\":false")
+            }
+            _ => output.status.success(),
+        };
+        if let Claim::Kept { title, .. } = claim
+            && acknowledged
+            && let Ok(mut kept) = self.kept.lock()
+        {
+            kept.push(title);
+        }
+        if acknowledged {
+            return Ok(Vec::new());
+        }
+        // A person may be told that there is no such session any more, because git took the store away for a moment.
+        // And what is purged is given to other sessions meanwhile, which `purge` says.
+        let told = ["another process", "nobody on this machine vouched", "still hold"];
+        if told.iter().any(|told| said.contains(told)) {
+            if let Ok(mut seen) = self.seen.lock() {
+                seen.busy += 1;
+            }
+            return Ok(Vec::new());
+        }
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        Ok(vec![format!("{writer:?}: {said}{answer}")])
+    }
+
+    /// One of the ways in which git changes files underneath.
+    fn git(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
+        let git = |arguments: &[&str]| self.trial.sample.git(arguments).is_ok();
+        let branch = format!("side-{}", random.below(3));
+        let done = match random.below(5) {
+            0 => {
+                git(&["switch", "--quiet", "--force-create", &branch])
+                    && git(&["switch", "--quiet", "main"])
+            }
+            1 => {
+                git(&["add", "--all"])
+                    && git(&["commit", "--quiet", "--allow-empty", "--message", "Keep"])
+            }
+            2 => {
+                git(&["stash", "push", "--include-untracked", "--quiet"])
+                    && git(&["stash", "pop", "--quiet"])
+            }
+            3 => git(&["merge", "--quiet", "--no-edit", &branch]),
+            _ => git(&["rebase", "--quiet", &branch]),
+        };
+        if !done {
+            // What was begun is given up, as a person would.
+            git(&["merge", "--abort"]);
+            git(&["rebase", "--abort"]);
+            git(&["switch", "--quiet", "main"]);
+            if let Ok(mut seen) = self.seen.lock() {
+                seen.refused += 1;
+            }
+        }
+        thread::sleep(Duration::from_millis(50));
+        Ok(Vec::new())
+    }
+
+    /// An editor saves a memory: in place, or by a rename.
+    fn edit(&self, random: &mut Random) -> io::Result<Vec<Invalid>> {
+        let memories = self.trial.memories();
+        if let Some(stored) = random.one_of(&memories)
+            && let Ok(text) = fs::read_to_string(&stored.path)
+        {
+            let text = format!("{}\n\nEdited by hand, {}.\n", text.trim_end(), random.below(100));
+            let beside = stored.path.with_extension("md~");
+            // The file may have been taken away in between.
+            if random.below(2) == 0 {
+                drop(fs::write(&beside, text).and_then(|()| fs::rename(&beside, &stored.path)));
+            } else if let Ok(mut file) =
+                fs::File::options().write(true).truncate(true).open(&stored.path)
+            {
+                drop(file.write_all(text.as_bytes()));
+            }
+        }
+        thread::sleep(Duration::from_millis(100));
+        Ok(Vec::new())
+    }
+
+    /// One server that answers as long as the others work. It keeps no more files open than at first.
+    fn server(&self) -> io::Result<Vec<Invalid>> {
+        let Task { mut command, input, .. } = self.trial.task(Writer::Remember, 0)?;
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let mut talk = (
+            child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?,
+            BufReader::new(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?),
+        );
+        talk.0.write_all(&input)?;
+        answer(&mut talk, 2)?;
+        let handles =
+            || fs::read_dir(format!("/proc/{}/fd", child.id())).map_or(0, Iterator::count);
+        let (mut first, mut faults) = (None, Vec::new());
+        let mut id = 3;
+        while !self.is_over() {
+            let arguments = json!({"query": "archive import in parallel"});
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": {"name": "recall", "arguments": arguments}});
+            writeln!(talk.0, "{call}")?;
+            let said = answer(&mut talk, id)?;
+            if said["result"]["isError"] != false {
+                faults.push(format!("recall: {said}"));
+            }
+            if id == 8 {
+                first = Some(handles());
+            }
+            id += 1;
+            thread::sleep(Duration::from_millis(100));
+        }
+        if let Some(first) = first.filter(|&first| handles() > first) {
+            faults.push(format!("the server has {} files open, {first} at first", handles()));
+        }
+        drop(talk);
+        child.wait()?;
+        Ok(faults)
+    }
+
+    /// Brings git to rest.
+    fn end(&self) -> io::Result<()> {
+        let left = self.trial.sample.environment.wait_until_quiet();
+        if !left.is_empty() {
+            self.note(Ok(vec![format!("still running: {left:?}")]));
+        }
+        let git = |arguments: &[&str]| self.trial.sample.git(arguments);
+        // What does not fit any more git keeps.
+        while !git(&["stash", "list"])?.is_empty() && git(&["stash", "pop", "--quiet"]).is_ok() {}
+        self.trial.tidy()
+    }
+}
+
+fn answer(talk: &mut (ChildStdin, BufReader<ChildStdout>), id: i64) -> io::Result<Value> {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if talk.1.read_line(&mut line)? == 0 {
+            return Err(io::Error::other("the server ended"));
+        }
+        let said: Value = serde_json::from_str(&line)?;
+        if said["id"] == id {
+            return Ok(said);
+        }
+    }
+}
+
+/// Runs a task to its end.
+fn finished(task: Task) -> io::Result<Output> {
+    let Task { mut command, input, .. } = task;
+    let command: &mut Command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        drop(stdin.write_all(&input));
+    }
+    child.wait_with_output()
+}
