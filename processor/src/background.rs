@@ -4,7 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
@@ -20,6 +20,10 @@ use crate::{housekeeping, inbox, log, trees};
 
 /// How long a run may take. What is left is done by the next one.
 const RUN_MAX: Duration = Duration::from_secs(20 * 60);
+/// Bytes of memory that a run may hold: many times what a long history takes.
+const MEMORY_BYTES_MAX: u64 = 4 << 30;
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Syncs of one run: notes that come while it works are taken up by the same run.
 const ROUNDS_MAX: usize = 5;
 /// Claude Code writes transcripts a moment after it calls hooks.
@@ -118,8 +122,8 @@ fn transcripts(dirs: &UserDirs, main: &Tree) -> Vec<(PathBuf, u64)> {
         .collect()
 }
 
-/// Runs `work`; when it takes too long, notes that and ends the process. Everything on disk is
-/// whole at any moment, so ending is safe.
+/// Runs `work`; when it takes too long or too much memory, notes that and ends the process. Everything on disk
+/// is whole at any moment, so ending is safe.
 fn within<T>(
     most: Duration,
     clock: impl Fn() -> Timestamp + Send + 'static,
@@ -128,18 +132,36 @@ fn within<T>(
 ) -> T {
     let (done, watch) = mpsc::channel::<()>();
     std::thread::spawn(move || {
-        if watch.recv_timeout(most) == Err(RecvTimeoutError::Timeout) {
-            let minutes = most.as_secs() / 60;
-            let failure = format!(
-                "it was not done after {minutes} minutes; run `throughline sync` and watch what takes so long"
-            );
-            note_failure(&watched.0, &watched.1, &failure, clock());
-            std::process::exit(1);
+        let begun = Instant::now();
+        while watch.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if let Some(failure) = overrun(begun.elapsed(), most, resident_bytes()) {
+                note_failure(&watched.0, &watched.1, &failure, clock());
+                std::process::exit(1);
+            }
         }
     });
     let result = work();
     drop(done);
     result
+}
+
+/// Says what a run took too much of.
+fn overrun(elapsed: Duration, most: Duration, resident: Option<u64>) -> Option<String> {
+    const REMEDY: &str = "run `throughline sync` and watch what takes so";
+    if elapsed >= most {
+        let minutes = most.as_secs() / 60;
+        return Some(format!("it was not done after {minutes} minutes; {REMEDY} long"));
+    }
+    let gib = MEMORY_BYTES_MAX >> 30;
+    (resident? > MEMORY_BYTES_MAX)
+        .then(|| format!("it took more than {gib} GiB of memory; {REMEDY} much"))
+}
+
+/// The memory that this process holds; `None` where the operating system does not say.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
@@ -181,6 +203,19 @@ fn step_back() {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_has_a_bound_of_time_and_one_of_memory() {
+        let minute = Duration::from_secs(60);
+        assert_eq!(overrun(Duration::ZERO, minute, Some(MEMORY_BYTES_MAX)), None);
+        assert_eq!(overrun(Duration::ZERO, minute, None), None);
+        let late = overrun(minute, minute, None).unwrap();
+        assert!(late.contains("after 1 minutes"), "{late}");
+        let large = overrun(Duration::ZERO, minute, Some(MEMORY_BYTES_MAX + 1)).unwrap();
+        assert!(large.contains("4 GiB"), "{large}");
+        let resident = resident_bytes();
+        assert!(!cfg!(target_os = "linux") || resident.is_some_and(|bytes| bytes > 1 << 20));
+    }
 
     #[test]
     fn a_fault_is_a_failure_that_says_what_it_was() {
