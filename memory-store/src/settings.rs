@@ -54,6 +54,9 @@ pub struct Settings {
     /// Which model gives memories vectors of a second space: none, or one that Ollama runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedder: Option<Embedder>,
+    /// Which model finds names of people that are to be hidden: none, or one that Ollama runs here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub names: Option<NameFinder>,
 }
 
 impl Settings {
@@ -141,6 +144,20 @@ pub struct Llm {
     /// Hosts other than this machine that the user agreed to send redacted text to.
     #[serde(default)]
     pub consented_hosts: Vec<String>,
+    /// Seconds that one answer may take.
+    #[serde(default = "default_timeout_s")]
+    pub timeout_s: u32,
+}
+
+/// A model on this machine that finds the names of people in what is committed or leaves it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NameFinder {
+    /// The model's name, as Ollama has it.
+    pub model: String,
+    /// The endpoint, on this machine; empty means `OLLAMA_HOST`, or the default of Ollama.
+    #[serde(default)]
+    pub host: String,
     /// Seconds that one answer may take.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
@@ -256,6 +273,7 @@ impl Default for Settings {
             redact: RedactSettings::default(),
             llm: None,
             embedder: None,
+            names: None,
         }
     }
 }

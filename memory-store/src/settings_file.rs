@@ -15,7 +15,7 @@ use crate::error::{brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::redact::{OptionsError, PatternError, RedactOptions};
-use crate::settings::{Embedder, Llm, RedactSettings, Settings};
+use crate::settings::{Embedder, Llm, NameFinder, RedactSettings, Settings};
 use crate::store::{if_there, read_below, read_bounded};
 
 /// Bytes that a settings file may have.
@@ -183,7 +183,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 20] = [
+static KEYS: [Key; 21] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -205,6 +205,7 @@ static KEYS: [Key; 20] = [
     user("inject_thinking", |s, v| parsed(v, "true or false").map(|v| s.inject_thinking = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
+    user("names", |s, v| name_finder(v).map(|v| s.names = Some(v))),
     user("embedder", |s, v| embedder(v).map(|v| s.embedder = Some(v))),
 ];
 
@@ -350,6 +351,15 @@ fn within(name: &str, found: u32, range: RangeInclusive<u32>) -> Result<(), Stri
     }
     let (least, most) = range.into_inner();
     Err(format!("`{name}` must be from {least} to {most}; it is ignored"))
+}
+
+fn name_finder(value: Value) -> Result<NameFinder, String> {
+    let finder: NameFinder = parsed(value, "a table with `model = \"...\"`")?;
+    if finder.model.trim().is_empty() {
+        return Err("`model` is empty; it is ignored".to_owned());
+    }
+    within("timeout_s", finder.timeout_s, TIMEOUT_S)?;
+    Ok(finder)
 }
 
 fn embedder(value: Value) -> Result<Embedder, String> {
@@ -564,6 +574,7 @@ mod tests {
             llm: Some(llm),
             redact,
             embedder,
+            names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
             inject_thinking: true,
             ..Settings::default()
         };

@@ -9,6 +9,7 @@ mod embed;
 mod fingerprint;
 pub mod history;
 mod learn;
+mod names;
 mod second;
 
 use std::cmp::Reverse;
@@ -48,6 +49,7 @@ use crate::state::{SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
 use learn::Lacking;
+use names::HiddenNames;
 
 /// The folder below the project's private one in which a model's answers are kept.
 pub(crate) const LLM_DIR: &str = "llm";
@@ -161,6 +163,8 @@ struct Run<'a> {
     unread: BTreeSet<String>,
     /// When the newest transcript of any project was written.
     newest: Option<Timestamp>,
+    /// Whether memories wait because names could not be looked for in them.
+    names_wait: bool,
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
     report: SyncReport,
@@ -190,6 +194,7 @@ impl<'a> Run<'a> {
             state,
             unread: BTreeSet::new(),
             newest: None,
+            names_wait: false,
             embedding: None,
             report,
         })
@@ -452,13 +457,24 @@ impl<'a> Run<'a> {
         let store = Store::open(self.options.dirs, main)?;
         // The archive holds what only this user reads; committed files are held to more.
         let redactor = store.redactor(&self.settings);
+        let mut names = HiddenNames::default();
+        if store.root().is_some() {
+            names = HiddenNames::open(&self.settings, self.options.ollama_host, &self.home);
+        }
         let desired = memories
             .into_iter()
             .map(|mut memory| {
                 redactor.redact_memory(&mut memory);
-                self.desired(memory, &homes)
+                let is_clean = names.hide(&mut memory, &redactor);
+                let mut desired = self.desired(memory, &homes);
+                if !is_clean {
+                    desired.memory.status = Status::Draft;
+                }
+                desired
             })
             .collect();
+        self.names_wait = names.waiting > 0;
+        self.report.warnings.extend(names.warning());
         let states = self.git_states()?;
         let outcome = ledger::reconcile(&store, desired, &states, self.options.now)?;
         self.report.written += outcome.written;

@@ -11,6 +11,7 @@ mod deny;
 mod digits;
 mod echo;
 mod memory;
+mod names;
 mod options;
 mod personal;
 mod rule;
@@ -25,6 +26,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
 pub use deny::{DenyPatterns, PatternError};
+pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
 use rule::Rule;
@@ -62,6 +64,12 @@ impl Redactor {
         Self { options: options.clone() }
     }
 
+    /// The same, which hides these names of people, too.
+    #[must_use]
+    pub fn with_names(&self, names: Names) -> Self {
+        Self { options: RedactOptions { names, ..self.options.clone() } }
+    }
+
     /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
     /// result again changes nothing.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
@@ -79,6 +87,7 @@ impl Redactor {
     /// Returns the secrets of `text` in order; they do not overlap.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
         let mut found = self.options.deny.find(text.as_bytes());
+        found.extend(self.options.names.find(text));
         found.extend(ENGINE.scan(text.as_bytes()));
         found.extend(personal::find(text.as_bytes(), &self.options.personal));
         if found.is_empty() {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::settings::{RedactSettings, Settings};
 
 use super::deny::{DenyPatterns, PatternError};
+use super::names::Names;
 use super::personal::{Class, Personal, Policy};
 
 /// What may be set about redaction.
@@ -16,6 +17,8 @@ pub struct RedactOptions {
     pub deny: DenyPatterns,
     /// What happens to personal data.
     pub personal: Personal,
+    /// Names of people that are hidden.
+    pub names: Names,
 }
 
 /// Why settings of redaction cannot be used.
@@ -72,7 +75,8 @@ impl RedactOptions {
             personal = personal.with(class, policy);
         }
         let deny = DenyPatterns::new(&settings.deny)?;
-        Ok(Self { harmless: settings.harmless.clone(), deny, personal })
+        let (harmless, names) = (settings.harmless.clone(), Names::default());
+        Ok(Self { harmless, deny, personal, names })
     }
 }
 

@@ -6,7 +6,7 @@
 //! hold it; where the answer is written, redaction for that place follows as ever. A secret has no mask
 //! but the usual placeholder, and never comes back.
 
-use memory_store::redact::{Class, Finding, Policy, RedactOptions, Redactor};
+use memory_store::redact::{Class, Finding, NAME, Names, Policy, RedactOptions, Redactor};
 use memory_store::settings::Settings;
 
 /// Hexadecimal digits of an ending.
@@ -39,30 +39,33 @@ impl Masks {
         Self { others, own: RedactOptions::for_store(settings, false) }
     }
 
-    /// Masks a text.
-    pub fn mask(&self, text: &str) -> Masked {
+    /// Masks a text with these names of people in it.
+    pub fn mask(&self, text: &str, names: Names) -> Masked {
+        let others = self.others.with_names(names);
         let ending = ending(text);
         let mut masked =
             Masked { text: String::with_capacity(text.len()), ending, masks: Vec::new() };
         let mut at = 0;
-        for finding in self.others.findings(text) {
+        for finding in others.findings(text) {
             masked.text.push_str(&text[at..finding.range.start]);
             let original = &text[finding.range.clone()];
             match self.kept(&finding) {
                 Some(class) => masked.add(class, original),
-                None => masked.text.push_str(&self.others.redact(original)),
+                None => masked.text.push_str(&others.redact(original)),
             }
             at = finding.range.end;
         }
         masked.text.push_str(&text[at..]);
         // Hiding one thing may uncover the edge of another; masks are nothing that is found.
-        masked.text = self.others.redact(&masked.text).into_owned();
+        masked.text = others.redact(&masked.text).into_owned();
         masked
     }
 
-    /// The class of what was found, if it is personal data that the user's own files may hold.
-    fn kept(&self, finding: &Finding) -> Option<Class> {
-        Class::from_name(finding.rule).filter(|class| self.own.personal.of(*class) == Policy::Keep)
+    /// What was found, if it is personal data that the user's own files may hold.
+    fn kept(&self, finding: &Finding) -> Option<&'static str> {
+        let class = Class::from_name(finding.rule);
+        let is_kept = class.is_some_and(|class| self.own.personal.of(class) == Policy::Keep);
+        (is_kept || finding.rule == NAME).then_some(finding.rule)
     }
 }
 
@@ -94,10 +97,10 @@ impl Masked {
         !self.masks.is_empty() && text.to_ascii_lowercase().contains(&self.ending)
     }
 
-    fn add(&mut self, class: Class, original: &str) {
+    fn add(&mut self, class: &str, original: &str) {
         let known = self.masks.iter().find(|(_, known)| known == original);
         let mask = known.map(|(mask, _)| mask.clone()).unwrap_or_else(|| {
-            let class = class.name().to_ascii_uppercase().replace('-', "_");
+            let class = class.to_ascii_uppercase().replace('-', "_");
             let mask = format!("{class}_{}{}", self.masks.len() + 1, self.ending);
             self.masks.push((mask.clone(), original.to_owned()));
             mask
@@ -141,7 +144,7 @@ mod tests {
     #[test]
     fn personal_data_goes_out_masked_and_comes_back() {
         let text = "Mail ann@shop.org, then bob@shop.org, then ann@shop.org again.";
-        let masked = masks(&[]).mask(text);
+        let masked = masks(&[]).mask(text, Names::default());
         assert!(!masked.text.contains("shop.org"), "{}", masked.text);
         assert_eq!(masked.masks.len(), 2, "{masked:?}");
         assert_eq!(masked.text.matches(&masked.masks[0].0).count(), 2);
@@ -152,13 +155,16 @@ mod tests {
         let invented = format!("EMAIL_9{}", masked.ending);
         assert_eq!(masked.restore(&invented), invented);
         assert!(masked.is_masked(&invented.to_uppercase()));
-        assert_ne!(masks(&[]).mask("Mail ann@shop.org.").masks[0], masked.masks[0]);
+        assert_ne!(
+            masks(&[]).mask("Mail ann@shop.org.", Names::default()).masks[0],
+            masked.masks[0]
+        );
     }
 
     #[test]
     fn secrets_and_what_own_files_may_not_hold_never_come_back() {
         let text = format!("token {TOKEN}, zephyr, ann@shop.org");
-        let masked = masks(&[("email", "mask")]).mask(&text);
+        let masked = masks(&[("email", "mask")]).mask(&text, Names::default());
         assert_eq!(masked.masks, []);
         for hidden in [TOKEN, "zephyr", "ann@shop.org"] {
             assert!(!masked.text.contains(hidden), "{}", masked.text);
@@ -166,6 +172,17 @@ mod tests {
         assert!(masked.text.contains("[redacted:denied]"), "{}", masked.text);
         assert_eq!(masked.restore(&masked.text), masked.text);
         assert_eq!(masked.note(), "");
+    }
+
+    #[test]
+    fn names_that_are_known_are_masked_as_whole_words() {
+        let text = "Ann Lee said so; Lee agreed, Annapolis did not.";
+        let names = Names::new(vec!["Lee".into(), "Ann".into(), "Ann Lee".into()]);
+        let masked = masks(&[]).mask(text, names);
+        let ending = &masked.ending;
+        let expected = format!("NAME_1{ending} said so; NAME_2{ending} agreed, Annapolis did not.");
+        assert_eq!(masked.text, expected);
+        assert_eq!(masked.restore(&masked.text), text);
     }
 
     #[test]

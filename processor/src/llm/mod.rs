@@ -2,6 +2,7 @@
 //! with verbatim evidence come back. Whatever fails, the rules' drafts stand.
 
 pub mod host;
+pub mod names;
 
 mod answer;
 mod ask;
@@ -17,7 +18,7 @@ use std::time::Duration;
 
 pub use ask::PROMPT_VERSION;
 
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::redact::{Names, RedactOptions, Redactor};
 use memory_store::settings::Settings;
 
 use crate::extract::draft::Draft;
@@ -53,6 +54,9 @@ pub(crate) enum Fault {
     /// No answer in time.
     #[error("no answer within {} s; use a smaller model or raise `{setting}`", wait.as_secs_f32())]
     Slow { wait: Duration, setting: &'static str },
+    /// Names of people could not be looked for in what was to leave this machine.
+    #[error("it was not asked, because names of people could not be found first: {0}")]
+    Names(String),
     /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
@@ -72,8 +76,9 @@ pub struct Model {
     extractor: Box<dyn Extractor>,
     cache: Cache,
     redactor: Redactor,
-    /// How windows are masked, where they leave this machine.
+    /// How windows are masked, where they leave this machine, and who finds the names in them.
     masks: Option<Masks>,
+    names: Option<Result<names::Finder, String>>,
     slow: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
@@ -97,6 +102,10 @@ impl Model {
         }
         let server = Server::agreed(&settings.host, ollama_host, &settings.consented_hosts, "llm")?;
         let masks = (!server.is_local()).then(|| Masks::new(all));
+        let names = match masks {
+            Some(_) => names::Finder::open(all, ollama_host, cache_dir).transpose(),
+            None => None,
+        };
         let most = Duration::from_secs(u64::from(settings.timeout_s.max(1)));
         let extractor = ollama::Ollama::new(server, settings.model.trim(), most, "llm.timeout_s")?;
         Ok(Some(Self {
@@ -104,6 +113,7 @@ impl Model {
             cache: Cache::new(cache_dir),
             redactor: Redactor::new(&RedactOptions::for_store(all, false)),
             masks,
+            names,
             slow: 0,
             down: None,
         }))
@@ -141,7 +151,14 @@ impl Model {
     fn proposed(&mut self, window: &Window) -> Result<Vec<answer::Proposed>, Fault> {
         let name = self.extractor.name();
         let text = window.text();
-        let masked = self.masks.as_ref().map(|masks| masks.mask(&text));
+        let known_names = match &mut self.names {
+            Some(Ok(finder)) => finder.find(&text),
+            Some(Err(problem)) => Err(problem.clone()),
+            None => Ok(Names::default()),
+        };
+        // With names in it that nobody could look for, it does not leave.
+        let known_names = known_names.map_err(Fault::Names)?;
+        let masked = self.masks.as_ref().map(|masks| masks.mask(&text, known_names));
         let read = |given: &str| {
             let mut answers = answer::read(given)?;
             // What was made of a mask says nothing.
@@ -181,7 +198,7 @@ impl Model {
     fn note(&mut self, fault: Option<&Fault>) {
         match fault {
             None => self.slow = 0,
-            Some(Fault::Answer(_)) => {}
+            Some(Fault::Answer(_) | Fault::Names(_)) => {}
             Some(fault @ Fault::Slow { .. }) => {
                 self.slow += 1;
                 if self.slow >= SLOW_MAX {
@@ -246,6 +263,7 @@ mod tests {
             cache: Cache::new(cache.path()),
             redactor: Redactor::new(&RedactOptions::for_store(&settings, false)),
             masks: Some(Masks::new(&settings)),
+            names: None,
             slow: 0,
             down: None,
         };

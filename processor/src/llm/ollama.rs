@@ -12,6 +12,7 @@ use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbedd
 use ollama_rs::generation::parameters::{FormatType, JsonStructure};
 use ollama_rs::models::{LocalModel, ModelOptions};
 use reqwest::{Client, RequestBuilder, Response};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
@@ -87,6 +88,28 @@ impl Ollama {
         }
     }
 
+    /// Asks a question that is answered in the form `T`; the answer is text, for no model can be relied
+    /// upon.
+    pub fn chat<T: JsonSchema>(
+        &self,
+        instructions: &str,
+        question: String,
+    ) -> Result<String, Fault> {
+        let messages =
+            vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(question)];
+        let options = ModelOptions::default()
+            .temperature(0.0)
+            .seed(7)
+            .num_ctx(CONTEXT_TOKENS)
+            .num_predict(ANSWER_TOKENS_MAX);
+        let request = ChatMessageRequest::new(self.model.clone(), messages)
+            .options(options)
+            .format(FormatType::StructuredJson(Box::new(JsonStructure::new::<T>())))
+            .think(false);
+        let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
+        Ok(response.message.content)
+    }
+
     /// Sends a request and reads the response to it.
     fn post<T: DeserializeOwned>(
         &self,
@@ -133,21 +156,7 @@ impl Extractor for Ollama {
     }
 
     fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
-        let messages = vec![
-            ChatMessage::system(INSTRUCTIONS.to_owned()),
-            ChatMessage::user(question(window, note)),
-        ];
-        let options = ModelOptions::default()
-            .temperature(0.0)
-            .seed(7)
-            .num_ctx(CONTEXT_TOKENS)
-            .num_predict(ANSWER_TOKENS_MAX);
-        let request = ChatMessageRequest::new(self.model.clone(), messages)
-            .options(options)
-            .format(FormatType::StructuredJson(Box::new(JsonStructure::new::<AnswerForm>())))
-            .think(false);
-        let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
-        Ok(response.message.content)
+        self.chat::<AnswerForm>(INSTRUCTIONS, question(window, note))
     }
 }
 

@@ -1,0 +1,57 @@
+//! The part of a sync that hides names of people in what is committed.
+
+use memory_store::Memory;
+use memory_store::layout::ProjectDir;
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+
+use super::LLM_DIR;
+use crate::llm::names::Finder;
+
+/// Hides names in memories. One in which they could not be looked for waits in the private drafts
+/// folder, recalled as ever, and is committed by a later sync.
+#[derive(Default)]
+pub(super) struct HiddenNames {
+    finder: Option<Result<Finder, String>>,
+    /// Memories that wait.
+    pub waiting: usize,
+    /// Why the first of them does.
+    problem: Option<String>,
+}
+
+impl HiddenNames {
+    /// Prepares the model that the settings name, if they name one.
+    pub fn open(settings: &Settings, ollama_host: Option<&str>, home: &ProjectDir) -> Self {
+        let finder = Finder::open(settings, ollama_host, &home.0.join(LLM_DIR)).transpose();
+        Self { finder, ..Self::default() }
+    }
+
+    /// Hides the names in a memory; `false` when they could not be looked for.
+    pub fn hide(&mut self, memory: &mut Memory, redactor: &Redactor) -> bool {
+        let Some(finder) = &mut self.finder else { return true };
+        let quote = memory.source.quote.as_deref().unwrap_or_default();
+        let text = format!("{}\n{}\n{quote}", memory.title, memory.body);
+        let found = finder.as_mut().map_err(|problem| problem.clone());
+        match found.and_then(|finder| finder.find(&text)) {
+            Ok(names) => {
+                redactor.with_names(names).redact_memory(memory);
+                true
+            }
+            Err(problem) => {
+                self.problem.get_or_insert(problem);
+                self.waiting += 1;
+                false
+            }
+        }
+    }
+
+    /// What is told when memories wait.
+    pub fn warning(&self) -> Option<String> {
+        let problem = self.problem.as_ref()?;
+        Some(format!(
+            "{} memories are held back, private and recalled, because names could not be looked for \
+             in them: {problem}",
+            self.waiting
+        ))
+    }
+}

@@ -1,0 +1,87 @@
+//! Names of people in what is committed, against a stand-in for Ollama.
+
+mod scripts;
+mod standin;
+
+use std::fs;
+
+use memory_store::memory::Status;
+use memory_store::store::Store;
+use processor::sync::sync;
+use scripts::{Script, Sealed};
+use serde_json::json;
+use standin::ollama::{Behaviour, Ollama};
+
+/// What a model that knows these people would say.
+fn names(question: &str) -> String {
+    let known = ["Petra Holm", "Holm", "Nobody Else"];
+    let names: Vec<&str> = known.into_iter().filter(|name| question.contains(name)).collect();
+    let all = [names, vec!["Someone Invented"]].concat();
+    json!({ "names": all }).to_string()
+}
+
+fn sealed(host: &str) -> Sealed {
+    let sealed = Sealed::new();
+    fs::create_dir_all(&sealed.dirs.config).unwrap();
+    let settings = format!("[names]\nmodel = \"tiny\"\nhost = \"{host}\"\n");
+    fs::write(sealed.dirs.config_file(), settings).unwrap();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please never deploy without asking Petra Holm first, in this project always.");
+    script.say("Understood.");
+    sealed.write_script(&script);
+    sealed
+}
+
+/// The text of the memories, and how many of them wait.
+fn memories(sealed: &Sealed) -> (String, usize) {
+    let listed = Store::open(&sealed.dirs, &sealed.tree).unwrap().list().unwrap().memories;
+    let waiting = listed.iter().filter(|stored| stored.memory.status == Status::Draft).count();
+    let text = |title: &str, body: &str, quote: Option<&str>| {
+        format!("{title}\n{body}\n{}\n", quote.unwrap_or_default())
+    };
+    let texts = listed.iter().map(|stored| {
+        let memory = &stored.memory;
+        text(&memory.title, &memory.body, memory.source.quote.as_deref())
+    });
+    (texts.collect(), waiting)
+}
+
+#[test]
+fn names_are_not_committed_and_asked_about_once() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(names));
+    let sealed = sealed(&server.host);
+    sealed.sync();
+    let (text, waiting) = memories(&sealed);
+    assert!(text.contains("[redacted:name]") && !text.contains("Holm"), "{text}");
+    assert_eq!(waiting, 0);
+    let asked = server.asked("/api/chat").len();
+    assert!(asked > 0);
+    assert!(sealed.sync().nothing_new);
+    assert_eq!(server.asked("/api/chat").len(), asked);
+}
+
+#[test]
+fn a_memory_whose_names_are_not_known_waits_and_is_not_lost() {
+    let server = Ollama::start(&["tiny"], Behaviour::Fails(500, "out of memory"));
+    let sealed = sealed(&server.host);
+    let report = sync(&sealed.options()).unwrap();
+    assert!(report.warnings[0].contains("held back"), "{report:?}");
+    let (text, waiting) = memories(&sealed);
+    assert!(text.contains("Holm") && waiting > 0, "{text}");
+    let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
+    assert!(committed.iter().all(|(_, bytes)| !bytes.windows(4).any(|word| word == b"Holm")));
+
+    server.behave(Behaviour::Says(names));
+    sealed.sync();
+    let (text, waiting) = memories(&sealed);
+    assert!(text.contains("[redacted:name]") && !text.contains("Holm"), "{text}");
+    assert_eq!(waiting, 0);
+}
+
+#[test]
+fn no_other_machine_is_asked_about_names() {
+    let sealed = sealed("box.example.org");
+    let report = sync(&sealed.options()).unwrap();
+    assert!(report.warnings[0].contains("another machine"), "{report:?}");
+    assert!(memories(&sealed).1 > 0);
+}
