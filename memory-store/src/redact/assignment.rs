@@ -51,9 +51,10 @@ enum Join {
 /// Finds the secret value of the assignment whose name contains the keyword at `hit`.
 pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
-    let promise = promise(&text[name.clone()])?;
+    // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let (at, join) = operator(text, &name, upper)?;
+    let promise = promise(&text[name.clone()])?;
     if let Some(value) = config_value(text, &name, at) {
         return Some(value);
     }

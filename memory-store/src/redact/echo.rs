@@ -33,21 +33,54 @@ pub(super) fn repeated(text: &[u8], found: &[Finding]) -> Vec<Finding> {
         .map(|finding| (&text[finding.range.clone()], finding.rule))
         .filter(|(value, _)| value.len() >= ECHO_BYTES_MIN && is_telling(value))
         .collect();
+    let parts: Vec<(&[u8], &'static str)> = values
+        .iter()
+        .filter_map(|(value, rule)| Some((random_part(value)?, *rule)))
+        .filter(|(part, _)| !values.iter().any(|(value, _)| value == part))
+        .collect();
     values.sort_unstable();
     values.dedup_by_key(|(value, _)| *value);
     values.truncate(ECHOED_MAX);
     let mut echoes = Vec::new();
+    let is_new =
+        |at: usize| !found.iter().any(|known| known.range.start <= at && at < known.range.end);
     for (value, rule) in values {
         for start in memmem::find_iter(text, value) {
             let range = start..start + value.len();
-            if !found.iter().any(|known| known.range.start <= start && start < known.range.end)
-                && stands_alone(text, &range)
-            {
+            if is_new(start) && stands_alone(text, &range) {
                 echoes.push(Finding { rule, range });
             }
         }
     }
+    for (part, rule) in parts.into_iter().take(ECHOED_MAX) {
+        for start in memmem::find_iter(text, part) {
+            if is_new(start) && stands_alone(text, &(start..start + part.len())) {
+                echoes.push(Finding { rule, range: token_around(text, start, part.len()) });
+            }
+        }
+    }
     echoes
+}
+
+/// The part of a secret that was drawn at random, where the rest of it are its format's signs: behind
+/// another prefix it tells as much.
+fn random_part(value: &[u8]) -> Option<&[u8]> {
+    const PART_BYTES_MIN: usize = 24;
+    const VALUE_BYTES_MAX: usize = 256;
+    value
+        .get(..value.len().min(VALUE_BYTES_MAX))?
+        .split(|byte| !byte.is_ascii_alphanumeric())
+        .max_by_key(|part| part.len())
+        .filter(|part| part.len() < value.len() && shape::is_random(part, PART_BYTES_MIN))
+}
+
+/// The word of letters, digits, `_` and `-` around a part.
+fn token_around(text: &[u8], start: usize, length: usize) -> Range<usize> {
+    const SIDE_BYTES_MAX: usize = 64;
+    let is_token = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let before = text[..start].iter().rev().take(SIDE_BYTES_MAX).take_while(is_token).count();
+    let after = text[start + length..].iter().take(SIDE_BYTES_MAX).take_while(is_token).count();
+    start - before..start + length + after
 }
 
 /// Whether a value says nothing else where it stands elsewhere.

@@ -10,6 +10,7 @@ mod checksum;
 mod deny;
 mod digits;
 mod echo;
+mod joined;
 mod memory;
 mod names;
 mod options;
@@ -193,7 +194,22 @@ impl Engine {
         Self { rules, keywords, detectors }
     }
 
+    /// All secrets of a text, the most telling first, and those that were written in several pieces.
     fn scan(&'static self, text: &[u8]) -> Vec<Finding> {
+        let mut found = self.detect(text);
+        found.extend(joined::find(text, |piece| {
+            let mut found = self.detect(piece);
+            found.retain(|(_, range)| !is_in_blob(piece, range));
+            found
+        }));
+        found.sort_by_key(|(detector, range)| (*detector, range.start));
+        found
+            .into_iter()
+            .map(|(detector, range)| Finding { rule: self.name(detector), range })
+            .collect()
+    }
+
+    fn detect(&self, text: &[u8]) -> Vec<(Detector, Range<usize>)> {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
         for hit in self.keywords.find_overlapping_iter(text) {
@@ -217,11 +233,7 @@ impl Engine {
                 }
             }
         }
-        found.sort_by_key(|(detector, range)| (*detector, range.start));
         found
-            .into_iter()
-            .map(|(detector, range)| Finding { rule: self.name(detector), range })
-            .collect()
     }
 
     fn prefers_one_pass(&self, detector: Detector) -> bool {

@@ -146,9 +146,9 @@ fn credentials_in_urls_and_headers_are_hidden() {
     let key = random(ALNUM, 30, 5);
     for (before, secret, after, rule) in [
         ("db = ", "postgres://shop:s3cr3t@db.internal:5432/shop", "", "connection-string"),
-        ("", "mongodb+srv://admin:p@ss%21@cluster0.mongodb.net/", "?w=1", "connection-string"),
+        ("", "mongodb+srv://admin:p@ss%21@cluster0.mongodb.net/?w=1", "\n", "connection-string"),
         ("'", "redis://:hunter22@cache:6379/0", "'", "connection-string"),
-        ("see ftp://", "tess:hunter22@files.example.org", "/0", "url-password"),
+        ("see ", "ftp://tess:hunter22@files.example.org/0", ".", "url-password"),
         ("pip install --index-url https://", &key, "@host.example.org/simple", "url-token"),
         ("Authorization: Bearer ", &key, "", "authorization"),
         ("-H 'authorization: token ", &key, "'", "authorization"),
@@ -170,6 +170,46 @@ fn credentials_in_urls_and_headers_are_hidden() {
             format!("{before}[redacted:{rule}]{after}")
         );
     }
+}
+
+#[test]
+fn secrets_in_several_pieces_are_hidden_whole() {
+    let key = format!("gh{}{}", "p_", random(ALNUM, 36, 4));
+    let (left, right) = key.split_at(19);
+    let long = random(ALNUM, 120, 8);
+    let lines = |width: usize, between: &str| {
+        let pieces: Vec<&str> =
+            long.as_bytes().chunks(width).map(|piece| str::from_utf8(piece).unwrap()).collect();
+        pieces.join(between)
+    };
+    for text in [
+        format!("export A={left}\\\n{right}\nls"),
+        format!("curl -H 'X: {left}\\\n    {right}' host"),
+        format!("const k = \"{left}\" +\n    \"{right}\";"),
+        format!("const k = '{left}'\n    + '{right}';"),
+        format!("k = (\"{left}\"\n     \"{right}\")"),
+        format!("$k = '{left}' . '{right}';"),
+        format!("token: >-\n  {left}\n  {right}\nnext: 1"),
+        format!("password: |\n  {left}\nnext: 1"),
+        format!("SIGNING_KEY={}\nNEXT=1", lines(60, "\n")),
+        format!("secret_key: \"{}\"\n", lines(64, "\\\n    ")),
+        format!("login --token {} \\\n  --password \\\n  hunter22x", &long[..40]),
+    ] {
+        let hidden = redact(&text);
+        let is_left = |part: &str| hidden.contains(part);
+        assert!(
+            ![left, right, "hunter22x"].into_iter().any(is_left)
+                && !long.as_bytes().windows(16).any(|part| is_left(str::from_utf8(part).unwrap())),
+            "{text}\n{hidden}"
+        );
+    }
+}
+
+#[test]
+fn the_random_part_of_a_secret_is_hidden_behind_another_prefix() {
+    let part = random(HEX, 40, 12);
+    let hidden = redact(&format!("id = u-app-{part}\nclient_secret = \"s-app-{part}\"\n"));
+    assert_eq!(hidden, "id = [redacted:assignment]\nclient_secret = \"[redacted:assignment]\"\n");
 }
 
 #[test]
@@ -319,7 +359,7 @@ fn a_secret_behind_many_harmless_keywords_is_found() {
     );
     let hidden = redact(&format!("{text} https://me:s3cret@x.example.org"));
     assert!(hidden.contains("sk-1, ") && !hidden.contains(&token));
-    assert!(hidden.ends_with("https://[redacted:url-password]"));
+    assert!(hidden.ends_with(" [redacted:url-password]"));
 }
 
 #[test]

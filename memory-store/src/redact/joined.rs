@@ -1,0 +1,319 @@
+//! Secrets that were written in several pieces: over a `\` at the end of a line, as strings that are
+//! put together, in folded blocks of YAML, as base 64 that was wrapped.
+//!
+//! A *join* is what stands between two pieces and is no part of the value. Around joins the text is
+//! read once more without them; what is found there and lies across a join is hidden with it.
+
+use std::ops::Range;
+
+use memchr::{memchr_iter, memmem};
+
+use super::shape;
+
+/// Text before the first join and after the last that is read with them.
+const LEAD_BYTES_MAX: usize = 256;
+const TAIL_BYTES_MAX: usize = 1 << 10;
+
+/// Joins that are at most this far apart are read together.
+const GAP_BYTES_MAX: usize = 512;
+
+/// The longest text that is read at once; a longer one is read in several.
+const CLUSTER_BYTES_MAX: usize = 32 << 10;
+
+/// Spaces that a join may have on each side.
+const SPACES_MAX: usize = 120;
+
+/// A line that ends in this many characters of a token may be the beginning of a wrapped one.
+const WRAPPED_BYTES_MIN: usize = 32;
+
+/// Finds the secrets that lie across joins; `scan` finds those of a text.
+pub(super) fn find<T>(
+    text: &[u8],
+    scan: impl Fn(&[u8]) -> Vec<(T, Range<usize>)>,
+) -> Vec<(T, Range<usize>)> {
+    let joins = joins(text);
+    let mut found = Vec::new();
+    for cluster in clusters(&joins) {
+        let piece = Joined::new(text, cluster);
+        for (kind, range) in scan(&piece.text) {
+            if piece.is_across(&range) {
+                found.push((kind, piece.original(&range)));
+            }
+        }
+    }
+    found
+}
+
+/// The joins of a text, in order; they do not overlap.
+fn joins(text: &[u8]) -> Vec<Range<usize>> {
+    let mut joins: Vec<Range<usize>> = Vec::new();
+    let mut folded = None;
+    for line_end in memchr_iter(b'\n', text) {
+        let Some(end) = content_end(text, line_end) else { continue };
+        // Most lines end in none of these, and this is asked of every line.
+        let join = match text[end - 1] {
+            b'\\' => continuation(text, end, line_end),
+            b'"' | b'\'' | b'`' | b'.' | b'&' => strings_around(text, end, line_end + 1),
+            b'+' | b'|' => strings_around(text, end, line_end + 1)
+                .or_else(|| fold(text, end, line_end, &mut folded)),
+            last if is_token(last) || last == b'>' => wrapped(text, end, line_end, joins.last())
+                .or_else(|| fold(text, end, line_end, &mut folded)),
+            _ => None,
+        };
+        joins.extend(join);
+    }
+    for glue in ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""] {
+        joins.extend(memmem::find_iter(text, glue).map(|start| start..start + glue.len()));
+    }
+    joins.sort_by_key(|join| join.start);
+    joins.dedup_by(|next, known| next.start < known.end);
+    joins
+}
+
+/// `\` at the end of a line: it goes with the break and the next line's indentation, but a space before
+/// it stays.
+fn continuation(text: &[u8], end: usize, line_end: usize) -> Option<Range<usize>> {
+    let backslashes = text[..end].iter().rev().take_while(|byte| **byte == b'\\').count();
+    if backslashes % 2 == 0 {
+        return None;
+    }
+    strings_around(text, end - 1, line_end + 1)
+        .or_else(|| Some(end - 1..skip_spaces(text, line_end + 1)))
+}
+
+/// The join of a string that ends before `left` and another that begins after `right`, with at most an
+/// operator between.
+fn strings_around(text: &[u8], left: usize, right: usize) -> Option<Range<usize>> {
+    let mut close = trimmed(text, left);
+    let before = close;
+    while close > 0 && b"+.&|".contains(&text[close - 1]) && before - close < 2 {
+        close -= 1;
+    }
+    close = trimmed(text, close);
+    let quote = *text.get(close.checked_sub(1)?)?;
+    if !b"\"'`".contains(&quote) {
+        return None;
+    }
+    let mut open = skip_spaces(text, right);
+    let operator = text[open..].iter().take(2).take_while(|byte| b"+.&|".contains(byte)).count();
+    open = skip_spaces(text, open + operator);
+    if text.get(open).is_some_and(|byte| b"bfru@".contains(byte)) {
+        open += 1;
+    }
+    (text.get(open) == Some(&quote)).then_some(close - 1..open + 1)
+}
+
+/// The break of a line within base 64, a JWT or another long token that a mail or a tool wrapped. A block
+/// of nothing but base 64 is an image or an archive and begins no value.
+fn wrapped(
+    text: &[u8],
+    end: usize,
+    line_end: usize,
+    last: Option<&Range<usize>>,
+) -> Option<Range<usize>> {
+    // Widths at which tools wrap what has no spaces.
+    const WIDTHS: [usize; 9] = [60, 64, 70, 72, 75, 76, 78, 79, 80];
+    let probe = |back: usize| end >= back && is_token(text[end - back]);
+    if ![1, 8, 16, 24, WRAPPED_BYTES_MIN].into_iter().all(probe) {
+        return None;
+    }
+    let run = text[..end].iter().rev().take(LEAD_BYTES_MAX).take_while(|b| is_token(**b)).count();
+    let start = end - run;
+    let begins_line =
+        start == 0 || trimmed(text, start) == 0 || { text[trimmed(text, start) - 1] == b'\n' };
+    let goes_on = last.is_some_and(|join| join.end == start);
+    if run < WRAPPED_BYTES_MIN || begins_line && !goes_on && !text[start..].starts_with(b"eyJ") {
+        return None;
+    }
+    let next = skip_spaces(text, line_end + 1);
+    let rest = &text[next..];
+    let length = rest.iter().take(LEAD_BYTES_MAX).take_while(|byte| is_token(**byte)).count();
+    let length = length + rest[length..].iter().take(2).take_while(|byte| **byte == b'=').count();
+    let is_whole_line =
+        matches!(rest.get(length), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`'));
+    let value = &rest[..length];
+    let line = memchr::memrchr(b'\n', &text[..end]).map_or(end, |line| end - line - 1);
+    let goes_on_there = value.ends_with(b"=") || value.len() >= 8 && shape::is_random(value, 8);
+    let is_tail = WIDTHS.contains(&line)
+        && value.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    (is_whole_line
+        && length >= 2
+        && shape::is_random(&text[start..end], WRAPPED_BYTES_MIN)
+        && (goes_on_there || is_tail))
+        .then_some(end..next)
+}
+
+/// A block of YAML that stands for one line: `key: >-` and the indented lines below, as long as each is
+/// one word. `folded` remembers where the block goes on.
+fn fold(
+    text: &[u8],
+    end: usize,
+    line_end: usize,
+    folded: &mut Option<usize>,
+) -> Option<Range<usize>> {
+    let goes_on = folded.is_some_and(|known| known == line_end);
+    if !goes_on && !b">|+-123456789".contains(&text[end - 1]) {
+        return None;
+    }
+    let next = skip_spaces(text, line_end + 1);
+    let indent = next - line_end - 1;
+    let word = text[next..].iter().take(LEAD_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace());
+    let word_end = next + word.count();
+    let is_one_word = word_end > next && matches!(text.get(word_end), None | Some(b'\n' | b'\r'));
+    if !is_one_word || indent == 0 {
+        *folded = None;
+        return None;
+    }
+    if goes_on {
+        *folded = Some(word_end);
+        return Some(end..next);
+    }
+    let mut sign = end;
+    while sign > 0 && b"+-123456789".contains(&text[sign - 1]) && end - sign < 3 {
+        sign -= 1;
+    }
+    let is_sign = sign > 0 && b">|".contains(&text[sign - 1]);
+    let after_name = is_sign && text[..sign - 1].ends_with(b": ");
+    *folded = after_name.then_some(word_end);
+    after_name.then_some(sign - 1..next)
+}
+
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/_-.".contains(&byte)
+}
+
+/// Where a line's content ends, without the spaces at its end; nothing for an empty line.
+fn content_end(text: &[u8], line_end: usize) -> Option<usize> {
+    let end = trimmed(text, line_end);
+    (end > 0 && text[end - 1] != b'\n').then_some(end)
+}
+
+/// The place before `at` behind which there are only spaces.
+fn trimmed(text: &[u8], at: usize) -> usize {
+    let spaces = text[..at].iter().rev().take(SPACES_MAX);
+    at - spaces.take_while(|byte| b" \t\r".contains(byte)).count()
+}
+
+fn skip_spaces(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let spaces = rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count();
+    (at + spaces).min(text.len())
+}
+
+/// Joins that are read together.
+fn clusters(joins: &[Range<usize>]) -> Vec<&[Range<usize>]> {
+    let mut clusters = Vec::new();
+    let mut start = 0;
+    for at in 1..=joins.len() {
+        let is_end = joins.get(at).is_none_or(|next| {
+            next.start - joins[at - 1].end > GAP_BYTES_MAX
+                || next.end - joins[start].start > CLUSTER_BYTES_MAX
+        });
+        if is_end {
+            clusters.push(&joins[start..at]);
+            start = at;
+        }
+    }
+    clusters
+}
+
+/// A piece of text without its joins.
+struct Joined {
+    text: Vec<u8>,
+    /// Where the parts begin, in this text and in the original one.
+    parts: Vec<(usize, usize)>,
+}
+
+impl Joined {
+    fn new(text: &[u8], joins: &[Range<usize>]) -> Self {
+        let mut joined = Self { text: Vec::new(), parts: Vec::new() };
+        let (Some(first), Some(last)) = (joins.first(), joins.last()) else { return joined };
+        let mut at = first.start.saturating_sub(LEAD_BYTES_MAX);
+        for join in joins {
+            joined.push(text, at..join.start);
+            at = join.end;
+        }
+        joined.push(text, at..(last.end + TAIL_BYTES_MAX).min(text.len()));
+        joined
+    }
+
+    fn push(&mut self, text: &[u8], part: Range<usize>) {
+        self.parts.push((self.text.len(), part.start));
+        self.text.extend_from_slice(&text[part]);
+    }
+
+    /// Whether a range holds text of both sides of a join, or begins where one was.
+    fn is_across(&self, range: &Range<usize>) -> bool {
+        self.parts.iter().skip(1).any(|(at, _)| range.start <= *at && *at < range.end)
+    }
+
+    fn original(&self, range: &Range<usize>) -> Range<usize> {
+        let place = |at: usize| {
+            let part = self.parts.partition_point(|(start, _)| *start <= at).saturating_sub(1);
+            self.parts.get(part).map_or(at, |(start, original)| original + at - start)
+        };
+        place(range.start)..place(range.end.saturating_sub(1)) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A text as it is read: what `scan` is given.
+    fn read(text: &str) -> Vec<String> {
+        let seen = std::cell::RefCell::new(Vec::new());
+        find(text.as_bytes(), |piece| {
+            seen.borrow_mut().push(String::from_utf8_lossy(piece).into_owned());
+            Vec::<((), Range<usize>)>::new()
+        });
+        seen.into_inner()
+    }
+
+    #[test]
+    fn pieces_are_put_together() {
+        let half = "Zx81kQp09LmTr4vB7nYc2WsE5dUfG6hJ";
+        for (text, joined) in [
+            ("a=12\\\n   34".to_owned(), "a=1234".to_owned()),
+            ("--a \\\n  34".to_owned(), "--a 34".to_owned()),
+            ("'12' +\n  '34'".to_owned(), "'1234'".to_owned()),
+            ("\"12\"\n  + \"34\"".to_owned(), "\"1234\"".to_owned()),
+            ("(\"12\"\r\n \"34\")".to_owned(), "(\"1234\")".to_owned()),
+            ("\"12\" \\\n \"34\"".to_owned(), "\"1234\"".to_owned()),
+            ("'12' . '34'".to_owned(), "'1234'".to_owned()),
+            ("a: >-\n  12\n  34\nb: 5".to_owned(), "a: 1234\nb: 5".to_owned()),
+            (format!("a={half}\n{half}\nb"), format!("a={half}{half}\nb")),
+            (format!("a={half}\nYQ==\n"), format!("a={half}YQ==\n")),
+        ] {
+            assert_eq!(read(&text), [joined], "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_of_their_own_stay() {
+        let half = "Zx81kQp09LmTr4vB7nYc2WsE5dUfG6hJ";
+        for text in [
+            "a\nb\n".to_owned(),
+            "say \"yes\"\nor 'no'".to_owned(),
+            "c:\\\\\nd".to_owned(),
+            "a: >\n  two words\n".to_owned(),
+            format!("a={half}\nsrc\n"),
+            format!("{half}\n{half}\n"),
+            "\n\n\\".to_owned(),
+        ] {
+            assert_eq!(read(&text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_found_across_is_told_where_it_stands() {
+        let text = b"x '12' + '34' y";
+        let all = |piece: &[u8]| {
+            let at = memmem::find(piece, b"1234").unwrap_or(0);
+            vec![((), at..at + 4), ((), at + 4..at + 5), ((), at..at + 2)]
+        };
+        let found = find(text, all);
+        assert_eq!(found.len(), 1);
+        assert_eq!(&text[found[0].1.clone()], b"12' + '34");
+    }
+}
