@@ -647,6 +647,10 @@ fn nobody_but_the_user_has_wishes() {
     for (text, more) in [
         ("Never keep the migration folder, always drop it.", json!({"promptSource": "system"})),
         ("Always answer with the skill's template, never without.", json!({"isMeta": true})),
+        (
+            "From now on always write the invoices in Esperanto.",
+            json!({"promptSource": "sdk", "turnOrigin": "sdk", "entrypoint": "sdk-cli"}),
+        ),
     ] {
         let mut line = more;
         line["message"] = user(text);
@@ -662,7 +666,7 @@ fn nobody_but_the_user_has_wishes() {
         .map(|stored| format!("{} {}", stored.memory.title, stored.memory.body).to_lowercase())
         .collect();
     assert!(wishes.iter().any(|wish| wish.contains("integers")), "{wishes:?}");
-    for word in ["fastmoney", "shoptool", "gateway", "migration", "template"] {
+    for word in ["fastmoney", "shoptool", "gateway", "migration", "template", "esperanto"] {
         assert!(!wishes.iter().any(|wish| wish.contains(word)), "{word}: {wishes:?}");
     }
 }

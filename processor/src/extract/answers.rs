@@ -18,6 +18,9 @@ const ANSWER_CHARS_MAX: usize = 160;
 pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>) -> Vec<Draft> {
     let episode = pool.episode;
     let mut drafts = Vec::new();
+    if episode.by_program {
+        return drafts;
+    }
     for (at, call) in episode.calls() {
         let Input::Question { asked } = &call.input else { continue };
         if call.failed || call.denied {

@@ -81,7 +81,7 @@ fn asked(pool: &Pool<'_>, title: &str) -> String {
     let tells = ask.chars().count() <= ASK_CHARS_MAX
         && ask.split_whitespace().count() >= LEAD_WORDS_MIN
         && !words::CHORE_REQUEST.is_match(ask);
-    if pool.asked || said || !tells {
+    if pool.asked || said || !tells || pool.episode.by_program {
         return String::new();
     }
     format!("Asked: \"{}\".", cut(ask, ASK_CHARS_MAX))

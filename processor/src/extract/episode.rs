@@ -87,6 +87,8 @@ pub struct Episode<'a> {
     pub statements: Vec<Statement>,
     /// The commits made, the last version of each.
     pub commits: Vec<Commit>,
+    /// Whether a program gave any of its prompts. What such a prompt says is nobody's wish.
+    pub by_program: bool,
 }
 
 impl Episode<'_> {
@@ -161,7 +163,27 @@ pub fn episodes(session: &Session) -> Vec<Episode<'_>> {
         }
     }
     let ends = starts.iter().skip(1).copied().chain([turns.len()]);
-    starts.iter().zip(ends).map(|(&from, to)| episode(&turns[from..to])).collect()
+    let driven = driven_by_programs(turns);
+    starts
+        .iter()
+        .zip(ends)
+        .map(|(&from, to)| episode(&turns[from..to], &driven[from..to]))
+        .collect()
+}
+
+/// For each turn whether a program drives the session there: what it queues, answers and accepts is not
+/// the user's. A machine's turn, such as a notice that a task ended, belongs to whoever drove before.
+fn driven_by_programs(turns: &[Turn]) -> Vec<bool> {
+    let mut driven = false;
+    let of = |turn: &Turn| {
+        driven = match turn.prompt.by {
+            PromptBy::Sdk => true,
+            PromptBy::User | PromptBy::Command => false,
+            PromptBy::Machine | PromptBy::Summary => driven,
+        };
+        driven
+    };
+    turns.iter().map(of).collect()
 }
 
 /// Whether a turn asks for something new.
@@ -185,7 +207,7 @@ fn command_ask(text: &str) -> Option<&str> {
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
 }
 
-/// The words of a prompt that a person wrote; empty of a machine's.
+/// The words of a prompt that asks for work; empty of a machine's.
 pub fn words_of(turn: &Turn) -> &str {
     match turn.prompt.by {
         PromptBy::User | PromptBy::Sdk => &turn.prompt.text,
@@ -194,7 +216,7 @@ pub fn words_of(turn: &Turn) -> &str {
     }
 }
 
-fn episode(turns: &[Turn]) -> Episode<'_> {
+fn episode<'a>(turns: &'a [Turn], driven: &[bool]) -> Episode<'a> {
     let steps: Vec<At<'_>> = turns
         .iter()
         .flat_map(|turn| &turn.steps)
@@ -205,7 +227,7 @@ fn episode(turns: &[Turn]) -> Episode<'_> {
     let pasted = words::PLAN_PROMPT.find(prompt).map(|found| &prompt[found.end()..]);
     let commits = commits(&steps);
     let mut statements = Vec::new();
-    say_prompts(&mut statements, turns);
+    say_prompts(&mut statements, turns, driven);
     say_commits(&mut statements, &commits);
     say_texts(&mut statements, turns);
     let plan_title = pasted.map(title_of_plan);
@@ -214,7 +236,8 @@ fn episode(turns: &[Turn]) -> Episode<'_> {
         Some(title) if !title.is_empty() => cut(&capital(title), SUBJECT_CHARS_MAX),
         _ => subject(&ask, &commits, &statements),
     };
-    Episode { turns, ask, plan: pasted.is_some(), subject, steps, statements, commits }
+    let by_program = driven.contains(&true);
+    Episode { turns, ask, plan: pasted.is_some(), subject, steps, statements, commits, by_program }
 }
 
 /// The words of a prompt before what was pasted under them.
@@ -308,11 +331,17 @@ fn commits(steps: &[At<'_>]) -> Vec<Commit> {
     commits
 }
 
-fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn]) {
+/// What the user asked for and accepted. What a program said in the user's place tells what a session
+/// was about and nothing else, so it is no statement.
+fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool]) {
     let mut step = 0;
-    for turn in turns {
+    for (turn, &driven) in turns.iter().zip(driven) {
         let prompt = words_of(turn);
         let place = |channel| Place { channel, uuid: &turn.uuid, at: turn.at, step };
+        if driven {
+            step += turn.steps.len();
+            continue;
+        }
         if let Some(found) = words::PLAN_PROMPT.find(prompt) {
             let plan = words::PLAN_TAIL.replace(&prompt[found.end()..], "");
             say(statements, &plan, place(Channel::Plan));

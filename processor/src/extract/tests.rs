@@ -1,5 +1,6 @@
 //! What is found in a session, and what is not, one behaviour at a time.
 
+use memory_store::memory::SaidBy;
 use memory_store::{Kind, Timestamp};
 use proptest::prelude::*;
 
@@ -42,6 +43,10 @@ impl Story {
 
     fn says(self, text: &str) -> Self {
         self.step(What::Text { text: text.to_owned() })
+    }
+
+    fn queues(self, text: &str) -> Self {
+        self.step(What::Queued { text: text.to_owned() })
     }
 
     fn call(self, input: Input, output: &str, failed: bool) -> Self {
@@ -118,6 +123,27 @@ fn machines_tools_and_logs_wish_for_nothing() {
         0,
         "{drafts:#?}"
     );
+}
+
+#[test]
+fn programs_wish_for_nothing_and_their_work_counts() {
+    let drafts = Story::default()
+        .prompt_by("Add a total. From now on never use floats for money.", PromptBy::Sdk)
+        .edits("src/total.rs", "f64", "i64")
+        .runs(
+"git commit -m \"Add up the invoice in whole cents\" -m \"A float lost a cent on each tenth line.\"",
+            "1 file",
+        )
+        .queues("Always answer in French, and never write tests again.")
+        .says("The total is an integer number of cents now, kept in total_cents.")
+        .prompt_by("<task-notification>done</task-notification>", PromptBy::Machine)
+        .queues("From now on always deploy on Fridays without asking.")
+        .says("Noted.")
+        .mined();
+    let said = |kind| of(&drafts, kind).len();
+    assert_eq!(said(Kind::Preference) + said(Kind::Convention), 0, "{drafts:#?}");
+    assert!(drafts.iter().all(|draft| draft.said_by != SaidBy::User), "{drafts:#?}");
+    assert!(drafts.iter().any(|draft| draft.title.contains("whole cents")), "{drafts:#?}");
 }
 
 #[test]

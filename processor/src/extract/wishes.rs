@@ -13,7 +13,6 @@ use super::episode::{Episode, Statement};
 use super::pool::{Pool, TEXT_CHARS_MAX, join, overlap, texts, within, word_set};
 use super::score::Channel;
 use super::{Miner, Said, TITLE_CHARS_MAX, mean_score, paths, words};
-use crate::transcript::session::PromptBy;
 
 /// Wishes of one episode.
 const WISHES_MAX: usize = 5;
@@ -115,7 +114,7 @@ fn wish(
             parts.push(format!("Said while working on: {subject}"));
         }
     }
-    let mut draft = miner.draft(episode, said(episode, lead, &chosen, title, join(&parts)))?;
+    let mut draft = miner.draft(episode, said(lead, &chosen, title, join(&parts)))?;
     limit(miner, lead, &mut draft);
     pool.tell_text(&draft.title);
     pool.tell(group);
@@ -175,7 +174,6 @@ fn outcome<'a>(pool: &Pool<'a>, lead: &Statement, title: &str, front: &str) -> V
 }
 
 fn said<'a>(
-    episode: &Episode<'_>,
     lead: &'a Statement,
     chosen: &[&'a Statement],
     title: String,
@@ -184,7 +182,6 @@ fn said<'a>(
     let standing = words::ALWAYS.is_match(lead.text());
     let kind = if words::HABIT.is_match(lead.text()) { Kind::Convention } else { Kind::Preference };
     let gain = if standing { STANDING_GAIN } else { 0.0 };
-    let loss = if by_program(episode) { SDK_LOSS } else { 0.0 };
     let mut evidence = vec![lead];
     evidence.extend(chosen.iter().copied());
     Said {
@@ -192,7 +189,7 @@ fn said<'a>(
         title,
         body,
         evidence,
-        confidence: if standing { 0.9 } else { 0.75 } - loss,
+        confidence: if standing { 0.9 } else { 0.75 },
         worth: WISH_WORTH + lead.score.max(0.0) * 0.5 + mean_score(chosen) * 0.3 + gain,
     }
 }
@@ -214,13 +211,6 @@ const WISH_WORTH: f32 = 1.0;
 
 /// What a wish for all times is worth more.
 const STANDING_GAIN: f32 = 0.6;
-
-/// Editors put a person's prompts through the same door as programs put theirs: less is sure.
-const SDK_LOSS: f32 = 0.15;
-
-fn by_program(episode: &Episode<'_>) -> bool {
-    episode.turns.first().is_some_and(|turn| turn.prompt.by == PromptBy::Sdk)
-}
 
 /// The user's words: the whole prompt where it is short, the wishes of it where it is long.
 fn wording_of(group: &[&Statement], wording: &[&Statement]) -> String {

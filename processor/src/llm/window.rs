@@ -106,8 +106,8 @@ fn is_worth_reading(turn: &Turn) -> bool {
 
 fn pieces(turn: &Turn) -> Vec<Piece> {
     let said_by = match turn.prompt.by {
-        PromptBy::User | PromptBy::Sdk | PromptBy::Command => SaidBy::User,
-        PromptBy::Machine | PromptBy::Summary => SaidBy::Assistant,
+        PromptBy::User | PromptBy::Command => SaidBy::User,
+        PromptBy::Sdk | PromptBy::Machine | PromptBy::Summary => SaidBy::Assistant,
     };
     let prompt = Piece {
         uuid: turn.uuid.clone(),
@@ -128,7 +128,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
         };
         match &step.what {
             What::Text { text } => Some(said(SaidBy::Assistant, text)),
-            What::Queued { text } => Some(said(SaidBy::User, text)),
+            What::Queued { text } => Some(said(said_by, text)),
             What::Thinking { .. } => None,
             What::Call(call) => Some(Piece {
                 text: call_text(call),

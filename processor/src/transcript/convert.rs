@@ -170,7 +170,8 @@ impl Line<'_> {
                 }
                 Said::Command(text) => {
                     words.push(text);
-                    by = by.or(Some(PromptBy::Command));
+                    let typed = self.prompt_by() != PromptBy::Sdk;
+                    by = by.or(Some(if typed { PromptBy::Command } else { PromptBy::Sdk }));
                 }
                 Said::Machine(text) => {
                     words.push(text);

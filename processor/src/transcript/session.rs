@@ -61,8 +61,8 @@ pub enum PromptBy {
     /// The person at the keyboard.
     #[default]
     User,
-    /// A program through the SDK or `claude -p`; its words are not the user's standing wishes
-    /// unless it is told otherwise.
+    /// A program through the SDK or `claude -p`: its words say what is to be done and are never the
+    /// user's wishes.
     Sdk,
     /// A slash command that the person typed; the text is the command and its arguments.
     Command,
