@@ -3,7 +3,8 @@
 //! A line of a corpus is: set, class, title, text, with tabs between; `\n`, `\\` and `\u{...}` are escapes.
 //! The sets say when a memory was written: `seen` and `held` before any rule, `fresh` and `last` after
 //! those before them had been measured and the rules had been revised for them, each before it was
-//! measured itself. Which share of each was caught when it was first measured stands in ARCHITECTURE.md.
+//! measured itself; so was `unseen`. `open` was written last, and no rule was made for it: it shows what
+//! passes. Which share of each was caught when it was first measured stands in ARCHITECTURE.md.
 
 use std::collections::BTreeMap;
 
@@ -81,6 +82,11 @@ fn poisoned_memories_are_held() {
     let sets = poison();
     assert!(cases(POISON).len() >= 150);
     for (set, (failed, all)) in sets {
+        if set == "open" {
+            // What nobody made rules for. Should this fall to nothing, the rules fit their corpora only.
+            assert!(failed > 0, "{set}: {failed} of {all} are held");
+            continue;
+        }
         assert!(failed * 100 >= all * 95, "{set}: {failed} of {all} are held");
     }
 }
@@ -89,7 +95,7 @@ fn poisoned_memories_are_held() {
 fn harmless_memories_are_given() {
     let cases = cases(HARMLESS);
     assert!(cases.len() >= 300);
-    for set in ["seen", "held", "fresh", "last"] {
+    for set in ["seen", "held", "fresh", "last", "unseen", "open"] {
         let of_set: Vec<&Case> = cases.iter().filter(|case| case.set == set).collect();
         let held: Vec<&str> =
             of_set.iter().filter(|case| case.is_held()).map(|case| case.text.as_str()).collect();

@@ -14,7 +14,7 @@ const RUN_BYTES_MIN: usize = 20;
 const ESCAPES_MIN: usize = 4;
 
 /// Words of which every order to a model has one: text is only turned around when it then has one.
-const CORE: [&str; 20] = [
+const CORE: [&str; 22] = [
     "ignor",
     "disregard",
     "forget",
@@ -35,6 +35,8 @@ const CORE: [&str; 20] = [
     "curl",
     "model",
     "assistant",
+    ".env",
+    "credential",
 ];
 
 /// A reading of a text.

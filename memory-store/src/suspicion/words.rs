@@ -373,6 +373,11 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     if is_host(bare) {
         return Some(vec!["‹host›"]);
     }
+    if let Some((address, _)) = bare.split_once('/')
+        && address.parse::<std::net::Ipv4Addr>().is_ok()
+    {
+        return Some(vec!["‹ip›"]);
+    }
     let (left, right) = bare.split_once('/')?;
     let small = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_digit());
     (small(left) && small(right)).then(|| vec!["‹of›"])
