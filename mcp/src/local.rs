@@ -204,7 +204,7 @@ impl Backend for Local {
             Scope::User => Store::user(&self.environment.dirs)?,
             Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
         };
-        let redactor = store.redactor(&settings);
+        let redactor = store.redactor_for_writing(&settings)?;
         let redacted = redactor.redact_memory(&mut memory);
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;

@@ -1,6 +1,7 @@
 //! Settings, as they are in effect after defaults, the user's file and the repository's file.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +79,9 @@ pub struct RedactSettings {
     pub private: BTreeMap<String, String>,
     /// Policies for classes of personal data in committed files.
     pub committed: BTreeMap<String, String>,
+    /// What of them could not be read, with the file. The rest holds.
+    #[serde(skip)]
+    pub broken: Option<(PathBuf, String)>,
 }
 
 impl RedactSettings {

@@ -4,6 +4,7 @@
 //! A wrong key never stops anything: it is reported with its file and name, and the value that was
 //! in effect before stays.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -117,7 +118,12 @@ impl Loaded {
         let is_users = root.is_none();
         let (table, text) = match table(path, root) {
             Ok(read) => read,
-            Err(message) => return self.warn(path, "", message),
+            Err(message) => {
+                if is_users {
+                    self.settings.redact.broken = Some((path.to_owned(), brief(&message)));
+                }
+                return self.warn(path, "", message);
+            }
         };
         for (name, value) in table {
             let Some(key) = KEYS.iter().find(|key| key.name == name) else {
@@ -133,7 +139,10 @@ impl Loaded {
                 Ok(()) => self.origins.push((key.name, path.to_owned())),
                 Err(message) if name == "redact" => {
                     let place = place_of_pattern(&text).unwrap_or_default();
-                    self.warn(path, &name, format!("{place}{message}"));
+                    let message = format!("{place}{message}");
+                    self.settings.redact.broken =
+                        Some((path.to_owned(), format!("{name}: {}", brief(&message))));
+                    self.warn(path, &name, message);
                 }
                 Err(message) => self.warn(path, &name, message),
             }
@@ -201,7 +210,7 @@ static KEYS: [Key; 21] = [
     user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
-    user("redact", |s, v| redact(v).map(|v| s.redact = v)),
+    user("redact", redact),
     user("inject_thinking", |s, v| parsed(v, "true or false").map(|v| s.inject_thinking = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
@@ -284,18 +293,64 @@ fn half_lives(settings: &mut Settings, value: Value) -> Result<(), String> {
     Ok(())
 }
 
-fn redact(value: Value) -> Result<RedactSettings, String> {
+/// Sets what can be used of a table, and says what cannot: where one pattern is wrong, the others still
+/// hide what they were written for.
+fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {
     const EXPECTED: &str =
         "a table with `deny`, `harmless`, and the tables `private` and `committed` of policies";
-    const NAMES: [&str; 4] = ["harmless", "deny", "private", "committed"];
-    if let Some(name) =
-        value.as_table().and_then(|table| table.keys().find(|key| !NAMES.contains(&key.as_str())))
-    {
-        return Err(format!("`{name}` is no setting; expected {EXPECTED}; it is ignored"));
+    let shown = short(&value);
+    let Value::Table(table) = value else {
+        return Err(format!("expected {EXPECTED}, found {shown}; it is ignored"));
+    };
+    let mut wrong: Option<String> = None;
+    let mut redact = RedactSettings::default();
+    for (name, value) in table {
+        let told = match name.as_str() {
+            "harmless" => parsed(value, "a list of texts").map(|texts| redact.harmless = texts),
+            "deny" => deny(&mut redact, value),
+            "private" => policies(value, |settings| &mut settings.private, &mut redact),
+            "committed" => policies(value, |settings| &mut settings.committed, &mut redact),
+            _ => Err(format!("`{name}` is no setting; expected {EXPECTED}; it is ignored")),
+        };
+        wrong = wrong.or(told.err());
     }
-    let settings: RedactSettings = parsed(value, EXPECTED)?;
-    options(&settings).map_err(|error| format!("{error}; it is ignored"))?;
-    Ok(settings)
+    settings.redact = redact;
+    wrong.map_or(Ok(()), Err)
+}
+
+/// Takes the patterns that can be used; the error is about the first that cannot.
+fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
+    let given: Vec<String> = parsed(value, "a list of regular expressions")?;
+    let whole = RedactSettings { deny: given.clone(), ..RedactSettings::default() };
+    let told = options(&whole).map_err(|error| format!("{error}; it is ignored"));
+    let usable = |pattern: &String| {
+        let one = RedactSettings { deny: vec![pattern.clone()], ..RedactSettings::default() };
+        options(&one).is_ok()
+    };
+    settings.deny = given.into_iter().filter(usable).collect();
+    if options(settings).is_err() {
+        settings.deny.clear();
+    }
+    told
+}
+
+/// Takes the policies that can be used; the error is about the first that cannot.
+fn policies(
+    value: Value,
+    place: fn(&mut RedactSettings) -> &mut BTreeMap<String, String>,
+    settings: &mut RedactSettings,
+) -> Result<(), String> {
+    let given: BTreeMap<String, String> = parsed(value, "a table of classes and policies")?;
+    let mut wrong: Option<String> = None;
+    for (class, policy) in given {
+        let mut one = RedactSettings::default();
+        place(&mut one).insert(class.clone(), policy.clone());
+        match options(&one) {
+            Ok(()) => drop(place(settings).insert(class, policy)),
+            Err(error) => wrong = wrong.or(Some(format!("{error}; it is ignored"))),
+        }
+    }
+    wrong.map_or(Ok(()), Err)
 }
 
 fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
@@ -489,15 +544,61 @@ mod tests {
         assert_eq!((settings, warnings.len()), (Settings::default(), 1));
         for (text, told) in [
             (
-                "[redact]\ndeny = [\n \"a\",\n \"(b\",\n]\n",
+                "[redact]\ndeny = [\n \"ab\",\n \"(b\",\n]\n",
                 "config.toml: redact: line 4: deny: pattern 2: error: unclosed group; it is ignored",
             ),
             ("[redact.private]\nmail = \"mask\"\n", "redact: `mail` is no class"),
             ("[redact]\ndenied = []\n", "redact: `denied` is no setting"),
         ] {
             let (settings, warnings) = load(&files(text, "").dirs, None);
-            assert_eq!(settings, Settings::default());
             assert!(warnings[0].to_string().contains(told), "{}", warnings[0]);
+            assert!(settings.redact.broken.is_some());
+        }
+    }
+
+    #[test]
+    fn what_can_be_used_about_redaction_holds_beside_what_cannot() {
+        let text = "[redact]\ndeny = [\"(?i)zephyr\", \"(\"]\n[redact.private]\nemial = \"mask\"\nip = \"mask\"\n";
+        let (settings, warnings) = load(&files(text, "").dirs, None);
+        assert_eq!(settings.redact.deny, ["(?i)zephyr"]);
+        assert_eq!(settings.redact.private.keys().collect::<Vec<_>>(), ["ip"]);
+        assert_eq!(warnings.len(), 1);
+        let (_, told) = settings.redact.broken.unwrap();
+        assert!(told.starts_with("redact: line 2: deny: pattern 2"), "{told}");
+        let torn = load(&files("[redact\ndeny = []\n", "").dirs, None).0;
+        assert!(torn.redact.broken.is_some(), "what the user wanted hidden is not known");
+        let theirs = files("", "[redact\n");
+        assert_eq!(load(&theirs.dirs, Some(&theirs.tree)).0.redact.broken, None);
+    }
+
+    #[test]
+    fn a_repository_sets_what_is_named_and_nothing_else() {
+        const ALLOWED: [&str; 8] = [
+            "start_tokens",
+            "prompt_tokens",
+            "prompt_memories",
+            "tool_tokens",
+            "tool_memories",
+            "memories_per_session",
+            "kinds",
+            "half_life_days",
+        ];
+        let allowed: Vec<&str> =
+            KEYS.iter().filter(|key| key.in_repository).map(|key| key.name).collect();
+        assert_eq!(allowed, ALLOWED, "budgets, kinds and half-lives");
+        for name in KEYS
+            .iter()
+            .filter(|key| !key.in_repository)
+            .map(|key| key.name)
+            .chain(["endpoint", "trust", "authors", "commands", "hooks", "env"])
+        {
+            for text in [format!("{name} = 1\n"), format!("[{name}]\na = \"b\"\n")] {
+                let files = files("", &text);
+                let (settings, warnings) = load(&files.dirs, Some(&files.tree));
+                assert_eq!((settings, warnings.len()), (Settings::default(), 1), "{text}");
+                let told = warnings[0].to_string();
+                assert!(told.contains(name) && told.contains("ignored"), "{told}");
+            }
         }
     }
 

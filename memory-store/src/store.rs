@@ -148,6 +148,24 @@ impl Store {
         Redactor::new(&RedactOptions::for_store(settings, self.root.is_some()))
     }
 
+    /// The redactor for what is about to be written.
+    ///
+    /// # Errors
+    /// When files are committed and what the user set about redaction could not be read whole: what others
+    /// read is not written by half a policy.
+    pub fn redactor_for_writing(&self, settings: &Settings) -> Result<Redactor> {
+        match (&self.root, &settings.redact.broken) {
+            (Some(_), Some((path, message))) => Err(Error::Settings {
+                path: path.clone(),
+                message: format!(
+                    "{message}; nothing is written into the repository until this is mended, for what \
+                     you want hidden is not known"
+                ),
+            }),
+            (Some(_) | None, _) => Ok(self.redactor(settings)),
+        }
+    }
+
     /// Lists the memories, those that wait for review included.
     pub fn list(&self) -> Result<Listing> {
         if let Err(error) = self.check_folder() {

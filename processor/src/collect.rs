@@ -172,7 +172,7 @@ impl Collector<'_> {
         } else {
             Fate::New
         };
-        let left = left_of(&file, self.territory);
+        let left = left_of(&file, self.territory, self.redact);
         Ok(SessionRead { name: name.to_owned(), file, left, fate, counts })
     }
 
@@ -262,8 +262,13 @@ fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> R
 }
 
 /// What is remembered of an archived session.
-pub fn state_of(file: &SessionFile, entry: &Entry, territory: &Territory) -> SessionState {
-    state_with(file, entry, left_of(file, territory))
+pub fn state_of(
+    file: &SessionFile,
+    entry: &Entry,
+    territory: &Territory,
+    redact: &dyn Redact,
+) -> SessionState {
+    state_with(file, entry, left_of(file, territory, redact))
 }
 
 fn state_with(
@@ -289,8 +294,15 @@ fn state_with(
 
 /// Where a session was left. A fault in it, which mining meets and reports too, costs no more than
 /// this.
-fn left_of(file: &SessionFile, territory: &Territory) -> Option<(String, LeftSession)> {
-    catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default()
+fn left_of(
+    file: &SessionFile,
+    territory: &Territory,
+    redact: &dyn Redact,
+) -> Option<(String, LeftSession)> {
+    let (cwd, left) =
+        catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default()?;
+    // What the archive holds is redacted; taking out its Markdown may put a secret together.
+    Some((cwd, left::redacted(left, redact)))
 }
 
 /// Where a session was left, as it is by itself: the last turn of a fork is its own.

@@ -9,6 +9,7 @@ use memory_store::time::DAY_MS;
 use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
 use crate::extract::{cut, is_sibling, plain};
+use crate::transcript::Redact;
 use crate::transcript::session::{Call, Input, Session, What};
 
 /// Sessions that are told or counted.
@@ -53,6 +54,15 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
         failing: failing(session, roots),
         merged: false,
     })
+}
+
+/// Returns the same without secrets that show only now that the texts are plain.
+pub fn redacted(mut left: LeftSession, redact: &dyn Redact) -> LeftSession {
+    let texts = [&mut left.goal].into_iter().chain(&mut left.done).chain(&mut left.not_done);
+    for text in texts.chain(&mut left.next).chain(&mut left.failing) {
+        *text = redact.redact(text).into_owned();
+    }
+    left
 }
 
 /// Returns where the work was left in a working tree: its sessions, newest first.

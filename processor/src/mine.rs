@@ -1,5 +1,6 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -15,7 +16,7 @@ use crate::llm::Model;
 use crate::ownership::Ownership;
 use crate::state::{SessionState, read_json, write_json};
 use crate::transcript::session::Session;
-use crate::transcript::{Assembly, assemble};
+use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
@@ -71,6 +72,8 @@ pub struct Miner<'a> {
     pub ownership: &'a Ownership,
     /// The language model that helps, as the settings name it.
     pub model: Option<String>,
+    /// Hides secrets.
+    pub redact: &'a dyn Redact,
 }
 
 impl Miner<'_> {
@@ -194,8 +197,10 @@ impl Miner<'_> {
         name: &str,
         key: &str,
         sessions: &[Session],
-        drafts: Vec<Draft>,
+        mut drafts: Vec<Draft>,
     ) -> Result<MinedFile> {
+        // Taking Markdown out of what was redacted may put a secret together.
+        drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
         let main = sessions.first();
         let mined = MinedFile {
             key: key.to_owned(),
@@ -211,6 +216,16 @@ impl Miner<'_> {
         };
         write_json(&path(self.home, name), &mined)?;
         Ok(mined)
+    }
+}
+
+fn hide(draft: &mut Draft, redact: &dyn Redact) {
+    let texts = [&mut draft.title, &mut draft.body, &mut draft.quote].into_iter();
+    let texts = texts.chain(&mut draft.tags).chain(&mut draft.signatures).chain(&mut draft.paths);
+    for text in texts.chain(draft.command.as_mut().map(|command| &mut command.line)) {
+        if let Cow::Owned(hidden) = redact.redact(text) {
+            *text = hidden;
+        }
     }
 }
 

@@ -12,6 +12,8 @@ use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::settings_file;
 use serde::Serialize;
 
 use crate::archive::{Archive, Entry, SessionFile};
@@ -353,12 +355,14 @@ impl Purge {
     fn drop_state(&self, options: &SyncOptions<'_>) -> Result<()> {
         let mut state = State::read(&self.home);
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
+        let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
+        let redactor = Redactor::new(&RedactOptions::for_store(&settings, false));
         state.published.clear();
         state.sessions.clear();
         state.all_turns = true;
         for entry in self.archive.entries()? {
             if let Some(file) = self.archive.load(&entry.name)? {
-                let known = state_of(&file, &entry, &territory);
+                let known = state_of(&file, &entry, &territory, &redactor);
                 state.sessions.insert(entry.name, known);
             }
         }

@@ -156,6 +156,8 @@ struct Run<'a> {
     expired: Expired,
     purged: Purged,
     settings: Settings,
+    /// For what only this user reads.
+    redactor: Redactor,
     trees: Vec<Tree>,
     territory: Territory,
     state: State,
@@ -189,6 +191,7 @@ impl<'a> Run<'a> {
             trees: trees::present(options.dirs, options.tree),
             options,
             home,
+            redactor: Redactor::new(&RedactOptions::for_store(&settings, false)),
             settings,
             territory,
             state,
@@ -325,13 +328,12 @@ impl<'a> Run<'a> {
         known.extend(self.expired.names());
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
-        let redactor = Redactor::new(&RedactOptions::for_store(&self.settings, false));
         let ignore = Ignore::new(&self.settings.ignore_paths)?;
         let collector = Collector {
             archive: &self.archive,
             expired: &self.expired,
             purged: &self.purged,
-            redact: &redactor,
+            redact: &self.redactor,
             ignore: &ignore,
             from_folder,
             territory: &self.territory,
@@ -417,7 +419,8 @@ impl<'a> Run<'a> {
             }
             match self.archive.load(&entry.name) {
                 Ok(Some(file)) => {
-                    let state = crate::collect::state_of(&file, entry, &self.territory);
+                    let state =
+                        crate::collect::state_of(&file, entry, &self.territory, &self.redactor);
                     self.state.sessions.insert(entry.name.clone(), state);
                 }
                 Ok(None) => {}
@@ -456,7 +459,7 @@ impl<'a> Run<'a> {
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
         // The archive holds what only this user reads; committed files are held to more.
-        let redactor = store.redactor(&self.settings);
+        let redactor = store.redactor_for_writing(&self.settings)?;
         let mut names = HiddenNames::default();
         if store.root().is_some() {
             names = HiddenNames::open(&self.settings, self.options.ollama_host, &self.home);

@@ -59,7 +59,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let mut memory = args.memory(world, &stores)?;
     let store = if args.user { &stores.user } else { &stores.project };
-    let redactor = store.redactor(&stores.settings);
+    let redactor = store.redactor_for_writing(&stores.settings)?;
     let hidden = redactor.redact_memory(&mut memory);
     let saved = store.save(memory, world.now)?;
     let scope = saved.stored.memory.scope;

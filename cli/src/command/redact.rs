@@ -88,7 +88,11 @@ pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
 
 impl Redact {
     fn redactor(&self, world: &World) -> Redactor {
-        let (settings, _) = settings_file::load(&world.dirs, None);
+        let (settings, warnings) = settings_file::load(&world.dirs, None);
+        for warning in warnings {
+            // Nothing can be done about a closed stderr.
+            let _ = writeln!(anstream::stderr(), "{warning}");
+        }
         let mut options = RedactOptions::for_store(&settings, !matches!(self.r#for, For::Private));
         if matches!(self.r#for, For::Strict) {
             options.personal = Personal::STRICT;

@@ -31,7 +31,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
         };
         match restored {
             Some(stored) => {
-                let redactor = store.redactor(&stores.settings);
+                let redactor = store.redactor_for_writing(&stores.settings)?;
                 let saved = Noted::Saved(&stored, &redactor);
                 journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
                 let id = paint(NAME, stored.memory.id.short());

@@ -2,6 +2,8 @@
 //! and a value. Written by hand and anchored at the keyword, because names like these are frequent
 //! in code and nearly all of them are assigned something harmless.
 
+mod said;
+
 use std::ops::{Range, RangeInclusive};
 
 use super::shape;
@@ -18,6 +20,9 @@ const VALUE_BYTES_MAX: usize = 16 << 10;
 
 /// What of a value is looked at to judge it.
 const JUDGED_BYTES_MAX: usize = 512;
+
+/// What of a value is looked at where names follow each other closely.
+const DENSE_BYTES_MAX: usize = 64;
 
 /// Spaces that may stand between name, operator and value.
 const SPACES_MAX: usize = 24;
@@ -49,17 +54,28 @@ enum Join {
 }
 
 /// Finds the secret value of the assignment whose name contains the keyword at `hit`.
-pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+///
+/// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
+/// each is looked at.
+pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
     let name = name_around(text, hit)?;
     // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
-    let (at, join) = operator(text, &name, upper)?;
+    let Some((at, join)) = operator(text, &name, upper) else {
+        return said::find(text, &name, promise(&text[name.clone()])?);
+    };
     let promise = promise(&text[name.clone()])?;
-    if let Some(value) = config_value(text, &name, at) {
+    if let Some(value) = config_value(text, &name, at, judged) {
         return Some(value);
     }
-    let (value, quoted) = value(text, at, join)?;
-    let content = &text[value.start..value.end.min(value.start + JUDGED_BYTES_MAX)];
+    if promise == Promise::Password
+        && let Some(value) = said::with_signs(text, at)
+    {
+        return Some(value);
+    }
+    let (value, quoted) = value(text, at, join, judged)?;
+    let content = &text[value.start..value.end.min(value.start + judged)];
     if shape::is_placeholder(content)
         || shape::is_fake(content)
         || shape::is_stop_word(content)
@@ -69,7 +85,9 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         return None;
     }
     if promise == Promise::SomeKey {
-        return some_key_is_secret(text, &name, content).then_some(value);
+        let is_secret = some_key_is_secret(text, &name, content);
+        return is_secret
+            .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
     let secret = match (quoted, join) {
         (true, _) | (false, Join::Element) => quoted_is_secret(content, promise, upper),
@@ -79,18 +97,22 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
             bare_is_secret(content, next, promise, join)
         }
     };
-    secret.then_some(value)
+    secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
 /// The value of a line of a settings file that reads like no code at all.
-fn config_value(text: &[u8], name: &Range<usize>, at: usize) -> Option<Range<usize>> {
+fn config_value(
+    text: &[u8],
+    name: &Range<usize>,
+    at: usize,
+    judged: usize,
+) -> Option<Range<usize>> {
     const LEAD_BYTES_MAX: usize = 24;
     let lead = &text[name.start.saturating_sub(LEAD_BYTES_MAX)..name.start];
     let begins_line =
         lead.iter().rev().find(|byte| !b" \t".contains(byte)).is_none_or(|b| *b == b'\n');
     let rest = text.get(at..)?;
-    let length =
-        rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    let length = rest.iter().take(judged).take_while(|b| !b.is_ascii_whitespace()).count();
     let value = &rest[..length];
     let is_code = value.iter().any(|byte| b"(){}[]<>\"'`;|&$".contains(byte));
     (begins_line && !is_code && has_many_signs(value)).then_some(at..at + length)
@@ -127,7 +149,8 @@ fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 5] = ["password", "passwd", "passphrase", "passcode", "pwd"];
+    const PASSWORDS: [&str; 6] =
+        ["password", "passwd", "passphrase", "passcode", "passwort", "pwd"];
     const KEYS: [&str; 10] = [
         "secret",
         "secrete",
@@ -407,7 +430,7 @@ fn starts_line(text: &[u8], at: usize) -> bool {
 }
 
 /// The value at `at`, and whether it stands in quotes.
-fn value(text: &[u8], at: usize, join: Join) -> Option<(Range<usize>, bool)> {
+fn value(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usize>, bool)> {
     let mut open = at;
     // Prefixes of string literals.
     if let [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..] = text.get(open..)? {
@@ -419,16 +442,30 @@ fn value(text: &[u8], at: usize, join: Join) -> Option<(Range<usize>, bool)> {
         let end = closing(text, start, quote, escapes > 0)?;
         return (end > start).then_some((start..end, true));
     }
-    let ends = |byte: u8| match join {
+    // What is judged is enough at first: text may be full of such names, each inside the value of the
+    // one before.
+    let bare = text[at..].iter().take(judged);
+    let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
+    (length > 0).then_some((at..at + length, false))
+}
+
+/// A value without quotes up to where it ends.
+fn to_its_end(text: &[u8], value: Range<usize>, join: Join, judged: usize) -> Range<usize> {
+    let rest = text[value.end..].iter().take(VALUE_BYTES_MAX);
+    let more = rest.take_while(|byte| !ends_bare(**byte, join)).count();
+    value.start..value.end + if value.len() < judged { 0 } else { more }
+}
+
+/// Whether a value without quotes ends before a byte.
+fn ends_bare(byte: u8, join: Join) -> bool {
+    match join {
         Join::Env => byte.is_ascii_whitespace() || b"\"'`\\".contains(&byte),
         Join::Element => byte == b'<' || byte.is_ascii_whitespace(),
         Join::Connection => b";\"'\\\n\r".contains(&byte),
         Join::Tight | Join::Loose => {
             byte.is_ascii_whitespace() || b"\"'`\\,;&)(}{[]<>|".contains(&byte)
         }
-    };
-    let length = text[at..].iter().take(VALUE_BYTES_MAX).take_while(|byte| !ends(**byte)).count();
-    (length > 0).then_some((at..at + length, false))
+    }
 }
 
 /// Where the string that starts at `start` ends: before its closing quote, on the same line. In
@@ -482,7 +519,7 @@ fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
     value.iter().all(is_token)
         && memchr::memmem::find(value, b"::").is_none()
-        && shape::has_random_part(value, BYTES_MIN)
+        && shape::has_random_part(value, if lead.ends_with(b"api ") { 16 } else { BYTES_MIN })
         && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())
 }
 
@@ -575,7 +612,8 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
     }
     let digits = trimmed.iter().any(u8::is_ascii_digit);
     let letters = trimmed.iter().any(u8::is_ascii_alphabetic);
-    let pascal = trimmed[0].is_ascii_uppercase() && !shape::is_random(trimmed, 12);
+    let drawn = shape::is_random(trimmed, 12) || said::is_mixed(trimmed);
+    let pascal = trimmed[0].is_ascii_uppercase() && !drawn;
     match promise {
         Promise::Password if shape::is_numeric(trimmed) => join == Join::Tight && value.len() >= 6,
         Promise::Password => {

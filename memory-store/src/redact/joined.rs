@@ -1,12 +1,13 @@
 //! Secrets that were written in several pieces: over a `\` at the end of a line, as strings that are
-//! put together, in folded blocks of YAML, as base 64 that was wrapped.
+//! put together, in folded blocks of YAML, as a token that was wrapped; with emphasis, invisible characters
+//! or percent signs inside, which whoever reads the text takes out again.
 //!
-//! A *join* is what stands between two pieces and is no part of the value. Around joins the text is
+//! A *join* is what stands between two pieces and is no part of the value, or stands for one byte of it. Around joins the text is
 //! read once more without them; what is found there and lies across a join is hidden with it.
 
 use std::ops::Range;
 
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr_iter, memchr2_iter, memmem};
 
 use super::shape;
 
@@ -24,7 +25,18 @@ const CLUSTER_BYTES_MAX: usize = 32 << 10;
 const SPACES_MAX: usize = 120;
 
 /// A line that ends in this many characters of a token may be the beginning of a wrapped one.
-const WRAPPED_BYTES_MIN: usize = 32;
+const WRAPPED_BYTES_MIN: usize = 12;
+
+/// Lines of base 64 that are this long and nothing else belong to an image or an archive.
+const BLOB_LINE_BYTES_MIN: usize = 60;
+
+/// What stands between two pieces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Join {
+    range: Range<usize>,
+    /// The byte of the value that it stands for.
+    with: Option<u8>,
+}
 
 /// Finds the secrets that lie across joins; `scan` finds those of a text.
 pub(super) fn find<T>(
@@ -45,7 +57,7 @@ pub(super) fn find<T>(
 }
 
 /// The joins of a text, in order; they do not overlap.
-fn joins(text: &[u8]) -> Vec<Range<usize>> {
+fn joins(text: &[u8]) -> Vec<Join> {
     let mut joins: Vec<Range<usize>> = Vec::new();
     let mut folded = None;
     for line_end in memchr_iter(b'\n', text) {
@@ -65,9 +77,44 @@ fn joins(text: &[u8]) -> Vec<Range<usize>> {
     for glue in ["\" + \"", "' + '", "\" . \"", "' . '", "\" .. \""] {
         joins.extend(memmem::find_iter(text, glue).map(|start| start..start + glue.len()));
     }
-    joins.sort_by_key(|join| join.start);
-    joins.dedup_by(|next, known| next.start < known.end);
+    joins.extend(memchr2_iter(b'*', b'`', text).filter_map(|at| emphasis(text, at)));
+    joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)));
+    joins.extend(memchr_iter(0xC2, text).filter_map(|at| invisible(text, at)));
+    let mut joins: Vec<Join> = joins.into_iter().map(|range| Join { range, with: None }).collect();
+    joins.extend(memchr_iter(b'%', text).filter_map(|at| encoded(text, at)));
+    joins.sort_by_key(|join| join.range.start);
+    joins.dedup_by(|next, known| next.range.start < known.range.end);
     joins
+}
+
+/// Signs of emphasis or code inside a word, which Markdown takes out.
+fn emphasis(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const SIGNS_MAX: usize = 3;
+    let is_sign = |byte: &&u8| b"*`".contains(byte);
+    let length = text[at..].iter().take(SIGNS_MAX + 1).take_while(is_sign).count();
+    let is_inside =
+        at > 0 && is_token(text[at - 1]) && text.get(at + length).is_some_and(|b| is_token(*b));
+    (is_inside && length <= SIGNS_MAX).then_some(at..at + length)
+}
+
+/// Characters inside a word that nobody sees.
+fn invisible(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let length = match text.get(at..)? {
+        [0xC2, 0xAD, ..] => 2,
+        [0xE2, 0x80, 0x8B..=0x8F | 0xAA..=0xAE, ..]
+        | [0xE2, 0x81, 0xA0..=0xAF, ..]
+        | [0xEF, 0xBB, 0xBF, ..] => 3,
+        _ => return None,
+    };
+    Some(at..at + length)
+}
+
+/// A letter, digit or sign of a token that needs no percent sign and has one.
+fn encoded(text: &[u8], at: usize) -> Option<Join> {
+    let digits = str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
+    let with = u8::from_str_radix(digits, 16).ok()?;
+    (with.is_ascii_alphanumeric() || b"_-.~".contains(&with))
+        .then_some(Join { range: at..at + 3, with: Some(with) })
 }
 
 /// `\` at the end of a line: it goes with the break and the next line's indentation, but a space before
@@ -114,7 +161,7 @@ fn wrapped(
     // Widths at which tools wrap what has no spaces.
     const WIDTHS: [usize; 9] = [60, 64, 70, 72, 75, 76, 78, 79, 80];
     let probe = |back: usize| end >= back && is_token(text[end - back]);
-    if ![1, 8, 16, 24, WRAPPED_BYTES_MIN].into_iter().all(probe) {
+    if ![1, 4, 8, WRAPPED_BYTES_MIN].into_iter().all(probe) {
         return None;
     }
     let run = text[..end].iter().rev().take(LEAD_BYTES_MAX).take_while(|b| is_token(**b)).count();
@@ -122,10 +169,11 @@ fn wrapped(
     let begins_line =
         start == 0 || trimmed(text, start) == 0 || { text[trimmed(text, start) - 1] == b'\n' };
     let goes_on = last.is_some_and(|join| join.end == start);
-    if run < WRAPPED_BYTES_MIN || begins_line && !goes_on && !text[start..].starts_with(b"eyJ") {
+    let is_blob = run >= BLOB_LINE_BYTES_MIN && !text[start..].starts_with(b"eyJ");
+    if run < WRAPPED_BYTES_MIN || begins_line && !goes_on && is_blob {
         return None;
     }
-    let next = skip_spaces(text, line_end + 1);
+    let next = skip_quote(text, line_end + 1);
     let rest = &text[next..];
     let length = rest.iter().take(LEAD_BYTES_MAX).take_while(|byte| is_token(**byte)).count();
     let length = length + rest[length..].iter().take(2).take_while(|byte| **byte == b'=').count();
@@ -194,6 +242,12 @@ fn trimmed(text: &[u8], at: usize) -> usize {
     at - spaces.take_while(|byte| b" \t\r".contains(byte)).count()
 }
 
+/// Skips spaces and the `>` of a quoted line.
+fn skip_quote(text: &[u8], at: usize) -> usize {
+    let next = skip_spaces(text, at);
+    if text.get(next) == Some(&b'>') { skip_spaces(text, next + 1) } else { next }
+}
+
 fn skip_spaces(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     let spaces = rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count();
@@ -201,13 +255,13 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
 }
 
 /// Joins that are read together.
-fn clusters(joins: &[Range<usize>]) -> Vec<&[Range<usize>]> {
+fn clusters(joins: &[Join]) -> Vec<&[Join]> {
     let mut clusters = Vec::new();
     let mut start = 0;
     for at in 1..=joins.len() {
         let is_end = joins.get(at).is_none_or(|next| {
-            next.start - joins[at - 1].end > GAP_BYTES_MAX
-                || next.end - joins[start].start > CLUSTER_BYTES_MAX
+            next.range.start - joins[at - 1].range.end > GAP_BYTES_MAX
+                || next.range.end - joins[start].range.start > CLUSTER_BYTES_MAX
         });
         if is_end {
             clusters.push(&joins[start..at]);
@@ -225,15 +279,20 @@ struct Joined {
 }
 
 impl Joined {
-    fn new(text: &[u8], joins: &[Range<usize>]) -> Self {
+    fn new(text: &[u8], joins: &[Join]) -> Self {
         let mut joined = Self { text: Vec::new(), parts: Vec::new() };
         let (Some(first), Some(last)) = (joins.first(), joins.last()) else { return joined };
-        let mut at = first.start.saturating_sub(LEAD_BYTES_MAX);
-        for join in joins {
-            joined.push(text, at..join.start);
-            at = join.end;
+        let mut at = first.range.start.saturating_sub(LEAD_BYTES_MAX);
+        for Join { range, with } in joins {
+            joined.push(text, at..range.start);
+            at = range.end;
+            if let Some(byte) = with {
+                // It stands where its last byte did.
+                joined.parts.push((joined.text.len(), range.end - 1));
+                joined.text.push(*byte);
+            }
         }
-        joined.push(text, at..(last.end + TAIL_BYTES_MAX).min(text.len()));
+        joined.push(text, at..(last.range.end + TAIL_BYTES_MAX).min(text.len()));
         joined
     }
 
@@ -284,6 +343,9 @@ mod tests {
             ("a: >-\n  12\n  34\nb: 5".to_owned(), "a: 1234\nb: 5".to_owned()),
             (format!("a={half}\n{half}\nb"), format!("a={half}{half}\nb")),
             (format!("a={half}\nYQ==\n"), format!("a={half}YQ==\n")),
+            ("a **12**34".to_owned(), "a **1234".to_owned()),
+            ("a 12\u{200b}3\u{ad}4".to_owned(), "a 1234".to_owned()),
+            ("a b%5F%34".to_owned(), "a b_4".to_owned()),
         ] {
             assert_eq!(read(&text), [joined], "{text}");
         }
@@ -298,7 +360,8 @@ mod tests {
             "c:\\\\\nd".to_owned(),
             "a: >\n  two words\n".to_owned(),
             format!("a={half}\nsrc\n"),
-            format!("{half}\n{half}\n"),
+            format!("{half}{half}\n{half}{half}\n"),
+            "a * b ** c %20 `d` ****".to_owned(),
             "\n\n\\".to_owned(),
         ] {
             assert_eq!(read(&text), Vec::<String>::new(), "{text}");

@@ -10,6 +10,7 @@ mod checksum;
 mod deny;
 mod digits;
 mod echo;
+mod encoded;
 mod joined;
 mod memory;
 mod names;
@@ -40,6 +41,9 @@ const PASSES_MAX: usize = 8;
 
 /// How often a rule may look at a keyword in vain before it reads the rest of the text in one pass.
 const FAILURES_MAX: u16 = 200;
+
+/// Names of secrets that are this close to each other are looked at more briefly.
+const DENSE_BYTES: usize = 24;
 
 /// A match inside a run of this many base 64 characters is part of an image or an archive.
 const BLOB_BYTES_MIN: usize = 256;
@@ -142,6 +146,7 @@ const WITH_LOGIN: [&str; 6] = [
 const PRIVATE_KEY: &str = "private-key";
 const PRIVATE_TEXT: &str = "private";
 const ASSIGNMENT: &str = "assignment";
+const ENCODED: &str = "encoded-secret";
 
 /// What looks at a keyword, the most telling first: where matches overlap, the first gives the name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -203,15 +208,19 @@ impl Engine {
             found
         }));
         found.sort_by_key(|(detector, range)| (*detector, range.start));
-        found
+        let mut found: Vec<Finding> = found
             .into_iter()
             .map(|(detector, range)| Finding { rule: self.name(detector), range })
-            .collect()
+            .collect();
+        let encoded = encoded::find(text, |said| !self.detect(said).is_empty());
+        found.extend(encoded.into_iter().map(|range| Finding { rule: ENCODED, range }));
+        found
     }
 
     fn detect(&self, text: &[u8]) -> Vec<(Detector, Range<usize>)> {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
+        let mut last_name = 0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
                 let range = hit.range();
@@ -221,7 +230,11 @@ impl Engine {
                 if found.iter().rev().take(4).any(seen) || failures.is_done(detector) {
                     continue;
                 }
-                match self.find(detector, text, &range) {
+                let is_dense = last_name > 0 && range.start < last_name + DENSE_BYTES;
+                if detector == Detector::Assignment {
+                    last_name = range.end;
+                }
+                match self.find(detector, text, &range, is_dense) {
                     Some(secret) => found.push((detector, secret)),
                     None if self.prefers_one_pass(detector)
                         && failures.are_too_many(detector, self.rules.len()) =>
@@ -248,12 +261,18 @@ impl Engine {
         }
     }
 
-    fn find(&self, detector: Detector, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    fn find(
+        &self,
+        detector: Detector,
+        text: &[u8],
+        hit: &Range<usize>,
+        is_dense: bool,
+    ) -> Option<Range<usize>> {
         match detector {
             Detector::PrivateText => block::private_text(text, hit),
             Detector::PrivateKey => block::private_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
-            Detector::Assignment => assignment::find(text, hit),
+            Detector::Assignment => assignment::find(text, hit, is_dense),
         }
     }
 

@@ -269,7 +269,7 @@ pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
 }
 
 /// How often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
-fn case_changes(value: &[u8]) -> usize {
+pub(super) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)
         .filter(|pair| {

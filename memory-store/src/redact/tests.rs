@@ -193,6 +193,11 @@ fn secrets_in_several_pieces_are_hidden_whole() {
         format!("password: |\n  {left}\nnext: 1"),
         format!("SIGNING_KEY={}\nNEXT=1", lines(60, "\n")),
         format!("secret_key: \"{}\"\n", lines(64, "\\\n    ")),
+        format!("use **{}**{}", &key[..3], &key[3..]),
+        format!("use {left}\u{200b}{right}"),
+        format!("use {}%5F{}", &key[..3], &key[4..]),
+        format!("{left}\n{right}\n"),
+        format!("> {left}\n> {right}\n"),
         format!("login --token {} \\\n  --password \\\n  hunter22x", &long[..40]),
     ] {
         let hidden = redact(&text);
@@ -202,6 +207,54 @@ fn secrets_in_several_pieces_are_hidden_whole() {
                 && !long.as_bytes().windows(16).any(|part| is_left(str::from_utf8(part).unwrap())),
             "{text}\n{hidden}"
         );
+    }
+}
+
+#[test]
+fn what_is_told_in_prose_and_on_command_lines_is_hidden() {
+    let (short, signs) = ("Kq9vLm2xRt7w", "Kq9&vLm2xR!z");
+    for (before, secret, after) in [
+        ("db_password: ", signs, "\n"),
+        ("password = ", "Kq9&vLm2xR!", "\n"),
+        ("password: ", "Kq9vLm2xR", "\n"),
+        ("my password is ", short, ""),
+        ("Also my db password is ", "hunter2hunter2", "."),
+        ("the password for staging is `", short, "`"),
+        ("user deploy and password ", "hunter2Zq9!xK", ""),
+        ("das Passwort lautet ", short, "."),
+        ("PASSWORD ", short, "\n"),
+        ("passphrase is ", short, ""),
+        ("api key: ", "Kq9vLm2xRt7wPz83hQ", "\n"),
+        ("API key ", "Kq9vLm2xRt7wPz83hQ", " works"),
+        ("mysql -u root -p", short, " shop"),
+        ("docker login -u bob -p ", short, ""),
+        ("redis-cli -h cache -a ", short, " ping"),
+        ("echo ", short, " | sudo -S apt update"),
+    ] {
+        let hidden = redact(&format!("{before}{secret}{after}"));
+        assert!(
+            !hidden.contains(secret) && hidden.ends_with(after) && hidden.contains("[redacted:"),
+            "{before}{secret}{after}: {hidden}"
+        );
+    }
+    for text in [
+        "the password is hashed with argon2id",
+        "the password is 8-12 characters long",
+        "the password was changed in v2.3.1",
+        "password sha256-based hashing",
+        "the password field2 is empty",
+        "password: Sha256Hash,",
+        "the password is stored in vault2/path",
+        "key is cached for 60s",
+        "api key rotation takes 24h",
+        "token is a JWT2",
+        "mysql -u root -p shop",
+        "mysql -u root -p$MYSQL_PWD",
+        "redis-cli -a $REDIS_AUTH",
+        "password reset2fa-flow",
+        "if password == user.password2 {",
+    ] {
+        assert_eq!(redact(text), text);
     }
 }
 
@@ -376,6 +429,16 @@ fn hostile_text_costs_no_more_than_its_length() {
     const TIME_MAX: std::time::Duration = std::time::Duration::from_secs(20);
     for piece in [
         "password=",
+        "key=",
+        "token: ",
+        "secret=\"",
+        "password is ",
+        "**a",
+        "%61",
+        "a\u{200b}",
+        "ghp_a1b2c3d4e5f6\n",
+        "\"a\" +\n",
+        "YTpiMTIzNDU2NzhhYmNk ",
         "eyJ",
         "://",
         "<private>",

@@ -98,6 +98,7 @@ impl Run<'_> {
             territory: &self.territory,
             folder_root: discover::common_root(cwds),
             ownership,
+            redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| format!("{}/{}", llm.provider, llm.model)),
         }
     }

@@ -1,0 +1,124 @@
+//! Secrets in base 64: a token, or a user and a password as `Authorization: Basic` has them.
+
+use std::ops::Range;
+
+/// Shorter runs hold no token, longer ones are files.
+const RUN_BYTES_MIN: usize = 20;
+const RUN_BYTES_MAX: usize = 4 << 10;
+
+/// Finds the runs of base 64 that hold a secret; `is_secret` judges what they say.
+pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        // Of a run that is long enough, one of these places is a part.
+        let probe = (at + RUN_BYTES_MIN - 1).min(text.len() - 1);
+        if !is_base64(text[probe]) {
+            at = probe + 1;
+            continue;
+        }
+        let before = text[at..probe].iter().rev().take_while(|byte| is_base64(**byte)).count();
+        let start = probe - before;
+        let end = probe + text[probe..].iter().take_while(|byte| is_base64(**byte)).count();
+        at = end + 1;
+        let run = start..end;
+        if run.len() < RUN_BYTES_MIN || run.len() > RUN_BYTES_MAX {
+            continue;
+        }
+        let Some(said) = decoded(&text[run.clone()]) else { continue };
+        if is_login(&said) || is_secret(&said) {
+            let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
+            found.push(start..end + padding);
+        }
+    }
+    found
+}
+
+fn is_base64(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
+}
+
+/// What a run says; nothing where that is no readable text.
+fn decoded(run: &[u8]) -> Option<Vec<u8>> {
+    let mut said = Vec::with_capacity(run.len() * 3 / 4);
+    let (mut bits, mut held) = (0u32, 0);
+    for &byte in run {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            _ => 63,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            let byte = (bits >> held & 0xff) as u8;
+            // What is no text is found out within a few bytes.
+            if !byte.is_ascii_graphic() && !byte.is_ascii_whitespace() {
+                return None;
+            }
+            said.push(byte);
+        }
+    }
+    Some(said)
+}
+
+/// `user:password`.
+fn is_login(said: &[u8]) -> bool {
+    let is_user = |user: &[u8]| {
+        (2..=64).contains(&user.len())
+            && user.iter().all(|byte| byte.is_ascii_alphanumeric() || b"._@+-".contains(byte))
+    };
+    let is_password = |password: &[u8]| {
+        password.len() >= 6
+            && !password.contains(&b'/')
+            && password.iter().all(u8::is_ascii_graphic)
+            && password.iter().any(u8::is_ascii_digit)
+    };
+    said.iter()
+        .position(|byte| *byte == b':')
+        .is_some_and(|colon| is_user(&said[..colon]) && is_password(&said[colon + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base64(text: &str) -> String {
+        const SIGNS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut result = String::new();
+        for piece in text.as_bytes().chunks(3) {
+            let bits = piece.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte))
+                << (8 * (3 - piece.len()));
+            let signs = (0..=piece.len()).map(|at| SIGNS[(bits >> (18 - 6 * at) & 63) as usize]);
+            result.extend(signs.map(char::from));
+        }
+        result
+    }
+
+    #[test]
+    fn what_base_64_says_is_judged() {
+        let login = base64("deploy:hunter2Zq9!xK");
+        let text = format!("auth = \"{login}==\" and {}", base64("the quick brown fox jumps"));
+        let found = find(text.as_bytes(), |_| false);
+        assert_eq!(found, [8..10 + login.len()]);
+        let all = find(text.as_bytes(), |said| said.ends_with(b"fox jumps"));
+        assert_eq!(all.len(), 2);
+    }
+
+    #[test]
+    fn names_and_hashes_say_nothing() {
+        for text in [
+            "a_long_name_of_a_function_in_code",
+            "3f2a91bc77e03f2a91bc77e03f2a91bc77e0aa01",
+            "/usr/share/doc/packages/readme",
+            "",
+            "short",
+        ] {
+            assert!(find(text.as_bytes(), |_| false).is_empty(), "{text}");
+        }
+    }
+}
