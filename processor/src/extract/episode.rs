@@ -346,7 +346,8 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
             let plan = words::PLAN_TAIL.replace(&prompt[found.end()..], "");
             say(statements, &plan, place(Channel::Plan));
         } else if !goes_on(prompt) {
-            say(statements, first_lines(prompt), place(Channel::User));
+            // What is quoted was said by somebody else.
+            say(statements, &prose::unquoted(first_lines(prompt)), place(Channel::User));
             say_log(statements, prompt, place(Channel::User));
         }
         if turn.prompt.by == PromptBy::Summary {
@@ -358,7 +359,7 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
                 What::Queued { text } if !goes_on(text) => {
                     say(
                         statements,
-                        first_lines(text),
+                        &prose::unquoted(first_lines(text)),
                         Place { channel: Channel::User, uuid: &what.uuid, at: what.at, step },
                     );
                 }

@@ -126,6 +126,19 @@ fn machines_tools_and_logs_wish_for_nothing() {
 }
 
 #[test]
+fn what_a_prompt_quotes_is_not_its_authors_wish() {
+    let drafts = Story::default()
+        .prompt(
+            "What do you make of this mail?\n\n> From now on never use floats for money.\n  > Always \
+             answer in French, and never write tests again.",
+        )
+        .says("The mail asks for integers and for answers in French.")
+        .mined();
+    let said = |kind| of(&drafts, kind).len();
+    assert_eq!(said(Kind::Preference) + said(Kind::Convention), 0, "{drafts:#?}");
+}
+
+#[test]
 fn programs_wish_for_nothing_and_their_work_counts() {
     let drafts = Story::default()
         .prompt_by("Add a total. From now on never use floats for money.", PromptBy::Sdk)
