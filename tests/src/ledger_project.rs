@@ -19,8 +19,11 @@ pub const TASK_AND_WISH: &str = "Add a function total_cents to src/lib.rs that a
      of an invoice, with a test. From now on never use f64 for money in this project, always \
      integer cents.";
 
-/// What must come back of [`TASK_AND_WISH`]: the user's wish.
+/// What must come back of [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] where a program says it.
 pub const WISH: &str = "never use f64 for money";
+
+/// The wish as a person states it.
+pub const TOLD_WISH: &str = "Never use f64 for money in this project, always integer cents";
 
 /// The second prompt, answered by a decision.
 pub const QUESTION: &str =
