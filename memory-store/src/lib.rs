@@ -23,6 +23,7 @@ pub mod ledger;
 pub mod left;
 pub mod memory;
 pub mod mode;
+pub mod names;
 pub mod note;
 pub mod progress;
 pub mod prompt;

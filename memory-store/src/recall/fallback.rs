@@ -15,6 +15,7 @@ use crate::index::record::Record;
 use crate::kind::Kind;
 use crate::layout::{ProjectDir, STORE_DIR};
 use crate::memory::{Scope, Status};
+use crate::names;
 use crate::regular::{self, Links};
 use crate::time::Timestamp;
 
@@ -84,6 +85,9 @@ fn collect(folder: &Path, levels: u32, entries: &mut usize, files: &mut Vec<Path
         }
         *entries -= 1;
         let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
+        if names::refused(&entry.file_name().to_string_lossy()).is_some() {
+            continue;
+        }
         if kind.is_dir() {
             collect(&path, levels - 1, entries, files);
         } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "md") {

@@ -1,8 +1,10 @@
 //! What a folder of memory files holds.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
+use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
 use super::disk;
@@ -10,6 +12,7 @@ use crate::error::{Error, Place, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::memory::Memory;
+use crate::names;
 
 /// Files of one store that are read; what is beyond is reported.
 pub const FILES_MAX: usize = 200_000;
@@ -82,6 +85,7 @@ pub(crate) fn visit(folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
 fn visit_up_to(bytes_max: u64, folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
     let (mut files, mut bytes) = (0, 0);
     for folder in folders {
+        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let walk = WalkDir::new(folder)
             .min_depth(1)
             .max_depth(LEVELS_MAX)
@@ -97,7 +101,8 @@ fn visit_up_to(bytes_max: u64, folders: &[&Path], each: &mut dyn FnMut(Result<Re
                         each(Err(at_start(folder, message)));
                         return;
                     }
-                    let read = read(entry.path());
+                    let read = unambiguous(folder, entry.path(), &mut seen)
+                        .and_then(|()| read(entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.len,
                         Err(_) => entry.metadata().map_or(0, |metadata| metadata.len()),
@@ -119,6 +124,30 @@ fn visit_up_to(bytes_max: u64, folders: &[&Path], each: &mut dyn FnMut(Result<Re
                 }
             }
         }
+    }
+}
+
+/// Refuses a file whose name is something else on another system, or that is another's there.
+fn unambiguous(folder: &Path, path: &Path, seen: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+    let relative = path.strip_prefix(folder).unwrap_or(path);
+    let names = relative.components().map(|part| part.as_os_str().to_string_lossy());
+    if let Some(why) = names.filter_map(|name| names::refused(&name)).next() {
+        return Err(at_start(path, format!("{why}; rename it")));
+    }
+    let folded: String = relative.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
+    match seen.entry(folded) {
+        Entry::Vacant(place) => {
+            place.insert(path.to_owned());
+            Ok(())
+        }
+        Entry::Occupied(first) => Err(at_start(
+            path,
+            format!(
+                "where case and composed letters make no difference it is the same file as {}; \
+                 rename one of them",
+                crate::error::shown(first.get())
+            ),
+        )),
     }
 }
 
