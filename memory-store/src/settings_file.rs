@@ -516,7 +516,7 @@ mod tests {
         let refused: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
         assert_eq!(refused, ["inject_thinking", "llm", "notice", "promote"]);
         assert!(!settings.inject_thinking);
-        assert!(warnings[0].to_string().contains("config.toml: llm: may only be set"));
+        assert!(warnings[1].to_string().contains("config.toml: llm: may only be set"));
         assert_eq!(load(&files.dirs, None).0.start_tokens, 800);
     }
 
