@@ -4,6 +4,7 @@
 use memory_store::Timestamp;
 use memory_store::left::{Left, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
+use memory_store::suspicion;
 use memory_store::time::DAY_MS;
 
 use crate::extract::Roots;
@@ -42,16 +43,18 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     let episodes = episodes::of(session);
     let last = episodes.iter().rev().find(|episode| !episode.request().trim().is_empty())?;
     let turn = session.turns.last()?;
+    // What Claude said may be what a page or a file told it to say.
+    let sound = |text: &String| suspicion::suspicion("", text).is_none();
     Some(LeftSession {
         session: session.id.clone(),
         branch: turn.branch.clone(),
         last: turn.steps.last().map_or(turn.at, |step| step.at),
         goal: cut(&plain(last.request()), GOAL_CHARS_MAX),
-        done: done(last),
-        not_done: not_done(&episodes, last),
-        next: next(last),
+        done: done(last).into_iter().filter(sound).collect(),
+        not_done: not_done(&episodes, last).into_iter().filter(sound).collect(),
+        next: next(last).filter(sound),
         uncommitted: Vec::new(),
-        failing: failing(session, roots),
+        failing: failing(session, roots).filter(sound),
         merged: false,
     })
 }
@@ -74,10 +77,14 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Le
     let branch = facts.branch.as_deref().unwrap_or_default();
     // Uncommitted files belong to whoever worked on this branch last.
     if let Some(newest) = sessions.iter_mut().find(|left| left.branch == branch) {
-        newest.uncommitted.clone_from(&facts.uncommitted);
+        let named = facts.uncommitted.iter().filter(|file| suspicion::of_name(file).is_none());
+        newest.uncommitted = named.cloned().collect();
     }
     for left in &mut sessions {
         left.merged = left.branch != branch && facts.merged.contains(&left.branch);
+        if suspicion::of_name(&left.branch).is_some() {
+            left.branch.clear();
+        }
     }
     Left { sessions, inbox_bytes: 0 }
 }

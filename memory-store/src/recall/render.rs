@@ -188,9 +188,13 @@ fn head(hit: &Hit) -> String {
 
 /// What a person wants is told as having been asked for.
 fn is_wish(hit: &Hit) -> bool {
+    // A file that does not say it is somebody's hand's: the user's in the user's own folder.
+    let is_users = match hit.said_by {
+        Some(said_by) => said_by == SaidBy::User,
+        None => hit.collection == Collection::User,
+    };
     match hit.kind {
-        Kind::Preference => true,
-        Kind::Convention => hit.said_by != Some(SaidBy::Assistant),
+        Kind::Preference | Kind::Convention => is_users,
         Kind::Decision
         | Kind::Fact
         | Kind::Procedure
@@ -263,19 +267,40 @@ pub fn clean(text: &str) -> String {
     if clean.contains('<') { escape(&clean) } else { clean }
 }
 
-/// `<` of anything that looks like our delimiter, in any case and with anything in between.
+/// `<` of all that closes something, and of what opens like our delimiter or like the markup that models
+/// take for more than text, in any case. Of other markup it stays: memories are full of `Vec<u8>`.
 fn escape(clean: &str) -> String {
     let mut out = String::with_capacity(clean.len() + 3);
     for (at, c) in clean.char_indices() {
-        if c == '<' && opens_ours(&clean[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
+        if c == '<' && is_special(&clean[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
     }
     out
 }
 
-fn opens_ours(rest: &str) -> bool {
-    let name = rest.trim_start_matches(['/', ' ']);
-    let ours = b"throughline";
-    name.as_bytes().get(..ours.len()).is_some_and(|start| start.eq_ignore_ascii_case(ours))
+/// Whether what follows a `<` makes it markup that could be taken for more than text.
+fn is_special(rest: &str) -> bool {
+    /// How the names of our delimiter and of what clients and models write around turns begin.
+    const NAMES: [&str; 12] = [
+        "throughline",
+        "system",
+        "antml",
+        "assistant",
+        "human",
+        "function_",
+        "tool_",
+        "user-",
+        "user_",
+        "command-",
+        "local-command",
+        "instruction",
+    ];
+    let name = rest.trim_start_matches(' ');
+    if let Some(closed) = name.strip_prefix('/') {
+        return closed.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
+    }
+    let starts =
+        |start: &&str| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start));
+    NAMES.iter().any(|start| starts(&start))
 }
 
 /// The first sentences of a text where these are at least half of what fits, for half a sentence may say the

@@ -114,12 +114,38 @@ pub fn of_record(record: &Record) -> Option<Suspicion> {
 /// What is judged of a memory: its title, its text, and whatever else of it is prose.
 fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
-    let labels = record.paths.iter().chain(&record.tags);
-    for label in labels.filter(|label| label.contains(char::is_whitespace)) {
-        body.push_str("\n\n");
-        body.push_str(label);
+    for label in record.paths.iter().chain(&record.tags) {
+        let told = prose(label);
+        if !told.is_empty() {
+            body.push_str("\n\n");
+            body.push_str(&told);
+        }
     }
     (&record.title, body)
+}
+
+/// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
+pub fn of_name(name: &str) -> Option<Suspicion> {
+    suspicion("", &prose(name))
+}
+
+/// What of a name is a sentence: the steps of a path that have several words.
+fn prose(name: &str) -> String {
+    /// Words from which on a name may say something.
+    const WORDS_MIN: usize = 4;
+    let mut told = String::new();
+    if name.contains(['<', '>']) || name.contains(char::is_whitespace) {
+        told.push_str(name);
+    }
+    for step in name.split(['/', '\\']) {
+        let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.collect();
+        if words.len() >= WORDS_MIN {
+            told.push('\n');
+            told.push_str(&words.join(" "));
+        }
+    }
+    told
 }
 
 /// Judges a text with a title: `None` when it may be given to a model.
