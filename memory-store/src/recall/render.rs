@@ -298,9 +298,9 @@ fn is_special(rest: &str) -> bool {
     if let Some(closed) = name.strip_prefix('/') {
         return closed.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
     }
-    let starts =
-        |start: &&str| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start));
-    NAMES.iter().any(|start| starts(&start))
+    NAMES
+        .iter()
+        .any(|start| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start)))
 }
 
 /// The first sentences of a text where these are at least half of what fits, for half a sentence may say the

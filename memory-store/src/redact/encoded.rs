@@ -104,7 +104,8 @@ mod tests {
         let login = base64("deploy:hunter2Zq9!xK");
         let text = format!("auth = \"{login}==\" and {}", base64("the quick brown fox jumps"));
         let found = find(text.as_bytes(), |_| false);
-        assert_eq!(found, [8..10 + login.len()]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0], 8..10 + login.len());
         let all = find(text.as_bytes(), |said| said.ends_with(b"fox jumps"));
         assert_eq!(all.len(), 2);
     }
