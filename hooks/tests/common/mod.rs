@@ -15,7 +15,7 @@ use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::left::{Left, LeftSession};
-use memory_store::memory::PathRef;
+use memory_store::memory::{PathRef, SaidBy};
 use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
@@ -262,6 +262,7 @@ pub fn memories() -> Vec<Memory> {
             Some("src/lib.rs"),
         ),
     ];
+    memories[0].source.said_by = Some(SaidBy::User);
     memories[3].signatures.extend(memory_store::signature::error_signature(ERROR));
     memories.extend((10..40).map(|number| {
         let title = format!("Module {number} owns its own migration {number}");
