@@ -456,7 +456,9 @@ fn earlier_sessions_are_searched_with_what_stands_around() {
     assert!(hit["after"].as_str().unwrap().starts_with("Thanks"));
     world.publish_thoughts(vec![turn(1, "The clock of the zebra host must be wrong.")]);
     let (text, _, _) = server.call("search_sessions", json!({"query": "zebra"}));
-    assert!(text.starts_with("Nothing found."), "{text}");
+    // With vectors something is always nearest, and is told for what it is.
+    let none = text.starts_with("Nothing found.") || text.contains("Nothing answers this well");
+    assert!(none && !text.contains("zebra"), "{text}");
     let asked = json!({"query": "zebra", "thinking": true});
     let (text, found, _) = server.call("search_sessions", asked);
     assert!(text.contains("Thought by the model in earlier sessions"), "{text}");
@@ -670,6 +672,8 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     ] {
         let found = recalled(script);
         assert!(found.contains("without the second space") && found.contains(told), "{found}");
-        assert!(!found.contains("parser keeps"), "{found}");
+        // The built-in vectors, where there are any, find it near, and not near enough.
+        let weak = found.contains("Nothing known answers this well");
+        assert!(weak || !found.contains("parser keeps"), "{found}");
     }
 }

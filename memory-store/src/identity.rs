@@ -57,6 +57,9 @@ pub struct Identity {
     /// Linked worktrees seen.
     #[serde(default)]
     pub worktrees: Vec<PathBuf>,
+    /// Working trees that trust was taken from: who vouches for one of them again means this project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revoked: Vec<PathBuf>,
 }
 
 impl Identity {
@@ -82,6 +85,7 @@ impl Identity {
     fn learn(&mut self, observed: &Observed) {
         let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
         add(&mut self.paths, [main_root.clone()]);
+        self.revoked.retain(|root| root != main_root);
         if !observed.shallow {
             add(&mut self.root_commits, observed.root_commits.iter().cloned());
         }
@@ -100,6 +104,16 @@ impl Identity {
         !observed.shallow
             && shares_remote
             && observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+    }
+
+    /// Whether a person who vouches for a tree vouched for it before and took that back. Another
+    /// history at its place is something else.
+    fn was_revoked(&self, observed: &Observed) -> bool {
+        let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
+        let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
+        self.revoked.contains(main_root)
+            && (has_none
+                || observed.root_commits.iter().any(|root| self.root_commits.contains(root)))
     }
 
     /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same,
@@ -207,7 +221,7 @@ pub fn init(
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
-    let mut identity = recognise(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
+    let mut identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
     identity.mode = mode;
     record(dirs, identity, observed)
 }
@@ -219,7 +233,7 @@ pub fn trust(
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
-    let identity = recognise(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
+    let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
     record(dirs, identity, observed)
 }
 
@@ -321,7 +335,12 @@ pub fn learn_history(
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     match Tree::locate(dirs, root) {
         Some(Place::Trusted(tree) | Place::Changed(tree)) => {
-            leave(dirs, tree.project, &tree.main_root)
+            leave(dirs, tree.project, &tree.main_root)?;
+            if let Some(mut identity) = Identity::read(&dirs.project(tree.project))? {
+                add(&mut identity.revoked, [tree.main_root]);
+                identity.write(dirs)?;
+            }
+            Ok(())
         }
         None => Ok(()),
     }
@@ -370,7 +389,7 @@ fn trees(dirs: &UserDirs, identity: &Identity) -> Vec<Tree> {
 
 /// The project of a tree: the one it is recorded with, or the one it joins by itself. `None`: it
 /// would become one of its own.
-pub fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
+fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
     if let Some(project) = recorded(dirs, observed)? {
         let home = dirs.project(project);
         let lost = || Identity { project, ..new_identity(project.0, Timestamp::default()) };
@@ -383,6 +402,17 @@ pub fn recognise(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity
         1 => joined.pop().map(|known| known.identity),
         _ => None,
     })
+}
+
+/// The project that a working tree is of when a person vouches for it: one that it is recognised as,
+/// or that it was of until trust was taken from it.
+pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
+    if let Some(identity) = recognise(dirs, observed)? {
+        return Ok(Some(identity));
+    }
+    let mut known = list(dirs)?;
+    known.retain(|known| known.identity.was_revoked(observed));
+    Ok(known.pop().map(|known| known.identity))
 }
 
 fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
@@ -400,6 +430,7 @@ fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
         remotes: Vec::new(),
         paths: Vec::new(),
         worktrees: Vec::new(),
+        revoked: Vec::new(),
     }
 }
 
@@ -527,6 +558,14 @@ mod tests {
         untrust(&home.dirs, &observed.root).unwrap();
         assert_eq!(Tree::find(&home.dirs, &observed.root), None);
         assert!(list(&home.dirs).unwrap()[0].trees.is_empty());
+        // Who vouches for it again means the same project, but for nothing else at its place.
+        let other = Observed { root_commits: vec!["x".into()], ..observed.clone() };
+        let other = Observed { remotes: Vec::new(), ..other };
+        assert_ne!(trust(&home.dirs, &other, [3; 16], NOW).unwrap().project, tree.project);
+        untrust(&home.dirs, &observed.root).unwrap();
+        let bare = Observed { remotes: Vec::new(), ..observed };
+        assert_eq!(join(&home.dirs, &bare).unwrap(), None);
+        assert_eq!(trust(&home.dirs, &bare, [4; 16], NOW).unwrap(), tree);
     }
 
     #[test]

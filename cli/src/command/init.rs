@@ -62,7 +62,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     super::refuse_home(world, &root)?;
     let is_new = Tree::find(&world.dirs, &root).is_none_or(|tree| tree.root != root);
     let observed = processor::git::observe(&root);
-    let known = identity::recognise(&world.dirs, &observed)?;
+    let known = identity::known(&world.dirs, &observed)?;
     let before = known.as_ref().map(|known| known.mode);
     let joins = known.filter(|_| is_new);
     if let Some(project) = &joins {

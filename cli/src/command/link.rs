@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::Args;
 use memory_store::identity;
 
-use super::trust;
+use super::{trust, view};
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
@@ -29,6 +29,10 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     };
     let observed = processor::git::observe(&super::root_of(&world.cwd));
     let tree = identity::link(&world.dirs, &observed, project)?;
-    writeln!(out, "{} now belongs to project {project}.", tree.root.display())?;
+    writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;
+    writeln!(
+        out,
+        "`throughline sync` brings its memories; a memory folder of this tree is its from now on."
+    )?;
     Ok(())
 }

@@ -47,7 +47,7 @@ fn vouch(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
     let tree = identity::trust(&world.dirs, &observed, super::random()?, world.now)?;
-    writeln!(out, "Vouched for {}.", tree.root.display())?;
+    writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
     writeln!(out, "Its memories are recalled from the next `throughline sync` on.")?;
     Ok(())
 }
@@ -58,7 +58,11 @@ fn revoke(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
         None => World { cwd: folder, ..world.clone() }.tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;
-    writeln!(out, "{} is no longer read. Its memories stay where they are.", tree.root.display())?;
+    writeln!(
+        out,
+        "{} is no longer read. Its memories stay where they are.",
+        view::path(&tree.root)
+    )?;
     Ok(())
 }
 
@@ -104,7 +108,7 @@ fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         let since = format!("{mode}, since {}", known.created.date());
         writeln!(out, "{}  {}", paint(NAME, &known.project), paint(QUIET, since))?;
         for path in &known.paths {
-            writeln!(out, "  {}", path.display())?;
+            writeln!(out, "  {}", view::path(path))?;
         }
         if known.paths.is_empty() {
             writeln!(out, "  {}", paint(QUIET, "no working tree is left"))?;

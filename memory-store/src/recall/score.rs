@@ -23,8 +23,9 @@ const CANDIDATES_MAX: usize = 48;
 const NEAREST_MAX: usize = 32;
 /// How much nearness in meaning counts beside the words, which count 1 for the best where it has all
 /// of the query's. This number and the next three, BM25's, and those in `lexical.rs` and
-/// `beside.rs` were found by several searches over sets of questions with known answers and rounded; where the
-/// search is flat the number in use was kept. `scripts/fit-recall FOLDER` repeats it and prints both.
+/// `beside.rs` were found by partial searches over sets of questions with known answers and rounded.
+/// `scripts/fit-recall FOLDER` searches all of them and prints what it finds beside the numbers in use;
+/// a whole search was not yet run to its end.
 const MEANING: f32 = 2.0;
 /// How much more it counts the nearer the nearest is.
 const MEANING_NEAR: f32 = 3.5;
