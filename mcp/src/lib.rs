@@ -6,7 +6,6 @@
 pub mod backend;
 pub mod background;
 pub mod environment;
-mod excerpt;
 pub mod local;
 pub mod schema;
 mod second;

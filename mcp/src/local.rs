@@ -12,6 +12,7 @@ use memory_store::recall::{Hit, Recall, Recalled, Search, WEAK, render};
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Forget, Store, read_below};
 use memory_store::suspicion::Released;
+use memory_store::text::excerpt;
 use memory_store::{Error, Kind, MemoryId, settings_file};
 
 use crate::backend::{
@@ -20,7 +21,6 @@ use crate::backend::{
     TurnHit,
 };
 use crate::environment::Environment;
-use crate::excerpt::excerpt;
 use crate::schema::cursor;
 use crate::second::Program;
 

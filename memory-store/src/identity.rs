@@ -83,8 +83,8 @@ impl Identity {
 
     /// Adds what was seen of one of its working trees.
     fn learn(&mut self, observed: &Observed) {
-        let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
-        add(&mut self.paths, [main_root.clone()]);
+        let main_root = observed.main_root();
+        add(&mut self.paths, [main_root.to_owned()]);
         self.revoked.retain(|root| root != main_root);
         if !observed.shallow {
             add(&mut self.root_commits, observed.root_commits.iter().cloned());
@@ -99,21 +99,23 @@ impl Identity {
     /// same remote. One alone is not enough: a fork shares the root commit, and what was learned
     /// in a private fork must not surface in the public clone.
     fn is_joined_by(&self, observed: &Observed) -> bool {
-        let shares_remote =
-            observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote));
-        !observed.shallow
-            && shares_remote
-            && observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+        !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
+    }
+
+    fn shares_root_commit(&self, observed: &Observed) -> bool {
+        observed.root_commits.iter().any(|root| self.root_commits.contains(root))
+    }
+
+    fn shares_remote(&self, observed: &Observed) -> bool {
+        observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
     }
 
     /// Whether a person who vouches for a tree vouched for it before and took that back. Another
     /// history at its place is something else.
     fn was_revoked(&self, observed: &Observed) -> bool {
-        let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
         let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
-        self.revoked.contains(main_root)
-            && (has_none
-                || observed.root_commits.iter().any(|root| self.root_commits.contains(root)))
+        self.revoked.iter().any(|root| root == observed.main_root())
+            && (has_none || self.shares_root_commit(observed))
     }
 
     /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same,
@@ -135,12 +137,11 @@ impl Identity {
         if observed.root_commits.is_empty() {
             return Some("git does not tell its history");
         }
-        let remotes = observed.normal_remotes();
-        let shares_remote = remotes.iter().any(|remote| self.remotes.contains(remote));
-        let shares_root = observed.root_commits.iter().any(|root| self.root_commits.contains(root));
+        let shares_remote = self.shares_remote(observed);
         let cannot_tell = observed.shallow || self.root_commits.is_empty();
-        let has_root = shares_root || (cannot_tell && shares_remote);
-        let has_remote = shares_remote || (self.remotes.is_empty() && remotes.is_empty());
+        let has_root = self.shares_root_commit(observed) || (cannot_tell && shares_remote);
+        let has_none = self.remotes.is_empty() && observed.normal_remotes().is_empty();
+        let has_remote = shares_remote || has_none;
         match (has_root, has_remote) {
             (true, true) => None,
             (true, false) | (false, true) if is_old => None,
@@ -151,8 +152,7 @@ impl Identity {
 
     /// Whether a tree might be this project's, so that it is worth asking the user.
     fn resembles(&self, observed: &Observed) -> bool {
-        observed.root_commits.iter().any(|root| self.root_commits.contains(root))
-            || observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
+        self.shares_root_commit(observed) || self.shares_remote(observed)
     }
 }
 
@@ -177,10 +177,15 @@ impl Observed {
     /// The same, when it is about this main working tree. The repository around a folder says nothing
     /// about the folder.
     fn of(self, root: &Path) -> Self {
-        if self.main_root.as_deref().unwrap_or(&self.root) == root {
+        if self.main_root() == root {
             return self;
         }
         Self { root: root.to_owned(), ..Self::default() }
+    }
+
+    /// The root of the main working tree, which this one may be.
+    fn main_root(&self) -> &Path {
+        self.main_root.as_deref().unwrap_or(&self.root)
     }
 
     fn normal_remotes(&self) -> Vec<String> {
@@ -416,8 +421,8 @@ pub fn known(dirs: &UserDirs, observed: &Observed) -> Result<Option<Identity>> {
 }
 
 fn recorded(dirs: &UserDirs, observed: &Observed) -> Result<Option<ProjectId>> {
-    let main_root = observed.main_root.as_ref().unwrap_or(&observed.root);
-    let found = Tree::find(dirs, main_root).filter(|tree| &tree.main_root == main_root);
+    let main_root = observed.main_root();
+    let found = Tree::find(dirs, main_root).filter(|tree| tree.main_root == main_root);
     Ok(found.map(|tree| tree.project))
 }
 

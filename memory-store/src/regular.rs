@@ -1,7 +1,7 @@
 //! Opens files that somebody else may have put there. A pipe in a file's place would be waited for
 //! for ever, and a device may have no end.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
@@ -31,8 +31,18 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
         );
     }
     let file = options.open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
+    check(&file)?;
+    Ok(file)
+}
+
+/// What an open file is, if it is a regular one.
+///
+/// # Errors
+/// As of `fstat(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.
+pub fn check(file: &File) -> io::Result<Metadata> {
+    let metadata = file.metadata()?;
+    match metadata.is_file() {
+        true => Ok(metadata),
         false => Err(io::Error::new(
             io::ErrorKind::InvalidInput,
             "this is no regular file; it is left alone",

@@ -68,7 +68,7 @@ impl Seal {
 
     /// Whether all of it belongs to who runs this program.
     pub fn is_ours(&self) -> bool {
-        self.is_owned_by(sys::user())
+        self.is_owned_by(user())
     }
 
     /// Whether there is a repository.
@@ -119,7 +119,13 @@ impl fmt::Display for Mark {
 
 /// Whether a file's owner is who it was, or the user of this program: containers see other numbers.
 fn is_owner(now: u32, before: u32) -> bool {
-    now == before || now == sys::user()
+    now == before || now == user()
+}
+
+/// Who runs this program.
+fn user() -> u32 {
+    // SAFETY: the call takes and changes nothing.
+    unsafe { libc::geteuid() }
 }
 
 /// What was found where a vouched-for working tree was: background work says so, hooks tell it.
@@ -211,11 +217,6 @@ mod sys {
         };
         Some(Mark { birth, owner: found.owner })
     }
-
-    pub fn user() -> u32 {
-        // SAFETY: the call takes and changes nothing.
-        unsafe { libc::geteuid() }
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -235,11 +236,6 @@ mod sys {
             None => Birth::Inode(found.ino()),
         };
         Some(Mark { birth, owner: found.uid() })
-    }
-
-    pub fn user() -> u32 {
-        // SAFETY: the call takes and changes nothing.
-        unsafe { libc::geteuid() }
     }
 }
 
@@ -279,10 +275,10 @@ mod tests {
     #[test]
     fn another_owner_breaks_it() {
         let seal = |text: &str| Seal::parse(text).unwrap();
-        let stranger = sys::user() + 7;
+        let stranger = user() + 7;
         let sealed = seal("17.000000005 4000 18.000000000 4000");
         assert!(sealed.holds(&sealed) && sealed.is_owned_by(4000));
-        let ours = format!("17.000000005 {0} 18.000000000 {0}", sys::user());
+        let ours = format!("17.000000005 {0} 18.000000000 {0}", user());
         assert!(sealed.holds(&seal(&ours)));
         for changed in [
             format!("17.000000005 {stranger} 18.000000000 4000"),

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
@@ -64,7 +64,7 @@ pub struct AuditReport {
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
-    let private = Redactor::new(&RedactOptions::for_store(&settings, false));
+    let private = Redactor::private(&settings);
     let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
         let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };

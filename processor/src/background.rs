@@ -10,7 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::note::Note;
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::redact::Redactor;
 use memory_store::{ProjectId, Timestamp, settings_file};
 
 use crate::lock::Busy;
@@ -188,7 +188,7 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
 /// What hides from the log what is hidden from other private files, the user's own patterns included.
 fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
     let (settings, _) = settings_file::load(dirs, Some(main));
-    Redactor::new(&RedactOptions::for_store(&settings, false))
+    Redactor::private(&settings)
 }
 
 /// Leaves the machine to the user.

@@ -136,7 +136,7 @@ pub fn place(root: &Path) -> Option<(String, String)> {
 pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     command(root)
         .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
-        .args(["--no-show-signature", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
         .spawn()

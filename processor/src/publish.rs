@@ -79,12 +79,7 @@ pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'
         settings: publication.settings,
         now: publication.now,
     };
-    let published = Publisher::begin(&folder).and_then(|mut publisher| {
-        if let Some(vectors) = publication.vectors {
-            publisher = publisher.vectors(vectors);
-        }
-        publisher.publish(content)
-    });
+    let published = begin(publication, &folder).and_then(|publisher| publisher.publish(content));
     published.map(drop).with_context(|| format!("{}: cannot write the index", folder.display()))
 }
 
@@ -96,6 +91,14 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
     publish(publication, &store, &folder, &root, NewTurns::Some(&[]), known)
 }
 
+fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {
+    let publisher = Publisher::begin(folder)?;
+    Ok(match publication.vectors {
+        Some(vectors) => publisher.vectors(vectors),
+        None => publisher,
+    })
+}
+
 fn publish(
     publication: &Publication<'_>,
     store: &Store,
@@ -105,10 +108,7 @@ fn publish(
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
-    let mut publisher = Publisher::begin(folder).with_context(context)?.graphs(&HnswGraphs);
-    if let Some(vectors) = publication.vectors {
-        publisher = publisher.vectors(vectors);
-    }
+    let publisher = begin(publication, folder).with_context(context)?.graphs(&HnswGraphs);
     let mut listing = store.list()?;
     // Files come from people and from pulls: what a hook prints goes through here once more.
     let redactor = store.redactor(publication.settings);

@@ -12,7 +12,7 @@ use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::redact::Redactor;
 use memory_store::settings_file;
 use serde::Serialize;
 
@@ -356,7 +356,7 @@ impl Purge {
         let mut state = State::read(&self.home);
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
         let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
-        let redactor = Redactor::new(&RedactOptions::for_store(&settings, false));
+        let redactor = Redactor::private(&settings);
         state.published.clear();
         state.sessions.clear();
         state.all_turns = true;

@@ -21,7 +21,7 @@ use memory_store::store::remove;
 use crate::embed::records::{HEADER, Records};
 use crate::llm::Fault;
 use crate::llm::host::Server;
-use crate::llm::ollama::Ollama;
+use crate::llm::ollama::{Ollama, seconds};
 use crate::progress::Progress;
 
 /// Texts that go out at a time.
@@ -153,7 +153,8 @@ fn embed(
         }
         missing = texts.keys().copied().min().into_iter().collect();
     }
-    let model = match Model::open(what.settings, what.ollama_host) {
+    let most = (seconds(embedder.timeout_s), "embedder.timeout_s");
+    let model = match Model::open(what.settings, embedder, what.ollama_host, most) {
         Ok(model) => model,
         Err(problem) => return Ok(Updated { problem: Some(problem), ..updated }),
     };
@@ -308,32 +309,18 @@ struct Model {
 }
 
 impl Model {
-    /// Prepares the model for texts of memories.
-    fn open(settings: &Settings, ollama_host: Option<&str>) -> Result<Self, String> {
-        let embedder = settings.embedder.clone().unwrap_or_default();
-        let most = Duration::from_secs(u64::from(embedder.timeout_s.max(1)));
-        Self::with(settings, &embedder, ollama_host, most, "embedder.timeout_s")
-    }
-
-    /// Prepares it for a query.
-    fn for_query(settings: &Settings, ollama_host: Option<&str>) -> Result<Self, String> {
-        let embedder = settings.embedder.clone().unwrap_or_default();
-        let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));
-        Self::with(settings, &embedder, ollama_host, most, "embedder.search_ms")
-    }
-
-    fn with(
+    /// Prepares the model, whose answers may take `most`, as the setting of that name says.
+    fn open(
         settings: &Settings,
         embedder: &Embedder,
         ollama_host: Option<&str>,
-        most: Duration,
-        setting: &'static str,
+        most: (Duration, &'static str),
     ) -> Result<Self, String> {
         let Embedder { host, consented_hosts, model, .. } = embedder;
         let server = Server::agreed(host, ollama_host, consented_hosts, "embedder")?;
         // What leaves this machine is held to what files are that others read.
         let options = RedactOptions::for_store(settings, !server.is_local());
-        let ollama = Ollama::new(server, model, most, setting)?;
+        let ollama = Ollama::new(server, model, most)?;
         Ok(Self { ollama, redactor: Redactor::new(&options) })
     }
 
@@ -364,7 +351,10 @@ impl Asker {
     /// Prepares to ask; `None` when the settings name no model.
     pub fn new(settings: &Settings, ollama_host: Option<&str>) -> Option<Self> {
         let embedder = settings.embedder.clone()?;
-        Some(Self { embedder, model: Model::for_query(settings, ollama_host) })
+        let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));
+        let most = (most, "embedder.search_ms");
+        let model = Model::open(settings, &embedder, ollama_host, most);
+        Some(Self { embedder, model })
     }
 }
 

@@ -25,7 +25,7 @@ use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
 use memory_store::left::LeftSession;
 use memory_store::memory::Status;
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::redact::Redactor;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Listing, Store};
 use memory_store::{Memory, Timestamp, settings_file};
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
             trees: trees::present(options.dirs, options.tree),
             options,
             home,
-            redactor: Redactor::new(&RedactOptions::for_store(&settings, false)),
+            redactor: Redactor::private(&settings),
             settings,
             territory,
             state,

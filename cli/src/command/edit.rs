@@ -61,12 +61,12 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
+    // What an editor wrote is redacted as what was given by options is.
+    let (redactor, mut hidden) = (store.redactor_for_writing(&stores.settings)?, 0);
     let mut change = Change::Unchanged;
     if !args.changes_something() {
         change = edit_by_hand(&stored.path)?;
     }
-    // What an editor wrote is redacted as what was given by options is.
-    let (redactor, mut hidden) = (store.redactor_for_writing(&stores.settings)?, 0);
     let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
     let paths: Vec<String> = paths.collect::<Result<_>>()?;
     let apply = |memory: &mut Memory| {

@@ -25,23 +25,51 @@ pub fn models(world: &World, host: &str) -> Option<Vec<String>> {
 
 /// Whether the configured model is there.
 pub fn check(world: &World, llm: &Llm) -> Check {
-    const NAME: &str = "LLM";
-    let Some(models) = models(world, &llm.host) else {
-        return Check::care(
-            NAME,
-            "the configured Ollama does not answer; extraction goes on by rules",
-            "Start it with `ollama serve`, or remove `[llm]` from config.toml.",
-        );
+    let served = Served {
+        check: "LLM",
+        table: "llm",
+        host: &llm.host,
+        model: &llm.model,
+        without: "extraction goes on by rules",
     };
-    if has(&models, &llm.model) {
-        Check::good(NAME, format!("{} answers", llm.model))
-    } else {
-        let remedy = format!("Run `ollama pull {}`.", llm.model);
-        Check::care(NAME, format!("Ollama has no model {}", llm.model), remedy)
-    }
+    served.problem(world).unwrap_or_else(|| served.good())
 }
 
-/// Whether a model is among those that Ollama lists: as `name:latest` where it is called `name`.
-pub fn has(models: &[String], name: &str) -> bool {
-    models.iter().any(|model| model == name || *model == format!("{name}:latest"))
+/// A model that the settings name.
+pub struct Served<'a> {
+    /// The name of the check.
+    pub check: &'static str,
+    /// The table of the settings.
+    pub table: &'static str,
+    /// Its host; empty for the usual place.
+    pub host: &'a str,
+    /// The model's name.
+    pub model: &'a str,
+    /// What becomes of things without it.
+    pub without: &'static str,
+}
+
+impl Served<'_> {
+    /// What stands in the way; `None` when the model is there.
+    pub fn problem(&self, world: &World) -> Option<Check> {
+        let Self { check, table, host, model, without } = *self;
+        let Some(models) = models(world, host) else {
+            return Some(Check::care(
+                check,
+                format!("the configured Ollama does not answer; {without}"),
+                format!("Start it with `ollama serve`, or remove `[{table}]` from config.toml."),
+            ));
+        };
+        // Ollama lists `name:latest` for what is called `name`.
+        let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");
+        (!models.iter().any(is_it)).then(|| {
+            let remedy = format!("Run `ollama pull {model}`.");
+            Check::care(check, format!("Ollama has no model {model}"), remedy)
+        })
+    }
+
+    /// That the model is there.
+    pub fn good(&self) -> Check {
+        Check::good(self.check, format!("{} answers", self.model))
+    }
 }

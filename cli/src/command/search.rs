@@ -1,6 +1,5 @@
 //! `throughline search`: finds memories, turns of sessions, or what was thought in them.
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -8,6 +7,7 @@ use clap::Args;
 use memory_store::recall::{
     Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
 };
+use memory_store::text::excerpt;
 use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
@@ -273,7 +273,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     if full {
         plain(&hit.text).lines().try_for_each(|line| writeln!(out, "        {line}"))?;
     } else {
-        let text = snippet(&hit.text, asked);
+        let text = excerpt(&one_line(&hit.text), asked, SNIPPET_CHARS_MAX);
         if !text.is_empty() {
             writeln!(out, "        {text}")?;
         }
@@ -290,28 +290,15 @@ fn near(out: &mut dyn Write, label: &str, near: Option<&Hit>) -> Result {
     Ok(())
 }
 
-/// The part of a text that begins a little before the first word that was asked for, in one line.
-fn snippet(text: &str, asked: &str) -> String {
-    /// Words of a text before the one that was asked for.
-    const LEAD: usize = 8;
-    let asked: BTreeSet<String> =
-        memory_store::text::tokens(asked).into_iter().map(|token| token.term).collect();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let is_asked = |word: &&str| {
-        memory_store::text::tokens(word).iter().any(|token| asked.contains(&token.term))
-    };
-    let at = words.iter().position(is_asked).unwrap_or_default();
-    if at <= LEAD {
-        return cut(text, SNIPPET_CHARS_MAX);
-    }
-    format!("...{}", cut(&words[at - LEAD..].join(" "), SNIPPET_CHARS_MAX))
-}
-
 /// The beginning of a text, in one line.
 fn cut(text: &str, chars_max: usize) -> String {
-    let text = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = one_line(text);
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,
     }
+}
+
+fn one_line(text: &str) -> String {
+    plain(text).split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -5,16 +5,20 @@ use memory_store::settings::Embedder;
 use processor::second::standing;
 
 use super::doctor::Check;
-use super::ollama;
+use super::ollama::Served;
 use crate::world::World;
 
 /// In one line: the model, how many memories have its vectors, and who asks it.
 pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
+    told(standing(&world.dirs.tree(&tree.root), embedder), embedder)
+}
+
+fn told(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
     let hooks = match embedder.hook_ms {
         0 => String::new(),
         most => format!("; hooks wait {most} ms for it"),
     };
-    let have = match standing(&world.dirs.tree(&tree.root), embedder) {
+    let have = match standing {
         Some((have, all)) => format!("{have} of {all} memories have vectors"),
         None => "there is no index yet".to_owned(),
     };
@@ -24,21 +28,20 @@ pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
 /// Whether the model answers and every memory has its vector.
 pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> Check {
     const NAME: &str = "second space";
-    let Some(models) = ollama::models(world, &embedder.host) else {
-        return Check::care(
-            NAME,
-            "the configured Ollama does not answer; search goes on without it",
-            "Start it with `ollama serve`, or remove `[embedder]` from config.toml.",
-        );
+    let served = Served {
+        check: NAME,
+        table: "embedder",
+        host: &embedder.host,
+        model: &embedder.model,
+        without: "search goes on without it",
     };
-    let model = &embedder.model;
-    if !ollama::has(&models, model) {
-        let remedy = format!("Run `ollama pull {model}`.");
-        return Check::care(NAME, format!("Ollama has no model {model}"), remedy);
+    if let Some(problem) = served.problem(world) {
+        return problem;
     }
-    let Some(tree) = tree else { return Check::good(NAME, format!("{model} answers")) };
-    let seen = shown(world, tree, embedder);
-    match standing(&world.dirs.tree(&tree.root), embedder) {
+    let Some(tree) = tree else { return served.good() };
+    let standing = standing(&world.dirs.tree(&tree.root), embedder);
+    let seen = told(standing, embedder);
+    match standing {
         Some((have, all)) if have == all => Check::good(NAME, seen),
         Some(_) | None => Check::care(NAME, seen, "Run `throughline sync`."),
     }

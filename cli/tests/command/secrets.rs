@@ -83,12 +83,18 @@ fn holding(machine: &Machine, text: &str) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn what_a_person_edits_is_redacted_too() {
+/// A project with one memory that holds no secret.
+fn with_a_memory() -> Machine {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.ok(&["add", "The deploy key is kept in the vault"]);
     machine.ok(&["sync"]);
+    machine
+}
+
+#[test]
+fn what_a_person_edits_is_redacted_too() {
+    let machine = with_a_memory();
     let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
     let said = machine.ok(&["edit", &id, "--body", &format!("It is {}.", token())]);
     assert!(said.contains("1 secret or personal value(s) were taken out"), "{said}");
@@ -107,10 +113,7 @@ fn what_a_person_edits_is_redacted_too() {
 
 #[test]
 fn what_comes_back_is_indexed_without_its_secrets() {
-    let machine = Machine::new();
-    machine.ok(&["init", "--yes", "--no-register"]);
-    machine.ok(&["add", "The deploy key is kept in the vault"]);
-    machine.ok(&["sync"]);
+    let machine = with_a_memory();
     let file = memory_file(&machine);
     let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
     std::fs::write(&file, text).unwrap();

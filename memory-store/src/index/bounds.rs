@@ -6,7 +6,9 @@
 
 use std::borrow::Cow;
 
-use super::format::{Cursor, SectionKind, checksum, fits};
+#[cfg(feature = "write")]
+use super::format::checksum;
+use super::format::{Cursor, SectionKind, fits};
 use super::segment::{Postings, Segment, Slot};
 use crate::error::Result;
 

@@ -69,9 +69,11 @@ impl Code {
 /// Two bits a component: its level, 0 and 1 below zero and 2 and 3 above, 0 and 3 far from it. Twice as
 /// long as a [`Code`], it says so much more that a search among fine codes goes about as if it compared the
 /// vectors themselves.
+#[cfg(feature = "write")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fine(pub [u8; FINE]);
 
+#[cfg(feature = "write")]
 impl Fine {
     /// The fine code of a vector. A component is far from zero when it is larger than .98 of their root
     /// mean square, which of a normal distribution leaves the least error.

@@ -98,7 +98,6 @@ impl Index {
     ///
     /// # Errors
     /// The first segment that cannot be read or has another hash.
-    #[cfg(feature = "write")]
     pub fn verify(&self) -> Result<()> {
         let segments = &self.manifest.segments;
         segments.iter().try_for_each(|segment| Segment::open(&self.dir, segment)?.verify())

@@ -4,7 +4,9 @@
 //! Most pairs occur once, so a slot for each would be most of the index. Instead they are sorted by
 //! hash into buckets of some sixteen, and a reader looks through one.
 
-use super::format::{SectionKind, checksum, fits};
+#[cfg(feature = "write")]
+use super::format::checksum;
+use super::format::{SectionKind, fits};
 use super::segment::Segment;
 use crate::error::Result;
 

@@ -7,9 +7,11 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "write")]
+use super::format::checksum;
 use super::format::{
     Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
-    SectionKind, TABLE_ENTRY, checksum, damaged, fits,
+    SectionKind, TABLE_ENTRY, damaged, fits,
 };
 use super::manifest::SegmentRef;
 use super::record::{Entry, Record};
@@ -368,7 +370,6 @@ impl Segment {
     ///
     /// # Errors
     /// The file cannot be read, or is damaged.
-    #[cfg(feature = "write")]
     pub fn verify(&self) -> Result<()> {
         let bytes = match &self.source {
             Source::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),

@@ -373,19 +373,10 @@ impl Recall {
         turns::turn(&self.sources, id)
     }
 
-    /// The memory or turn with this id, if it still may be shown unasked.
+    /// The memory with this id, if it still may be shown unasked.
     pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
-        let hit = match self.sources.find(id) {
-            Some(at) => {
-                let candidate = self.sources.candidate(at)?;
-                self.read(&candidate, now, &mut Recalled::default()).ok()
-            }
-            #[cfg(feature = "write")]
-            None => turns::turn(&self.sources, id),
-            // What a hook is given the name of is a memory.
-            #[cfg(not(feature = "write"))]
-            None => None,
-        };
+        let candidate = self.sources.candidate(self.sources.find(id)?)?;
+        let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
         hit.filter(|hit| !hit.held)
     }
 

@@ -188,7 +188,7 @@ fn head(hit: &Hit) -> String {
 
 /// What a person wants is told as having been asked for.
 fn is_wish(hit: &Hit) -> bool {
-    // A file that does not say it is somebody's hand's: the user's in the user's own folder.
+    // A file that does not say who said it was written by hand: by the user, in the user's own folder.
     let is_users = match hit.said_by {
         Some(said_by) => said_by == SaidBy::User,
         None => hit.collection == Collection::User,

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::text::base64;
+
 /// Shorter runs hold no token, longer ones are files.
 const RUN_BYTES_MIN: usize = 20;
 const RUN_BYTES_MAX: usize = 4 << 10;
@@ -38,31 +40,10 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
 
-/// What a run says; nothing where that is no readable text.
+/// What a run says; nothing where that is no readable text, which is found out within a few bytes.
 fn decoded(run: &[u8]) -> Option<Vec<u8>> {
-    let mut said = Vec::with_capacity(run.len() * 3 / 4);
-    let (mut bits, mut held) = (0u32, 0);
-    for &byte in run {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            _ => 63,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            let byte = (bits >> held & 0xff) as u8;
-            // What is no text is found out within a few bytes.
-            if !byte.is_ascii_graphic() && !byte.is_ascii_whitespace() {
-                return None;
-            }
-            said.push(byte);
-        }
-    }
-    Some(said)
+    let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
+    base64::bytes(run).map(|byte| byte.filter(is_text)).collect()
 }
 
 /// `user:password`.

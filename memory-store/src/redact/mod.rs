@@ -27,6 +27,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
+use crate::settings::Settings;
+
 pub use deny::{DenyPatterns, PatternError};
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
@@ -67,6 +69,11 @@ impl Redactor {
     /// Returns a redactor with the built-in rules.
     pub fn new(options: &RedactOptions) -> Self {
         Self { options: options.clone() }
+    }
+
+    /// The redactor of what only this user reads, as the settings have it.
+    pub fn private(settings: &Settings) -> Self {
+        Self::new(&RedactOptions::for_store(settings, false))
     }
 
     /// The same, which hides these names of people, too.

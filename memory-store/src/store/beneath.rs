@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::disk::{Privacy, refused};
 use crate::error::{At, Result};
+use crate::regular;
 
 /// An open folder.
 #[derive(Debug)]
@@ -56,10 +57,7 @@ impl Folder {
         let path = self.path.join(name);
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
             .map_err(|error| refuse_link(&path, error))?;
-        let metadata = file.metadata().at(&path)?;
-        if !metadata.is_file() {
-            return Err(refused(&path, "this is no regular file; it is left alone"));
-        }
+        let metadata = regular::check(&file).at(&path)?;
         let mut bytes = Vec::new();
         file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(&path)?;
         if bytes.len() > bytes_max {

@@ -1,6 +1,7 @@
 //! What a text hides: the same text read in other ways, and what is encoded in it.
 
 use super::words::is_invisible;
+use crate::text::base64;
 
 /// Encodings inside encodings that are looked into.
 const DEPTH_MAX: usize = 3;
@@ -239,7 +240,8 @@ fn decoded(text: &str) -> Vec<Reading> {
         found.extend(hex.map(|text| Reading { text, way: "hexadecimal digits", line }));
         // The first part of a text may be missing, so that the rest is out of step.
         for skip in 0..4.min(run.len()) {
-            let plain = base64(&run[skip..]).and_then(readable);
+            let digits = run[skip..].trim_end_matches('=').as_bytes();
+            let plain = base64::bytes(digits).collect::<Option<_>>().and_then(readable);
             if let Some(text) = plain {
                 found.push(Reading { text, way: "base64", line });
                 break;
@@ -287,28 +289,6 @@ fn hexadecimal(run: &str) -> Option<Vec<u8>> {
         return None;
     }
     (0..run.len()).step_by(2).map(|at| u8::from_str_radix(run.get(at..at + 2)?, 16).ok()).collect()
-}
-
-fn base64(run: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(run.len() * 3 / 4);
-    let (mut bits, mut count) = (0_u32, 0);
-    for byte in run.trim_end_matches('=').bytes() {
-        let digit = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => return None,
-        };
-        bits = bits << 6 | u32::from(digit);
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-        }
-    }
-    Some(bytes)
 }
 
 /// Bytes as text, when they look like one: at most a broken character at either end.

@@ -7,6 +7,9 @@
 //! This runs in every hook, so it keeps two small buffers and allocates nothing else for English
 //! text.
 
+pub(crate) mod base64;
+#[cfg(feature = "write")]
+mod excerpt;
 mod fold;
 #[cfg(feature = "write")]
 mod keywords;
@@ -14,6 +17,8 @@ pub(crate) mod mail;
 mod split;
 mod stop;
 
+#[cfg(feature = "write")]
+pub use excerpt::excerpt;
 #[cfg(feature = "write")]
 pub(crate) use fold::fold as folded;
 pub(crate) use fold::is_unspaced;

@@ -30,7 +30,6 @@ mod wishes;
 mod words;
 mod work;
 
-pub use fixes::is_sibling;
 use std::collections::{BTreeSet, HashMap};
 
 use memory_store::memory::{SaidBy, Scope};
@@ -45,6 +44,7 @@ use score::Channel;
 pub(crate) use clean::pattern;
 pub use clean::{cut, plain};
 pub use episode::goes_on;
+pub use fixes::is_sibling;
 pub use paths::Roots;
 pub use pool::{TEXT_CHARS_MAX, overlap, word_set};
 pub use tasks::OPEN;

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub use ask::PROMPT_VERSION;
 
-use memory_store::redact::{Names, RedactOptions, Redactor};
+use memory_store::redact::{Names, Redactor};
 use memory_store::settings::Settings;
 
 use crate::extract::draft::Draft;
@@ -106,12 +106,12 @@ impl Model {
             Some(_) => names::Finder::open(all, ollama_host, cache_dir).transpose(),
             None => None,
         };
-        let most = Duration::from_secs(u64::from(settings.timeout_s.max(1)));
-        let extractor = ollama::Ollama::new(server, settings.model.trim(), most, "llm.timeout_s")?;
+        let most = (ollama::seconds(settings.timeout_s), "llm.timeout_s");
+        let extractor = ollama::Ollama::new(server, settings.model.trim(), most)?;
         Ok(Some(Self {
             extractor: Box::new(extractor),
             cache: Cache::new(cache_dir),
-            redactor: Redactor::new(&RedactOptions::for_store(all, false)),
+            redactor: Redactor::private(all),
             masks,
             names,
             slow: 0,
@@ -224,7 +224,7 @@ mod tests {
 
     use memory_store::Timestamp;
     use memory_store::memory::SaidBy;
-    use memory_store::redact::Personal;
+    use memory_store::redact::{Personal, RedactOptions};
 
     use super::*;
     use crate::transcript::session::{Prompt, Turn};
@@ -261,7 +261,7 @@ mod tests {
         let mut model = Model {
             extractor: Box::new(Elsewhere(Arc::clone(&seen))),
             cache: Cache::new(cache.path()),
-            redactor: Redactor::new(&RedactOptions::for_store(&settings, false)),
+            redactor: Redactor::private(&settings),
             masks: Some(Masks::new(&settings)),
             names: None,
             slow: 0,

@@ -4,7 +4,6 @@
 //! about once. A name that it overlooks is not found.
 
 use std::path::Path;
-use std::time::Duration;
 
 use memory_store::redact::Names;
 use memory_store::settings::{NameFinder, Settings};
@@ -13,7 +12,7 @@ use serde::Deserialize;
 
 use super::cache::Cache;
 use super::host::Server;
-use super::ollama::Ollama;
+use super::ollama::{Ollama, seconds};
 
 /// Names of one text.
 const NAMES_MAX: usize = 100;
@@ -58,8 +57,8 @@ impl Finder {
             let name = server.name();
             return Err(format!("{name} is another machine; names are found on this one only"));
         }
-        let most = Duration::from_secs(u64::from((*timeout_s).max(1)));
-        let ollama = Ollama::new(server, model.trim(), most, "names.timeout_s")?;
+        let most = (seconds(*timeout_s), "names.timeout_s");
+        let ollama = Ollama::new(server, model.trim(), most)?;
         let name = format!("{VERSION}/{}", model.trim());
         Ok(Some(Self { ollama, cache: Cache::new(cache_dir), name, down: None }))
     }

@@ -57,19 +57,18 @@ impl fmt::Debug for Ollama {
 }
 
 impl Ollama {
-    /// Prepares to ask `model`, whose answers may take `most`, as the setting `setting` says; nothing
+    /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
     /// is sent yet.
     pub fn new(
         server: Server,
         model: &str,
-        most: Duration,
-        setting: &'static str,
+        most: (Duration, &'static str),
     ) -> Result<Self, String> {
         Ok(Self {
-            client: client(&server, CONNECT_TIMEOUT.min(most), most)?,
+            client: client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
             server,
             model: model.to_owned(),
-            most: (most, setting),
+            most,
             runtime: runtime()?,
         })
     }
@@ -158,6 +157,11 @@ impl Extractor for Ollama {
     fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
         self.chat::<AnswerForm>(INSTRUCTIONS, question(window, note))
     }
+}
+
+/// The time that a setting in seconds gives; at least one.
+pub fn seconds(setting: u32) -> Duration {
+    Duration::from_secs(u64::from(setting.max(1)))
 }
 
 /// The names of the models on a server; `None` when nobody answers there.

@@ -11,6 +11,9 @@ const VALUE_BYTES_MAX: usize = 128;
 /// Words that may stand between the name and its value.
 const WORDS_MAX: usize = 4;
 
+/// Signs that passwords have and names in code have not.
+const SIGNS: &[u8] = b"&!#%^*?~+@$";
+
 /// The words that say what the value is.
 const COPULAS: [&[u8]; 9] = [b"is", b"was", b"are", b"=", b":", b"lautet", b"ist", b"est", b"es"];
 
@@ -53,7 +56,7 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     let told = &text[value.clone()];
     let is_code = told.iter().any(|byte| b"(){}[]<>|\"'`\\,;=/:".contains(byte))
         || [b"&&".as_slice(), b"?."].iter().any(|sign| memchr::memmem::find(told, sign).is_some());
-    let has_sign = told.iter().any(|byte| b"&!#%^*?~+@$".contains(byte));
+    let has_sign = told.iter().any(|byte| SIGNS.contains(byte));
     let begins = value.start == at && told.first().is_some_and(u8::is_ascii_alphanumeric);
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
@@ -86,7 +89,7 @@ fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
         pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()
             || pair[0].is_ascii_alphabetic() && pair[1].is_ascii_digit()
     });
-    let has_sign = value.iter().any(|byte| b"&!#%^*?~+@$".contains(byte));
+    let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
     let is_compound = value.iter().any(|byte| b"-_.:".contains(byte)) && !has_sign;
     match promise {
         Promise::Key | Promise::SomeKey => {
