@@ -7,6 +7,7 @@ mod clean;
 mod entry;
 mod fate;
 mod lines;
+mod marks;
 mod plan;
 mod reconcile;
 mod survey;
@@ -24,6 +25,7 @@ use crate::memory::Memory;
 use crate::time::Timestamp;
 
 pub(crate) use entry::{Aside, Entry};
+pub use marks::Marks;
 pub use reconcile::reconcile;
 
 use entry::Seen;
@@ -55,7 +57,8 @@ pub struct GitState {
     /// Whether the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
     /// (`git merge-base --is-ancestor`).
     pub forward: bool,
-    /// Files below `.throughline` in HEAD (`git ls-tree -r --name-only HEAD .throughline`).
+    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). Not in
+    /// HEAD, which may be another by then.
     pub committed: Vec<PathBuf>,
     /// Files below `.throughline` that commits between that HEAD and `head` removed
     /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
@@ -65,6 +68,10 @@ pub struct GitState {
     pub held: Vec<PathBuf>,
     /// The commit of `refs/stash`.
     pub stash: Option<String>,
+    /// Files below `.throughline` in the index (`git ls-files .throughline`).
+    pub indexed: Vec<PathBuf>,
+    /// What git's own files were like before it was asked all this.
+    pub marks: Marks,
 }
 
 /// What [`reconcile`] did, in numbers of memories.
@@ -80,6 +87,9 @@ pub struct Outcome {
     pub unchanged: usize,
     /// Not written because a person deleted them.
     pub tombstoned: usize,
+    /// Whether something is missing and was not judged, or git was at work meanwhile: the next run is to
+    /// look again, even if nothing seems to have changed by then.
+    pub unsettled: bool,
     /// What could not be written, and why; the rest was.
     pub refused: Vec<String>,
 }
@@ -199,8 +209,9 @@ impl Ledger {
     /// Notes that a person or a model wrote this text into a file.
     pub(crate) fn saved(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
         if self.entries.get(&entry.id).is_some_and(|known| !known.saved) {
-            // A derived memory that was edited: the next reconciliation sees the edit.
-            return Ok(());
+            // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
+            text.clone_into(&mut entry.text);
+            return self.add(vec![Event::Entry(Box::new(entry))]);
         }
         entry.will_write(text);
         if entry.name != name {

@@ -197,7 +197,7 @@ impl Store {
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.bytes())?;
                 self.note_saved(&path, &file)?;
-                let stored = listing::read(&path)?.stored;
+                let stored = listing::read_back(&path, &file)?;
                 Ok(Saved { stored, change: Change::Created })
             }
         }
@@ -417,7 +417,7 @@ impl Store {
         }
         self.write(path, file.bytes())?;
         self.note_saved(path, &file)?;
-        Ok(Saved { stored: listing::read(path)?.stored, change: Change::Updated })
+        Ok(Saved { stored: listing::read_back(path, &file)?, change: Change::Updated })
     }
 
     /// What a person or a model saved survives `git clean` and the like as what was derived does.

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{Desired, GitState, Ledger, Outcome, Reason, reconcile};
+use memory_store::ledger::{Desired, GitState, Ledger, Marks, Outcome, Reason, reconcile};
 use memory_store::memory::Status;
 use memory_store::store::{Change, Forget, Store};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
@@ -96,6 +96,9 @@ impl Journey {
                 .map(PathBuf::from)
                 .collect()
         };
+        let folders = line("rev-parse --path-format=absolute --git-dir --git-common-dir").unwrap();
+        let (own, shared) = folders.split_once('\n').unwrap();
+        let marks = Marks::take(Path::new(own), Path::new(shared));
         let heads = Ledger::open(self.store().home()).unwrap().heads();
         let old = heads.into_iter().find(|(known, _)| known == root).map(|(_, head)| head);
         let head = line("rev-parse -q --verify HEAD");
@@ -128,6 +131,8 @@ impl Journey {
             forward,
             removed_in_commits: removed,
             held,
+            indexed: paths(ask("ls-files -z .throughline")),
+            marks,
         }
     }
 
@@ -334,6 +339,155 @@ fn what_git_moves_right_now_is_left_for_the_next_sync() {
     fs::remove_file(&lock).unwrap();
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![(1, Reason::Deleted)]));
+}
+
+/// `git stash -u` lists what it keeps, and then cleans everything away: what came in between is in no stash, and the
+/// stash is long popped when the next sync looks.
+#[test]
+fn what_a_stash_swallowed_is_written_again() {
+    let mut journey = Journey::new(3);
+    journey.sync();
+    journey.commit_memories();
+    journey.desired.push(Desired { memory: memory(3), root: journey.root().to_owned() });
+    journey.sync();
+    journey.store().save(memory(9), NOW).unwrap();
+    let store = journey.store();
+    store.edit(&memory(3).id.short(), |memory| memory.body = "My words.".to_owned()).unwrap();
+    let late = [journey.path(3), journey.path(9)];
+    let texts = late.each_ref().map(|path| fs::read_to_string(path).unwrap());
+    late.iter().for_each(|path| fs::remove_file(path).unwrap());
+    fs::write(journey.root().join("code"), "2\n").unwrap();
+    journey.git("stash -q -u");
+    journey.git("stash pop -q");
+    assert_eq!(journey.files(), [0, 1, 2]);
+    journey.sync();
+    assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3, 9], vec![]));
+    assert_eq!(late.each_ref().map(|path| fs::read_to_string(path).unwrap()), texts);
+
+    // What a person deletes after that stays deleted.
+    journey.delete(9);
+    journey.sync();
+    assert_eq!(journey.tombstones(), [(9, Reason::Deleted)]);
+}
+
+/// What was staged goes with a reset, also with the one that gives up a merge.
+#[test]
+fn what_a_reset_threw_away_is_written_again() {
+    let mut journey = Journey::new(2);
+    journey.sync();
+    journey.commit_memories();
+    for n in [2, 3] {
+        journey.desired.push(Desired { memory: memory(n), root: journey.root().to_owned() });
+    }
+    journey.sync();
+    journey.git(&format!("add {}", journey.path(2).display()));
+    journey.git("reset -q --hard");
+    assert_eq!(journey.files(), [0, 1, 3]);
+    journey.sync();
+    assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3], vec![]));
+}
+
+/// What git said and what lies on the disk are of different moments when git moves in between: nothing is judged then, and
+/// nothing remembered by which the next sync would judge wrongly.
+#[test]
+fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
+    let moves: [&[&str]; 4] = [
+        &["checkout -q side"],
+        &["checkout -q --detach side"],
+        &["reset -q --hard side"],
+        &["stash -q -u"],
+    ];
+    for moves in moves {
+        let mut journey = Journey::new(3);
+        journey.git("branch side");
+        journey.sync();
+        journey.commit_memories();
+        journey.desired.push(Desired { memory: memory(3), root: journey.root().to_owned() });
+        journey.sync();
+        let asked = journey.trees();
+        for arguments in moves {
+            journey.git(arguments);
+        }
+        for _ in 0..2 {
+            let desired = journey.desired.clone();
+            let outcome = reconcile(&journey.store(), desired, &asked, NOW).unwrap();
+            assert!(outcome.unsettled && outcome.written == 0, "{moves:?}: {outcome:?}");
+            assert_eq!(journey.tombstones(), [], "{moves:?}");
+        }
+        journey.sync();
+        assert_eq!(journey.known(), [0, 1, 2, 3], "{moves:?}");
+        assert_eq!(journey.tombstones(), [], "{moves:?}");
+    }
+}
+
+/// A linked working tree has an index and a lock of its own.
+#[test]
+fn what_git_moves_in_a_linked_tree_is_left_for_the_next_sync() {
+    let mut journey = Journey::new(1);
+    journey.sync();
+    let linked = journey.home.path().canonicalize().unwrap().join("linked");
+    journey.git(&format!("worktree add -q -b side {}", linked.display()));
+    for n in [1, 2, 3] {
+        journey.desired.push(Desired { memory: memory(n), root: linked.clone() });
+    }
+    journey.sync();
+    assert_eq!(journey.files_in(&linked), [1, 2, 3]);
+    let lock = journey.root().join(".git/worktrees/linked/index.lock");
+    fs::write(&lock, "").unwrap();
+    let store = journey.store().at(&linked);
+    fs::remove_file(store.find(&memory(2).id.to_string()).unwrap().path).unwrap();
+    journey.sync();
+    assert_eq!(journey.tombstones(), []);
+    fs::remove_file(&lock).unwrap();
+    journey.sync();
+    assert_eq!(journey.tombstones(), [(2, Reason::Deleted)]);
+}
+
+/// A merge that stopped half-way has taken what the other side removed, and brings it back when it is given up.
+#[test]
+fn what_an_unfinished_merge_took_is_judged_when_it_is_over() {
+    for gives_up in [true, false] {
+        let journey = Journey::new(3);
+        journey.sync();
+        journey.commit_memories();
+        journey.sync();
+        journey.git("checkout -q -b side");
+        journey.git(&format!("rm -q {}", journey.path(1).display()));
+        fs::write(journey.root().join("code"), "side\n").unwrap();
+        journey.git("commit -q -a -m side");
+        journey.git("checkout -q main");
+        fs::write(journey.root().join("code"), "main\n").unwrap();
+        journey.git("commit -q -a -m main");
+        journey.sync();
+        journey.try_git(journey.root(), "merge -q side").unwrap_err();
+        assert_eq!(journey.files(), [0, 2]);
+        journey.sync();
+        assert_eq!(journey.tombstones(), []);
+        if gives_up {
+            journey.git("merge --abort");
+            journey.sync();
+            assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
+        } else {
+            journey.git("commit -q -a -m merged");
+            journey.sync();
+            assert_eq!(journey.tombstones(), [(1, Reason::RemovedInCommit)]);
+        }
+    }
+}
+
+/// git takes a file out of the index before it moves HEAD, and so does a person with `git rm`: the commit tells.
+#[test]
+fn a_removal_that_is_staged_counts_when_it_is_committed() {
+    let journey = Journey::new(3);
+    journey.sync();
+    journey.commit_memories();
+    journey.sync();
+    journey.git(&format!("rm -q {}", journey.path(1).display()));
+    journey.sync();
+    assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![]));
+    journey.git("commit -q -m removed");
+    journey.sync();
+    assert_eq!(journey.tombstones(), [(1, Reason::RemovedInCommit)]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
 use memory_store::layout::{STORE_DIR, read_short};
-use memory_store::ledger::GitState;
+use memory_store::ledger::{GitState, Marks};
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -88,9 +88,10 @@ fn listed(root: &Path) -> Vec<PathBuf> {
 /// What git says about the memory files of a working tree; `before` is the commit that HEAD was
 /// at when this was last asked.
 pub fn state(root: &Path, before: Option<&str>) -> GitState {
+    let marks = marks(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
     let Some(commit) = head.clone() else {
-        return GitState { root: root.to_owned(), forward: true, ..GitState::default() };
+        return GitState { root: root.to_owned(), forward: true, marks, ..GitState::default() };
     };
     let before = before.filter(|before| is_commit_id(before));
     let forward = before.is_none_or(|before| {
@@ -104,11 +105,22 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
         root: root.to_owned(),
         branch: branch(root),
         forward,
-        committed: paths(root, &["ls-tree", "-r", "-z", "--name-only", "HEAD", "--", STORE_DIR]),
+        committed: paths(root, &["ls-tree", "-r", "-z", "--name-only", &commit, "--", STORE_DIR]),
         removed_in_commits: removed,
         held: held_elsewhere(root, &commit),
         stash: line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]),
+        indexed: paths(root, &["ls-files", "-z", "--", STORE_DIR]),
+        marks,
         head,
+    }
+}
+
+/// What git's own files of a working tree are like now.
+fn marks(root: &Path) -> Marks {
+    let folders = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
+    match lines(root, &folders).as_slice() {
+        [own, shared] => Marks::take(Path::new(own), Path::new(shared)),
+        _ => Marks::default(),
     }
 }
 

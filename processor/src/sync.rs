@@ -167,6 +167,8 @@ struct Run<'a> {
     newest: Option<Timestamp>,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
+    /// What the trees were like when their memories were written; empty when git was at work then.
+    written_to: Option<String>,
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
     report: SyncReport,
@@ -198,6 +200,7 @@ impl<'a> Run<'a> {
             unread: BTreeSet::new(),
             newest: None,
             names_wait: false,
+            written_to: None,
             embedding: None,
             report,
         })
@@ -480,6 +483,10 @@ impl<'a> Run<'a> {
         self.report.warnings.extend(names.warning());
         let states = self.git_states()?;
         let outcome = ledger::reconcile(&store, desired, &states, self.options.now)?;
+        self.written_to = Some(match outcome.unsettled {
+            true => String::new(),
+            false => self.fingerprint_of_trees(),
+        });
         self.report.written += outcome.written;
         self.report.updated += outcome.updated;
         self.report.removed += outcome.removed;

@@ -1,10 +1,13 @@
 //! Calls that reach files fail, or their process is killed there: afterwards the store validates, nothing that was
 //! acknowledged is lost, and a hook exits 0 and says nothing or something whole.
 //!
-//! A few hundred faults, chosen by a seed; `scripts/stress` runs as many as asked.
+//! A few hundred faults, chosen by a seed, and a crowd for a few seconds; `scripts/stress` runs as many as asked.
 #![cfg(target_os = "linux")]
 
+use std::time::Duration;
+
 use journeys::fault::{self, Fault, Plan};
+use journeys::trial::crowd::crowd;
 use journeys::trial::storm::{self, Storm};
 use journeys::trial::{Trial, Writer};
 
@@ -65,6 +68,25 @@ fn faults_strike_where_they_are_meant_to() {
     assert!(status != Some(0) && text.is_empty());
 }
 
+/// git takes the folder away while a memory is written into it: it is made again, a few times.
+#[test]
+fn a_folder_that_goes_away_meanwhile_is_made_again() {
+    if !can_strike() {
+        return;
+    }
+    let mut trial = Trial::new().unwrap();
+    for (fault, is_saved) in
+        [(Fault::Error(libc::ENOENT), true), (Fault::ErrorFromHere(libc::ENOENT), false)]
+    {
+        let plan = |plan: Plan| plan.of(&[fault::Class::Rename]).striking(1, fault);
+        let run = trial.run(Writer::Add, plan).unwrap();
+        let memories = trial.sample.memories_dir();
+        assert!(run.struck.is_some_and(|point| point.path.starts_with(&memories)), "{fault:?}");
+        assert_eq!(run.status.success(), is_saved, "{}", run.stderr);
+        assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
+    }
+}
+
 /// A full disk, a store that may only be read and one without locks are told in words that say what to do.
 #[test]
 fn what_fails_is_said() {
@@ -83,4 +105,13 @@ fn what_fails_is_said() {
         assert!(!run.status.success() && run.stderr.contains(words), "{writer:?}: {}", run.stderr);
         assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
     }
+}
+
+/// Several sessions at once, with processors, people's commands, a server, git and an editor beside them: no errors, nothing
+/// lost, no deletion that nobody meant, and nobody left. `scripts/stress sessions` does it for as long as asked.
+#[test]
+fn a_crowd_loses_nothing_and_leaves_nobody() {
+    let crowd = crowd(4, Duration::from_secs(5), 0x2026_1122).unwrap();
+    assert!(crowd.faults.is_empty(), "{:#?}", crowd.faults);
+    assert!(crowd.done.values().sum::<u32>() > 0, "{crowd:?}");
 }

@@ -96,6 +96,9 @@ pub(crate) struct Seen {
     pub head: Option<String>,
     pub branch: Option<String>,
     pub stash: Option<String>,
+    /// The last time git threw away what no commit holds, see [`super::Marks`]. Older ledgers do not say.
+    #[serde(default)]
+    pub swept: Option<String>,
     /// Whether the store's README was there and not committed: what removes untracked files takes
     /// it along, a person who deletes a memory does not.
     pub loose_readme: bool,

@@ -29,6 +29,9 @@ pub(super) struct Traces<'a> {
     committed: HashSet<&'a Path>,
     removed: HashSet<&'a Path>,
     held: HashSet<&'a Path>,
+    indexed: HashSet<&'a Path>,
+    /// Whether git changed anything since it was asked.
+    has_moved: bool,
     /// Whether the folder of memory files is there.
     has_folder: bool,
     /// The store's README.
@@ -46,7 +49,7 @@ struct Count {
 }
 
 impl<'a> Traces<'a> {
-    /// Gathers what there is to know; `known` are the memories that were in this tree, each with
+    /// Gathers what there is to know once the disk was read; `known` are the memories that were in this tree, each with
     /// whether its file is still there.
     pub fn gather<'e>(
         git: &'a GitState,
@@ -67,6 +70,8 @@ impl<'a> Traces<'a> {
             committed: set(&git.committed),
             removed: set(&git.removed_in_commits),
             held: set(&git.held),
+            indexed: set(&git.indexed),
+            has_moved: git.marks.have_moved(),
             has_folder: folder.is_dir(),
             readme: folder.with_file_name("README.md"),
             were_committed,
@@ -74,19 +79,30 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Whether git changes the tree right now, or something was stashed since git was asked.
-    pub fn has_moved(&self, root: &Path) -> bool {
-        if root.as_os_str().is_empty() {
-            return false;
-        }
-        let folder = root.join(".git");
-        let stash = std::fs::read_to_string(folder.join("refs/stash"));
-        folder.join("index.lock").exists()
-            || stash.is_ok_and(|now| Some(now.trim()) != self.git.stash.as_deref())
+    /// Whether git changed anything while we looked: then what it said and what lies on the disk are of
+    /// different moments.
+    pub fn has_moved(&self) -> bool {
+        self.has_moved
+    }
+
+    /// Whether git changed anything by now.
+    pub fn moves(&self) -> bool {
+        self.has_moved || self.git.marks.have_moved()
     }
 
     /// Says why a memory's file is gone.
     pub fn fate(&self, entry: &Entry) -> Fate {
+        if self.has_moved {
+            return Fate::Unclear;
+        }
+        match self.fate_at_rest(entry) {
+            // A merge or rebase that is given up brings it back.
+            Fate::Deleted(_) if self.git.marks.is_unfinished() => Fate::Unclear,
+            fate => fate,
+        }
+    }
+
+    fn fate_at_rest(&self, entry: &Entry) -> Fate {
         let path = repository_path(&entry.name);
         if self.removed.contains(path.as_path()) {
             return Fate::Deleted(Reason::RemovedInCommit);
@@ -99,6 +115,9 @@ impl<'a> Traces<'a> {
             // HEAD holds it, the working tree does not: `rm`. All of several at once is more
             // likely a checkout that is not complete.
             (true, true) if self.were_committed.all_of_several_missing() => Fate::Moved,
+            // git takes a file out of the index before it moves HEAD, and so does a person who is about to
+            // commit its removal.
+            (_, true) if !self.indexed.contains(path.as_path()) => Fate::Unclear,
             (_, true) => Fate::Deleted(Reason::Deleted),
             (true, false) if self.is_forward() => Fate::Deleted(Reason::RemovedInCommit),
             (true, false) => Fate::Moved,
@@ -111,6 +130,10 @@ impl<'a> Traces<'a> {
     fn fate_of_loose(&self, path: &Path) -> Fate {
         // It may have been committed since, on a branch that was left again.
         if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
+            return Fate::Moved;
+        }
+        // A reset throws away what was staged, and a stash what came while it was made.
+        if self.was_swept() {
             return Fate::Moved;
         }
         let lost_readme = self.seen.loose_readme && !self.readme.exists();
@@ -138,16 +161,21 @@ impl<'a> Traces<'a> {
         !self.has_folder && !self.held.contains(readme.as_path())
     }
 
-    /// What to remember of this tree, once everything is written.
-    pub fn seen_now(&self, root: &Path) -> Seen {
+    /// What to remember of this tree, once everything is written; nothing when git was at work, since
+    /// what is missing is then judged later, by what was remembered before.
+    pub fn seen_now(&self, root: &Path) -> Option<Seen> {
+        if self.has_moved {
+            return None;
+        }
         let readme = Path::new(STORE_DIR).join("README.md");
-        Seen {
+        Some(Seen {
             root: root.to_owned(),
             head: self.git.head.clone(),
             branch: self.git.branch.clone(),
             stash: self.git.stash.clone(),
+            swept: self.git.marks.swept().map(str::to_owned),
             loose_readme: self.readme.exists() && !self.committed.contains(readme.as_path()),
-        }
+        })
     }
 
     fn is_forward(&self) -> bool {
@@ -160,6 +188,11 @@ impl<'a> Traces<'a> {
 
     fn was_stashed(&self) -> bool {
         self.git.stash.is_some() && self.git.stash != self.seen.stash
+    }
+
+    fn was_swept(&self) -> bool {
+        let swept = self.git.marks.swept();
+        swept.is_some() && swept != self.seen.swept.as_deref()
     }
 }
 

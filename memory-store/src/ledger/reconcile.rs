@@ -55,6 +55,7 @@ fn run(
     results.extend(seen.map(Note::Seen));
     ledger.note(results)?;
     ledger.compact_if_due()?;
+    plan.outcome.unsettled |= survey.moves();
     Ok(plan.outcome)
 }
 

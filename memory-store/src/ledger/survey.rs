@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::entry::{Aside, Entry, Seen};
 use super::fate::{Fate, Traces};
@@ -136,15 +137,13 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Whether a file that was missing is there by now, or git moves files right now, or has since it was
-    /// asked.
+    /// Whether a file that was missing is there by now, or git moved files while we looked.
     fn is_moving(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
         // What somebody put in its place was read.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
-        path.exists() && !was_read()
-            || self.traces.get(&entry.root).is_some_and(|tree| tree.has_moved(&entry.root))
+        path.exists() && !was_read() || self.has_moved(&entry.root)
     }
 
     /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way.
@@ -153,9 +152,22 @@ impl<'a> Survey<'a> {
         tree.is_some_and(|tree| tree.holds(&entry.name))
     }
 
-    /// Whether HEAD holds a memory's file.
+    /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
+    /// it was known of.
     pub fn commits(&self, entry: &Entry) -> bool {
-        self.traces.get(&entry.root).is_some_and(|tree| tree.commits(&entry.name))
+        match self.traces.get(&entry.root) {
+            Some(tree) if tree.has_moved() => entry.committed,
+            tree => tree.is_some_and(|tree| tree.commits(&entry.name)),
+        }
+    }
+
+    fn has_moved(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::has_moved)
+    }
+
+    /// Whether git changed anything in one of the trees since it was asked.
+    pub fn moves(&self) -> bool {
+        self.traces.values().any(Traces::moves)
     }
 
     /// Whether a tree is to be given the store's README.
@@ -165,7 +177,7 @@ impl<'a> Survey<'a> {
 
     /// What to remember of each tree.
     pub fn seen_now(&self) -> Vec<Seen> {
-        self.traces.iter().map(|(root, tree)| tree.seen_now(root)).collect()
+        self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
     /// Another tree that has a file of this memory.
@@ -214,13 +226,5 @@ fn is_file(path: &Path) -> bool {
 }
 
 /// Without git nothing moves but the folder itself.
-static NO_GIT: GitState = GitState {
-    root: PathBuf::new(),
-    head: None,
-    branch: None,
-    forward: true,
-    committed: Vec::new(),
-    removed_in_commits: Vec::new(),
-    held: Vec::new(),
-    stash: None,
-};
+static NO_GIT: LazyLock<GitState> =
+    LazyLock::new(|| GitState { forward: true, ..GitState::default() });

@@ -222,7 +222,10 @@ impl<'r> Turn<'r, '_> {
                 self.deleted(before, entry, &wanted.memory.title, reason);
                 return Ok(());
             }
-            Some(Fate::Unclear) => return Ok(()),
+            Some(Fate::Unclear) => {
+                self.plan.outcome.unsettled = true;
+                return Ok(());
+            }
             Some(Fate::Moved) | None => {}
         }
         if before.is_edited() {
@@ -243,7 +246,7 @@ impl<'r> Turn<'r, '_> {
             (Some(Fate::Moved), Ok(file)) if is_theirs => {
                 self.offer(before, entry, &before.text, &file.memory)?;
             }
-            (Some(Fate::Unclear), _) => {}
+            (Some(Fate::Unclear), _) => self.plan.outcome.unsettled = true,
             (Some(Fate::Moved) | None, _) => self.plan.results.push(Note::Drop(before.id)),
         }
         Ok(())

@@ -24,6 +24,10 @@ pub enum Privacy {
 /// Files that are written at once; each holds two handles until it is in place.
 const BATCH_FILES: usize = 64;
 
+/// How often writing is begun again because the folder went away meanwhile: `git stash -u` and `git clean`
+/// take it along with the temporary file in it.
+const FOLDER_TRIES: usize = 5;
+
 /// Threads that wait for the disk. File systems commit what several of them ask for together.
 const SYNC_THREADS: usize = 8;
 
@@ -52,15 +56,28 @@ pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
 
 /// Replaces many files, each as [`replace`] does, waiting for the disk as seldom as possible.
 pub(crate) fn replace_all(writes: &[Write]) -> Result<()> {
-    for batch in writes.chunks(BATCH_FILES) {
-        let mut temps = batch.iter().map(Temporary::write).collect::<Result<Vec<_>>>()?;
-        sync_together(&temps)?;
-        temps.iter_mut().try_for_each(Temporary::persist)?;
-        let folders: BTreeMap<_, _> =
-            temps.iter().map(|temp| (temp.target.parent(), &temp.folder)).collect();
-        folders.into_values().try_for_each(Folder::sync)?;
-    }
-    Ok(())
+    writes.chunks(BATCH_FILES).try_for_each(|batch| {
+        let mut tries = FOLDER_TRIES;
+        loop {
+            match replace_batch(batch) {
+                Err(Error::Io { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && tries > 1 =>
+                {
+                    tries -= 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    })
+}
+
+fn replace_batch(batch: &[Write]) -> Result<()> {
+    let mut temps = batch.iter().map(Temporary::write).collect::<Result<Vec<_>>>()?;
+    sync_together(&temps)?;
+    temps.iter_mut().try_for_each(Temporary::persist)?;
+    let folders: BTreeMap<_, _> =
+        temps.iter().map(|temp| (temp.target.parent(), &temp.folder)).collect();
+    folders.into_values().try_for_each(Folder::sync)
 }
 
 /// A temporary file, removed when it is dropped before it is in place.

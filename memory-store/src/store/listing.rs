@@ -164,6 +164,22 @@ pub(crate) fn read(path: &Path) -> Result<Read> {
     Ok(Read { stored, file })
 }
 
+/// A file that was written a moment ago, as it is now. One that git took away since is as it was written:
+/// the ledger has it, so it is saved all the same.
+pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
+    match read(path) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            Ok(Stored {
+                path: path.to_owned(),
+                memory: written.memory.clone(),
+                modified_ns: 0,
+                len: written.bytes().len() as u64,
+            })
+        }
+        read => read.map(|read| read.stored),
+    }
+}
+
 #[cfg(unix)]
 fn modified_ns(metadata: &std::fs::Metadata) -> i128 {
     use std::os::unix::fs::MetadataExt;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use memory_store::identity;
+use memory_store::layout::Tree;
 use memory_store::suspicion::Released;
 
 use super::Run;
@@ -13,7 +14,10 @@ impl Run<'_> {
     /// What the published result depends on, and the result as far as a look at the folders shows
     /// it: when this is as it was, there is nothing to do.
     pub(super) fn fingerprint(&self) -> String {
-        if self.names_wait {
+        let trees = self.fingerprint_of_trees();
+        // Somebody changed memories or git moved them since they were looked at.
+        let has_moved = self.written_to.as_ref().is_some_and(|written_to| *written_to != trees);
+        if self.names_wait || has_moved {
             // As good as none: the next run looks again.
             return String::new();
         }
@@ -35,10 +39,8 @@ impl Run<'_> {
         for name in self.expired.names() {
             add(&name);
         }
+        add(&trees);
         for tree in &self.trees {
-            add(&tree.root.to_string_lossy());
-            add(&git::position(&tree.root));
-            add(&fingerprint_of_folder(&tree.store().join("memories")));
             let state = self.options.dirs.tree(&tree.root);
             for index in [state.index(), state.thinking()] {
                 add(&stamp(&index.join("MANIFEST")));
@@ -57,6 +59,15 @@ impl Run<'_> {
             hasher.update(&judged.unwrap_or_default());
         }
         hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// What is in the working trees, as far as a look at the folders and git show it.
+    pub(super) fn fingerprint_of_trees(&self) -> String {
+        let of_tree = |tree: &Tree| {
+            let folder = fingerprint_of_folder(&tree.store().join("memories"));
+            format!("{}\n{}\n{folder}", tree.root.display(), git::position(&tree.root))
+        };
+        self.trees.iter().map(of_tree).collect::<Vec<_>>().join("\n")
     }
 }
 

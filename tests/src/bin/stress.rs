@@ -46,9 +46,10 @@ fn run(mut arguments: impl Iterator<Item = String>) -> Result<bool, Box<dyn std:
         }
         println!("{:?}", crowd.done);
         println!(
-            "git refused {}, {} commands found others at work, {} faults",
+            "git refused {}, {} commands found others at work, {} files were saved again, {} faults",
             crowd.refused,
             crowd.busy,
+            crowd.saved_again,
             crowd.faults.len()
         );
         return Ok(crowd.faults.is_empty());

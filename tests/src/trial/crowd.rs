@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,6 +24,8 @@ pub struct Crowd {
     pub refused: u32,
     /// Commands that gave up because somebody else was at work.
     pub busy: u32,
+    /// Files that the editor saved again, because git took them while they were empty.
+    pub saved_again: u32,
     /// What did not hold.
     pub faults: Vec<Invalid>,
 }
@@ -35,6 +38,8 @@ struct Scene<'a> {
     seen: Mutex<Crowd>,
     /// Titles of memories that were acknowledged.
     kept: Mutex<Vec<String>>,
+    /// What the editor saved in place, and still has in its buffers.
+    buffers: Mutex<BTreeMap<PathBuf, String>>,
 }
 
 /// Lets so many sessions work for a while, with everything else that touches a store beside them; then looks
@@ -48,6 +53,7 @@ pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
         next: AtomicU32::new(1),
         seen: Mutex::default(),
         kept: Mutex::default(),
+        buffers: Mutex::default(),
     };
     thread::scope(|scope| {
         for number in 0..sessions {
@@ -239,6 +245,9 @@ impl Scene<'_> {
                 fs::File::options().write(true).truncate(true).open(&stored.path)
             {
                 drop(file.write_all(text.as_bytes()));
+                if let Ok(mut buffers) = self.buffers.lock() {
+                    buffers.insert(stored.path.clone(), text);
+                }
             }
         }
         thread::sleep(Duration::from_millis(100));
@@ -292,7 +301,22 @@ impl Scene<'_> {
         let git = |arguments: &[&str]| self.trial.sample.git(arguments);
         // What does not fit any more git keeps.
         while !git(&["stash", "list"])?.is_empty() && git(&["stash", "pop", "--quiet"]).is_ok() {}
+        self.save_again()?;
         self.trial.tidy()
+    }
+
+    /// Who saves in place empties the file first. What git saw then is empty, and stays so: the rest went into a file
+    /// that has no name any more. Nothing of ours writes like that, and a person who sees it saves again.
+    fn save_again(&self) -> io::Result<()> {
+        let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
+        let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);
+        for (path, text) in buffers.iter().filter(|(path, _)| is_empty(path)) {
+            fs::write(path, text)?;
+            if let Ok(mut seen) = self.seen.lock() {
+                seen.saved_again += 1;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -1,0 +1,171 @@
+//! Marks of git at work: files of git's own that it changes whenever it moves HEAD, the index or a
+//! stash.
+//!
+//! What git says and what lies on the disk belong together only if git did nothing in between. So
+//! marks are taken before git is asked anything, and compared once the disk was read. It is cheap, and
+//! no process is started for it.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Files of a working tree's own git folder. git replaces the index after each change of files.
+const OWN: [&str; 4] = ["HEAD", "index", "logs/HEAD", "reftable/tables.list"];
+
+/// Files of the folder that all working trees of a repository share.
+const SHARED: [&str; 4] = ["refs/stash", "logs/refs/stash", "packed-refs", "reftable/tables.list"];
+
+/// Held while git changes files. One that a killed git left behind is for a person to remove, as git
+/// says itself.
+const LOCK: &str = "index.lock";
+
+/// What lies there while a merge, a rebase and the like wait for a person, who may give them up again.
+const UNFINISHED: [&str; 5] =
+    ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+
+/// How much of the end of HEAD's log is read: some 400 moves.
+const LOG_BYTES_MAX: u64 = 64 << 10;
+
+/// What git's own files of one working tree were like. Without a repository there are none, and they
+/// never change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    own: PathBuf,
+    shared: PathBuf,
+    files: Vec<Option<Mark>>,
+    is_locked: bool,
+    is_unfinished: bool,
+    swept: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Mark {
+    modified: (i64, i64),
+    len: u64,
+    inode: u64,
+}
+
+impl Marks {
+    /// Looks at the git folder of a working tree (`git rev-parse --git-dir`) and at the one that all of
+    /// the repository's trees share (`--git-common-dir`).
+    pub fn take(own: &Path, shared: &Path) -> Self {
+        let files = OWN.iter().map(|name| own.join(name));
+        let files = files.chain(SHARED.iter().map(|name| shared.join(name)));
+        Self {
+            files: files.map(|path| Mark::of(&path)).collect(),
+            is_locked: own.join(LOCK).exists(),
+            is_unfinished: UNFINISHED.iter().any(|name| own.join(name).exists()),
+            swept: last_sweep(&own.join("logs/HEAD")).ok().flatten(),
+            own: own.to_owned(),
+            shared: shared.to_owned(),
+        }
+    }
+
+    /// Whether git was at work when they were taken, is now, or was in between.
+    pub(super) fn have_moved(&self) -> bool {
+        let is_repository = !self.own.as_os_str().is_empty();
+        is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
+    }
+
+    /// Whether a merge, a rebase or the like waited for a person.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.is_unfinished
+    }
+
+    /// The last time that git threw away what no commit holds and left HEAD where it was, as far as its
+    /// log tells. `git stash` is among them: its `clean` takes what came after it made its list, so that
+    /// no stash holds it.
+    pub(super) fn swept(&self) -> Option<&str> {
+        self.swept.as_deref()
+    }
+}
+
+impl Mark {
+    fn of(path: &Path) -> Option<Self> {
+        let found = fs::metadata(path).ok()?;
+        let modified = (found.mtime(), found.mtime_nsec());
+        Some(Self { modified, len: found.len(), inode: found.ino() })
+    }
+}
+
+/// The last line of HEAD's log that a reset left, or a rebase that was given up: its place and time.
+fn last_sweep(log: &Path) -> io::Result<Option<String>> {
+    let mut file = File::open(log)?;
+    let start = file.metadata()?.len().saturating_sub(LOG_BYTES_MAX);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.take(LOG_BYTES_MAX).read_to_end(&mut bytes)?;
+    let mut at = start;
+    let mut last = None;
+    for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        if let Some((who, what)) = text.split_once('\t')
+            && (what.starts_with("reset: ") || what.contains("(abort)"))
+        {
+            let time = who.rsplit(' ').nth(1).unwrap_or_default();
+            last = Some(format!("{at} {time}"));
+        }
+        at += line.len() as u64;
+    }
+    Ok(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_sweep_is_told_from_every_other_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("HEAD");
+        let line =
+            |what: &str| format!("{0} {0} Ada <ada@example.com> 1790000000 +0000\t{what}\n", "a");
+        let mut text = line("commit: One") + &line("checkout: moving from main to reset");
+        let mut sweep = |more: &str| {
+            text += more;
+            fs::write(&log, &text).unwrap();
+            last_sweep(&log).unwrap()
+        };
+        assert_eq!(sweep(""), None);
+        let first = sweep(&line("reset: moving to HEAD"));
+        assert!(first.as_ref().unwrap().ends_with(" 1790000000"), "{first:?}");
+        assert_eq!(sweep(&line("commit: Two")), first);
+        // In the same second.
+        let second = sweep(&line("reset: moving to HEAD"));
+        assert_ne!(second, first);
+        let third = sweep(&line("rebase (abort): returning to refs/heads/main"));
+        assert_ne!(third, second);
+        // What is long ago is not read, and a line that is cut says nothing.
+        assert_eq!(sweep(&line(&"x".repeat(LOG_BYTES_MAX as usize))), None);
+    }
+
+    #[test]
+    fn without_a_repository_nothing_moves() {
+        assert!(!Marks::default().have_moved());
+    }
+
+    #[test]
+    fn whatever_git_does_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let own = folder.path().join("worktrees/side");
+        let shared = folder.path();
+        fs::create_dir_all(own.join("logs")).unwrap();
+        fs::create_dir_all(shared.join("refs")).unwrap();
+        for path in [own.join("index"), own.join("HEAD"), shared.join("refs/stash"), own.join(LOCK)]
+        {
+            let before = Marks::take(&own, shared);
+            assert!(!before.have_moved());
+            fs::write(&path, "1").unwrap();
+            assert!(before.have_moved(), "{}", path.display());
+        }
+        // It was at work when git was asked, and is no longer.
+        let before = Marks::take(&own, shared);
+        fs::remove_file(own.join(LOCK)).unwrap();
+        assert!(before.have_moved());
+        assert!(!Marks::take(&own, shared).have_moved());
+        assert!(!Marks::take(&own, shared).is_unfinished());
+        fs::create_dir(own.join("rebase-merge")).unwrap();
+        assert!(Marks::take(&own, shared).is_unfinished());
+    }
+}
