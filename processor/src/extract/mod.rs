@@ -38,7 +38,7 @@ use memory_store::{Kind, text};
 use crate::transcript::session::Session;
 use draft::{Draft, Effect};
 use episode::{Episode, Statement};
-use pool::Pool;
+use pool::{Pool, Words};
 use score::Channel;
 
 pub(crate) use clean::pattern;
@@ -92,8 +92,9 @@ const SPREAD_LOSS: f32 = 0.5;
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     let miner = Miner { session, roots };
     let mut drafts = commands::mine(&miner);
-    let (fixes, mut told) = fixes::mine(&miner);
+    let (fixes, told) = fixes::mine(&miner);
     drafts.extend(fixes);
+    let mut told: Vec<Words> = told.iter().map(|text| word_set(text)).collect();
     // A subagent's words are for the agent that asked: what matters of them is said again there.
     if session.agent.is_none() {
         let episodes = episode::episodes(session);
@@ -108,13 +109,10 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
                 run: work::run_of(&episodes, at),
                 conclusion: work::conclusion(&episodes, at),
             };
-            told.extend(found.iter().map(text_of));
-            let mined = mine_episode(&miner, episode, around, &told);
-            found.extend(
-                mined
-                    .into_iter()
-                    .filter(|draft| !(tells_work(draft) && work::is_taken_back(&episodes, at))),
-            );
+            let mut mined = mine_episode(&miner, episode, around, &told);
+            mined.retain(|draft| !(tells_work(draft) && work::is_taken_back(&episodes, at)));
+            told.extend(mined.iter().map(|draft| word_set(&text_of(draft))));
+            found.extend(mined);
         }
         drafts.extend(best_digest(found));
         let left = crate::left::session(session, roots);
@@ -185,12 +183,10 @@ fn mine_episode<'a>(
     miner: &Miner<'_>,
     episode: &'a Episode<'a>,
     around: Around<'a>,
-    told: &[String],
+    told: &[Words],
 ) -> Vec<Draft> {
     let mut pool = Pool::new(episode);
-    for text in told {
-        pool.tell_text(text);
-    }
+    pool.tell_alike(told);
     let mut drafts = Vec::new();
     let steps: [Finder<'_, 'a>; 8] = [
         &|pool| answers::mine(miner, pool),

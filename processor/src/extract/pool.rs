@@ -30,6 +30,9 @@ const SCORE_MIN: f32 = -0.4;
 /// With less room than this left, nothing more fits.
 const ROOM_CHARS_MIN: usize = 40;
 
+/// The words of a text.
+pub type Words = BTreeSet<String>;
+
 /// The statements of an episode, and which of them are told already.
 #[derive(Debug)]
 pub struct Pool<'a> {
@@ -38,7 +41,7 @@ pub struct Pool<'a> {
     /// Whether the words of the request are told already.
     pub asked: bool,
     used: Vec<bool>,
-    words: Vec<BTreeSet<String>>,
+    words: Vec<Words>,
 }
 
 impl<'a> Pool<'a> {
@@ -68,21 +71,28 @@ impl<'a> Pool<'a> {
 
     /// Marks what a memory says nearly word for word.
     pub fn tell_said(&mut self, memory: &str) {
-        let words = word_set(memory);
-        for order in 0..self.used.len() {
-            if within(&self.words[order], &words) >= SAID_SHARE {
-                self.used[order] = true;
-            }
-        }
+        self.tell_said_in(&[word_set(memory)]);
+    }
+
+    /// The same of several memories, whose words these are.
+    pub fn tell_said_in(&mut self, memories: &[Words]) {
+        self.tell_within(memories, SAID_SHARE);
     }
 
     /// Marks what says the same as an already told text.
     pub fn tell_text(&mut self, told: &str) {
-        let words = word_set(told);
-        for order in 0..self.used.len() {
-            if within(&self.words[order], &words) >= SAME_SHARE {
-                self.used[order] = true;
-            }
+        self.tell_alike(&[word_set(told)]);
+    }
+
+    /// The same of several texts, whose words these are: a long session tells hundreds, and each is
+    /// compared with all that comes after it.
+    pub fn tell_alike(&mut self, told: &[Words]) {
+        self.tell_within(told, SAME_SHARE);
+    }
+
+    fn tell_within(&mut self, told: &[Words], share: f32) {
+        for (used, words) in self.used.iter_mut().zip(&self.words) {
+            *used = *used || told.iter().any(|told| within(words, told) >= share);
         }
     }
 
@@ -190,7 +200,7 @@ const SHARED_TERMS_MIN: usize = 2;
 const NAME_BYTES_MIN: usize = 10;
 
 /// The set of a text's words.
-pub fn word_set(text: &str) -> BTreeSet<String> {
+pub fn word_set(text: &str) -> Words {
     text::words(text).into_iter().collect()
 }
 

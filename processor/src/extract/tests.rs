@@ -107,6 +107,23 @@ fn a_standing_wish_is_kept_in_the_users_words() {
     assert_eq!(wishes[0].turns[0], "t1");
 }
 
+/// What was told before is compared with each later request: once, however many there were in between.
+#[test]
+fn a_session_of_hundreds_of_wishes_is_mined() {
+    const WISHES: usize = 300;
+    let wish = |story: Story, number: usize| {
+        let [wind, tide, gauge, buoy, chart] =
+            ["wind", "tide", "gauge", "buoy", "chart"].map(|word| format!("{word}{number}"));
+        story.prompt(&format!("Never read {wind} before {tide}, {gauge}, {buoy} or {chart}."))
+    };
+    let drafts = (0..WISHES).fold(Story::default(), wish).mined();
+    let mut wishes: Vec<&str> =
+        drafts.iter().filter(|draft| draft.kind == Kind::Preference).map(|d| &*d.title).collect();
+    wishes.sort_unstable();
+    wishes.dedup();
+    assert_eq!(wishes.len(), WISHES);
+}
+
 #[test]
 fn machines_tools_and_logs_wish_for_nothing() {
     let drafts = Story::default()

@@ -9,7 +9,7 @@ use super::choices::best_first;
 use super::clean::headline;
 use super::draft::Draft;
 use super::episode::{Commit, Episode, Statement};
-use super::pool::{Pool, TEXT_CHARS_MAX, join, shared_subject, subject_of, texts, within};
+use super::pool::{Pool, TEXT_CHARS_MAX, Words, join, shared_subject, subject_of, texts, within};
 use super::score::Channel;
 use super::tense::{self, Tense};
 use super::{Miner, Said, mean_score, paths, words};
@@ -45,7 +45,7 @@ pub fn mine<'a>(
     miner: &Miner<'_>,
     pool: &mut Pool<'a>,
     run: &'a [Episode<'a>],
-    told: &[String],
+    told: &[Words],
     concluded: bool,
 ) -> Vec<Draft> {
     let episode = pool.episode;
@@ -75,7 +75,7 @@ fn of_commit<'a>(
     pool: &mut Pool<'a>,
     commit: &Commit,
     run: &'a [Episode<'a>],
-    told: &[String],
+    told: &[Words],
 ) -> Vec<Draft> {
     let subject = commit.message.subject.trim_end_matches('.');
     let mut own: Vec<&Statement> = pool
@@ -95,7 +95,7 @@ fn of_commit<'a>(
     if join(&texts(&lead)).chars().count() < BODY_CHARS_MIN {
         for episode in run.iter().rev().filter(|episode| episode.edited()) {
             let mut of_run = Pool::new(episode);
-            told.iter().for_each(|text| of_run.tell_said(text));
+            of_run.tell_said_in(told);
             work.fill(&of_run, &|statement| statement.channel == Channel::Final);
         }
     }
