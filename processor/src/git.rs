@@ -32,6 +32,12 @@ pub fn observe(root: &Path) -> Observed {
         return Observed { root, ..Observed::default() };
     };
     let top = PathBuf::from(top);
+    let own = root.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
+    if own != Some(&top) {
+        // The repository's own configuration says that its working tree is elsewhere (`core.worktree`):
+        // who vouches for one folder does not vouch for another.
+        return Observed { root, ..Observed::default() };
+    }
     let worktrees = worktrees(&top);
     let main_root = worktrees.first().filter(|main| **main != top).cloned();
     Observed {
@@ -144,11 +150,12 @@ pub fn place(root: &Path) -> Option<(String, String)> {
 }
 
 /// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
-/// whatever is configured. The caller reads its output and waits for it.
+/// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
+/// of the parents has. The caller reads its output and waits for it.
 pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     command(root)
         .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
-        .args(["--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--text", "--cc", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
         .spawn()
@@ -165,6 +172,8 @@ pub fn is_ignored(root: &Path, file: &Path) -> bool {
 pub fn uncommitted(root: &Path) -> Vec<String> {
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--untracked-files=normal"]);
+    // Git would ask a git of their own about them, which has filters of its own to run.
+    status.arg("--ignore-submodules=dirty");
     if !without_filters(&mut status, root) {
         return Vec::new();
     }
@@ -489,6 +498,46 @@ mod tests {
         assert!(!ran.exists());
         assert!(command(&root).args(["status", "--short"]).output().unwrap().status.success());
         assert!(ran.exists(), "without the care it would have run");
+    }
+
+    #[test]
+    fn looking_runs_no_filter_that_a_submodule_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        let (root, library, ran) = (base.join("repo"), base.join("library"), base.join("ran"));
+        for repository in [&library, &root] {
+            fs::create_dir(repository).unwrap();
+            git(repository, &["init", "-q"]);
+            fs::write(repository.join("a.txt"), "one").unwrap();
+            git(repository, &["add", "."]);
+            git(repository, &["commit", "-q", "-m", "first"]);
+        }
+        let url = library.to_str().unwrap();
+        let allowed = ["-c", "protocol.file.allow=always"];
+        git(&root, &[&allowed[..], &["submodule", "--quiet", "add", url, "part"]].concat());
+        git(&root, &["commit", "-q", "-m", "second"]);
+        let part = root.join("part");
+        git(&part, &["config", "filter.evil.clean", &format!("touch {}; cat", ran.display())]);
+        fs::write(part.join(".gitattributes"), "a.txt filter=evil\n").unwrap();
+        fs::write(part.join("a.txt"), "two").unwrap();
+        assert_eq!(uncommitted(&root), Vec::<String>::new());
+        assert!(!ran.exists());
+        assert!(command(&root).args(["status", "--short"]).output().unwrap().status.success());
+        assert!(ran.exists(), "without the care it would have run");
+    }
+
+    #[test]
+    fn a_repository_that_says_it_is_elsewhere_is_believed_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = fs::canonicalize(folder.path()).unwrap();
+        let root = base.join("home/repo");
+        fs::create_dir_all(root.join("sub")).unwrap();
+        git(&root, &["init", "-q"]);
+        assert_eq!(observe(&root.join("sub")).root, root);
+        for elsewhere in [base.join("home"), base.clone(), base.join("other")] {
+            git(&root, &["config", "core.worktree", elsewhere.to_str().unwrap()]);
+            assert_eq!(observe(&root), Observed { root: root.clone(), ..Observed::default() });
+        }
     }
 
     #[test]
