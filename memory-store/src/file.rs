@@ -145,6 +145,13 @@ fn read(text: &str) -> Result<Memory, Fault> {
     })
 }
 
+/// The parts of a memory file's text that have nothing to do with one another: each line of its fields, and
+/// all below them. A text without fields is one part.
+pub fn parts(text: &str) -> Vec<&str> {
+    let body = split::split(text).map_or(0, |split| split.body.start);
+    text[..body].split_inclusive('\n').chain([&text[body..]]).collect()
+}
+
 fn invalid(path: &Path, text: &str, fault: &Fault) -> Error {
     Error::Memory {
         path: path.to_owned(),

@@ -5,11 +5,13 @@
 mod clean;
 mod history;
 mod mask;
+mod texts;
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use memory_store::file::{EXTENSION, parts};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -21,7 +23,7 @@ use crate::stored::{self, FILE_BYTES_MAX};
 use crate::sync::{SyncOptions, sync_locked};
 use crate::trees;
 
-/// Bytes of one line that are looked at together.
+/// Bytes of one line, or of several that belong together, that are looked at together.
 const LINE_BYTES_MAX: u64 = 4 << 20;
 
 /// Places that are told, in files and in history.
@@ -85,18 +87,19 @@ struct Audit<'a> {
 impl Audit<'_> {
     fn look(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
         let home = options.dirs.project(options.tree.project);
+        let private = self.private;
         // In numbers any pattern may occur by chance.
-        self.folder(&home.0, self.private, Some(&home.vectors()));
-        self.folder(&options.dirs.user_dir().0, self.private, None);
-        self.folder(&options.dirs.user_state().0, self.private, None);
+        self.folder(&home.0, private, Some(&home.vectors()), is_memory);
+        self.folder(&options.dirs.user_dir().0, private, None, is_memory);
+        self.folder(&options.dirs.user_state().0, private, None, is_memory);
         let mut seen = history::Seen::new();
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
-            self.folder(&state.0, self.private, Some(&state.second()));
+            self.folder(&state.0, private, Some(&state.second()), is_memory);
             let store = Store::open(options.dirs, &tree)?;
             if store.root().is_some() {
                 let committed = store.redactor(settings);
-                self.folder(&tree.store(), &committed, None);
+                self.folder(&tree.store(), &committed, None, |_| true);
                 self.history(&tree, &committed, &mut seen);
             }
         }
@@ -107,11 +110,18 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn folder(&mut self, folder: &Path, redactor: &Redactor, left_out: Option<&Path>) {
+    /// Looks through the files below a folder; `is_prose` says which of them people write.
+    fn folder(
+        &mut self,
+        folder: &Path,
+        redactor: &Redactor,
+        left_out: Option<&Path>,
+        is_prose: impl Fn(&Path) -> bool,
+    ) {
         for file in stored::files(folder) {
             let looked = file.and_then(|file| match left_out {
                 Some(left_out) if file.starts_with(left_out) => Ok(()),
-                Some(_) | None => self.file(&file, redactor),
+                Some(_) | None => self.file(&file, redactor, is_prose(&file)),
             });
             if let Err(error) = looked {
                 self.report.failed.push(format!("{error:#}"));
@@ -119,13 +129,12 @@ impl Audit<'_> {
         }
     }
 
-    fn file(&mut self, path: &Path, redactor: &Redactor) -> Result<()> {
+    fn file(&mut self, path: &Path, redactor: &Redactor, is_prose: bool) -> Result<()> {
         let found = &mut self.report.found;
-        let (mut number, mut more) = (0, false);
-        let looked = each_line(path, |line| {
-            number += 1;
-            let at = |rule| Found { path: path.to_owned(), commit: None, line: number, rule };
-            more |= note(found, redactor, line, at);
+        let mut more = false;
+        let looked = each_text(path, is_prose, |line, text| {
+            let at = |rule, line| Found { path: path.to_owned(), commit: None, line, rule };
+            more |= note(found, redactor, text, |rule, below| at(rule, line + below));
         })?;
         self.report.files += usize::from(looked);
         self.report.truncated |= more;
@@ -133,34 +142,55 @@ impl Audit<'_> {
     }
 }
 
-/// Notes the secrets of a text that stands at a place; whether there was no room for one.
+/// Whether a file has the name of a memory's.
+fn is_memory(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == EXTENSION)
+}
+
+/// Notes the secrets of a text; `at` is told the rule and the lines above the secret. Says whether
+/// there was no room for one.
 fn note(
     found: &mut Vec<Found>,
     redactor: &Redactor,
     text: &str,
-    at: impl Fn(&'static str) -> Found,
+    at: impl Fn(&'static str, usize) -> Found,
 ) -> bool {
     let findings = redactor.findings(text);
     let room = FOUND_MAX.saturating_sub(found.len());
-    found.extend(findings.iter().take(room).map(|finding| at(finding.rule)));
+    let told = findings.iter().take(room);
+    found.extend(told.map(|finding| at(finding.rule, newlines(&text[..finding.range.start]))));
     findings.len() > room
 }
 
 /// Whether a file holds a secret.
 fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
     let mut found = false;
-    each_line(path, |line| found = found || !redactor.findings(line).is_empty())?;
+    each_text(path, false, |_, text| found = found || !redactor.findings(text).is_empty())?;
     Ok(found)
 }
 
-/// Reads a file line by line; `false` when it is gone.
-fn each_line(path: &Path, mut each: impl FnMut(&str)) -> Result<bool> {
+/// Reads a file text by text, each with the number of its line; `false` when it is gone. What people write
+/// is read as a whole, for a key has several lines; of what programs write each line stands alone.
+fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = stored::open(path)? else { return Ok(false) };
-    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
+    let (mut prose, mut above) = (String::new(), 0);
     let context = || format!("{}: it cannot be read to its end", path.display());
     while next_line(&mut reader, &mut line).with_context(context)? {
-        each(&String::from_utf8_lossy(&line));
+        number += 1;
+        if is_prose {
+            prose.push_str(&String::from_utf8_lossy(&line));
+            if prose.len() as u64 >= LINE_BYTES_MAX {
+                each_part(&prose, |below, part| each(above + below + 1, part));
+                (prose, above) = (String::new(), number);
+            }
+        } else {
+            for text in texts::of_line(&line) {
+                each_part(&text.text, |_, part| each(number, part));
+            }
+        }
     }
+    each_part(&prose, |below, part| each(above + below + 1, part));
     anyhow::ensure!(
         reader.get_ref().limit() > 0,
         "{}: only its first {} MiB were looked through",
@@ -168,6 +198,19 @@ fn each_line(path: &Path, mut each: impl FnMut(&str)) -> Result<bool> {
         FILE_BYTES_MAX >> 20
     );
     Ok(true)
+}
+
+/// Tells the parts of a text, and how many lines are above each.
+fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
+    let mut above = 0;
+    for part in parts(text) {
+        each(above, part);
+        above += newlines(part);
+    }
+}
+
+fn newlines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 /// Reads the next line with its end, or a part of one that is very long; `false` at the end.

@@ -137,6 +137,36 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     assert_eq!(audited(&sealed, true).cleaned, 0);
 }
 
+/// A private key of several lines.
+fn key() -> String {
+    let kind = "PRIVATE KEY";
+    let line = format!("{}\n", "KqZ4wLr8TnB2mXc6".repeat(4));
+    format!("-----BEGIN {kind}-----\n{}-----END {kind}-----\n", line.repeat(6))
+}
+
+#[test]
+fn texts_are_looked_at_as_they_were_written() {
+    let sealed = Sealed::new();
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    // What stands between quotes of JSON has nothing to do with the field's name, or with what is next.
+    put(&state.inbox(), "{\"password\":\"Zq9xK2vB7w\",\"user\":\"tess\"}\n");
+    put(&state.receipts("2026-11-20"), "{\"text\":\"the password is\",\"id\":\"Zq9xK2vB7w\"}\n");
+    assert_eq!(found(&audited(&sealed, false)), BTreeSet::new());
+    // A key of several lines is one secret, in a memory and between quotes.
+    let memory = saved(&sealed, 1, "Deploying");
+    let text = fs::read_to_string(&memory).unwrap();
+    let line = text.lines().count();
+    fs::write(&memory, text.replace("It is here.", &key())).unwrap();
+    put(&state.inbox(), &format!("{}\n", serde_json::json!({ "note": key() })));
+    let report = audited(&sealed, false);
+    assert_eq!(found(&report), BTreeSet::from([memory.clone(), state.inbox()]));
+    let told = report.found.iter().find(|found| found.path == memory).unwrap();
+    assert_eq!((told.rule, told.line), ("private-key", line));
+    let report = audited(&sealed, true);
+    assert_eq!((report.found, report.failed), (Vec::new(), Vec::<String>::new()));
+    assert_eq!(audited(&sealed, true).cleaned, 0);
+}
+
 #[test]
 fn a_memory_that_waits_is_cleaned_and_counted_once() {
     let sealed = Sealed::new();
@@ -242,6 +272,32 @@ fn history_is_told_by_file_whatever_is_configured_and_once_for_all_trees() {
     put(&root.join(".git/refs/heads").join(head), "0123456789012345678901234567890123456789\n");
     let report = audited(&sealed, false);
     assert!(report.failed.iter().any(|failed| failed.contains("git log")), "{report:?}");
+}
+
+#[test]
+fn no_attribute_and_no_merge_hides_a_commit() {
+    let sealed = Sealed::new();
+    let root = &sealed.tree.root;
+    let file = root.join(".throughline/memories/merged.md");
+    let commit = |text: &str| {
+        put(&file, text);
+        git(root, &["add", "."]);
+        git(root, &["commit", "-qm", "x"]);
+    };
+    git(root, &["init", "-q", "--initial-branch=main"]);
+    put(&root.join(".gitattributes"), "*.md -diff\n");
+    commit("one\n");
+    git(root, &["checkout", "-qb", "side"]);
+    commit("two\n");
+    git(root, &["checkout", "-q", "main"]);
+    commit(&format!("{}three\n", key()));
+    git(root, &["merge", "-q", "--strategy=ours", "--no-commit", "side"]);
+    // What neither side had came with the merge.
+    commit(&format!("{}\n", token()));
+    let report = audited(&sealed, false);
+    let rules: Vec<&str> = report.history.iter().map(|found| found.rule).collect();
+    assert_eq!((report.commits, rules.len()), (4, 2), "{report:?}");
+    assert!(rules.contains(&"private-key") && rules.contains(&"github-token"), "{rules:?}");
 }
 
 #[test]

@@ -44,8 +44,7 @@ pub fn run(args: &Audit, world: &World, out: &mut dyn Write) -> Result {
     out.flush()?;
     match (report.found.is_empty() && report.history.is_empty(), report.failed.is_empty()) {
         (false, _) => Err(Failure::new(String::new()).code(exit::FOUND)),
-        (true, false) => Err(Failure::new("not everything could be looked through")
-            .hint("Mend or remove what is named, and audit again.")),
+        (true, false) => Err(Failure::new("not everything could be looked through or cleaned")),
         (true, true) => Ok(()),
     }
 }
@@ -61,6 +60,9 @@ fn show(report: &AuditReport, tree: &Tree, fixed: bool, out: &mut dyn Write) -> 
     }
     for failed in &report.failed {
         writeln!(out, "  {}", view::plain(failed))?;
+    }
+    if !report.failed.is_empty() {
+        writeln!(out, "Mend, change or remove by hand what is named, and audit again.")?;
     }
     if report.found.is_empty() && report.history.is_empty() && report.failed.is_empty() {
         writeln!(out, "{}", paint(GOOD, "No secret was found."))?;
@@ -96,11 +98,10 @@ fn list(heading: &str, found: &[Found], out: &mut dyn Write) -> Result {
         writeln!(out, "{}", paint(BAD, heading))?;
     }
     for found in found {
+        let path = view::path(&found.path);
         let place = match &found.commit {
-            Some(commit) => {
-                format!("{} in {}", found.path.display(), &commit[..commit.len().min(12)])
-            }
-            None => format!("{}:{}", found.path.display(), found.line),
+            Some(commit) => format!("{path} in {}", &commit[..commit.len().min(12)]),
+            None => format!("{path}:{}", found.line),
         };
         writeln!(out, "  {place}  {}", found.rule)?;
     }

@@ -103,6 +103,11 @@ impl Redact {
 
 fn open(args: &Redact) -> Result<Box<dyn BufRead>> {
     Ok(match &args.file {
+        Some(path) if path.is_dir() => {
+            return Err(Failure::new(format!("{} is a folder", path.display()))
+                .code(exit::USAGE)
+                .hint("Name a file, or give the text on standard input."));
+        }
         Some(path) => Box::new(BufReader::new(File::open(path).at(path)?)),
         None => Box::new(BufReader::new(io::stdin())),
     })

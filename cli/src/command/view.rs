@@ -168,9 +168,9 @@ pub fn plain(text: &str) -> String {
     text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control() && !turns(c)).collect()
 }
 
-/// A path, safe to print: others may have chosen its names.
+/// A path in one line, safe to print: others may have chosen its names.
 pub fn path(path: impl AsRef<Path>) -> String {
-    plain(&path.as_ref().to_string_lossy())
+    plain(&path.as_ref().to_string_lossy()).replace(['\n', '\t'], " ")
 }
 
 /// Prints a value as JSON.

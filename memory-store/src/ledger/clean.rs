@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::entry::Entry;
 use super::{Ledger, lines};
 use crate::error::Result;
-use crate::file::MemoryFile;
+use crate::file::{MemoryFile, parts};
 use crate::redact::Redactor;
 
 impl Ledger {
     /// Takes secrets out of every text, and forgets earlier ones; whether there was any.
     pub(crate) fn clean(&mut self, redactor: &Redactor) -> Result<bool> {
-        let is_clean = |line: &str| redactor.findings(line).is_empty();
-        if lines::text(&self.path)?.lines().all(is_clean) {
+        if lines::text(&self.path)?.lines().all(|line| is_clean(line, redactor)) {
             return Ok(false);
         }
         for entry in self.entries.values_mut() {
@@ -23,6 +24,24 @@ impl Ledger {
         }
         self.rewrite()?;
         Ok(true)
+    }
+}
+
+/// Whether no text of a line holds a secret; of a damaged one, what stands there.
+fn is_clean(line: &str, redactor: &Redactor) -> bool {
+    let has_none = |text: &str| parts(text).iter().all(|part| redactor.findings(part).is_empty());
+    let json = line.find('{').and_then(|at| serde_json::from_str(&line[at..]).ok());
+    json.map_or_else(|| has_none(line), |value| all_texts(&value, &has_none))
+}
+
+fn all_texts(value: &Value, is_fine: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        Value::String(text) => is_fine(text),
+        Value::Array(values) => values.iter().all(|value| all_texts(value, is_fine)),
+        Value::Object(fields) => {
+            fields.iter().all(|(name, value)| is_fine(name) && all_texts(value, is_fine))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
     }
 }
 
@@ -46,7 +65,7 @@ fn redacted_file(text: &str, redactor: &Redactor) -> String {
             file.set(&memory).map(|()| file.text().to_owned())
         });
     let text = changed.as_deref().unwrap_or(text);
-    redactor.redact(text).into_owned()
+    parts(text).into_iter().map(|part| redactor.redact(part)).collect()
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::io::BufReader;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use memory_store::layout::Tree;
 use memory_store::redact::Redactor;
 
-use super::{Audit, Found, next_line};
+use super::{Audit, AuditReport, Found, LINE_BYTES_MAX, each_part, next_line, note};
 use crate::git;
 
 /// The folders of repositories whose history was looked through.
@@ -31,31 +31,100 @@ impl Audit<'_> {
         let output = child.stdout.take().context("git says nothing")?;
         let mut reader = BufReader::new(output);
         let (mut commit, mut path) = (String::new(), PathBuf::new());
-        let (mut line, mut in_hunk) = (Vec::new(), false);
-        while next_line(&mut reader, &mut line)? {
+        let (mut line, mut hunk) = (Vec::new(), Hunk::default());
+        loop {
+            let goes_on = next_line(&mut reader, &mut line)?;
             let text = String::from_utf8_lossy(&line);
+            // In a hunk each line begins with its signs, so that no text is taken for a heading.
+            let is_taken = goes_on && hunk.takes(&text);
+            if is_taken && (hunk.added.len() as u64) < LINE_BYTES_MAX {
+                continue;
+            }
+            self.note_added(redactor, (&commit, &path), &std::mem::take(&mut hunk.added));
+            if is_taken {
+                continue;
+            }
+            hunk.parents = 0;
+            if !goes_on {
+                break;
+            }
             let text = text.trim_end();
-            // In a hunk each line begins with its sign, so that no text is taken for a heading.
             if let Some(hash) = text.strip_prefix("commit ") {
-                (commit, in_hunk) = (hash.to_owned(), false);
+                commit = hash.to_owned();
                 self.report.commits += 1;
-            } else if text.starts_with("diff --git ") {
-                in_hunk = false;
-            } else if text.starts_with("@@ ") {
-                in_hunk = true;
-            } else if !in_hunk && let Some(name) = text.strip_prefix("+++ ") {
+            } else if let Some(name) = text.strip_prefix("+++ ") {
                 // A name with odd characters is in quotes.
                 let name = name.trim_matches('"');
                 path = PathBuf::from(name.strip_prefix("b/").unwrap_or(name));
-            } else if in_hunk && let Some(added) = text.strip_prefix('+') {
-                let commit = || Some(commit.clone());
-                let at = |rule| Found { path: path.clone(), commit: commit(), line: 0, rule };
-                let found = &mut self.report.history;
-                self.report.truncated |= super::note(found, redactor, added, at);
+            } else {
+                hunk.parents = parents(text);
             }
         }
         let status = child.wait()?;
         ensure!(status.success(), "git log ended with {status}");
         Ok(())
+    }
+
+    fn note_added(&mut self, redactor: &Redactor, (commit, path): (&str, &Path), added: &str) {
+        let AuditReport { history, truncated, .. } = &mut self.report;
+        let at = |rule, _| {
+            let (path, commit) = (path.to_owned(), Some(commit.to_owned()));
+            Found { path, commit, line: 0, rule }
+        };
+        each_part(added, |_, part| *truncated |= note(history, redactor, part, at));
+    }
+}
+
+/// What a commit added in one place: looked at together, for a key has several lines.
+#[derive(Default)]
+struct Hunk {
+    /// How many signs a line begins with: one for each parent of the commit, none outside of a hunk.
+    parents: usize,
+    added: String,
+}
+
+impl Hunk {
+    /// Takes a line up, if it belongs to this; what was added is kept.
+    fn takes(&mut self, line: &str) -> bool {
+        let is_sign = |byte: &u8| b" +-".contains(byte);
+        let signs = line.as_bytes().get(..self.parents);
+        let Some(signs) = signs.filter(|signs| !signs.is_empty() && signs.iter().all(is_sign))
+        else {
+            // That a file does not end with a line's end.
+            return self.parents > 0 && line.starts_with('\\');
+        };
+        if signs.contains(&b'+') {
+            self.added.push_str(&line[self.parents..]);
+        }
+        true
+    }
+}
+
+/// How many parents the heading of a hunk compares with (`@@ -1 +1 @@`, of a merge `@@@ -1 -1 +1 @@@`).
+fn parents(heading: &str) -> usize {
+    let signs = heading.bytes().take_while(|byte| *byte == b'@').count();
+    if heading.as_bytes().get(signs) == Some(&b' ') { signs.saturating_sub(1) } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hunk_has_what_was_added_to_any_parent() {
+        assert_eq!(
+            ["@@ -1 +1 @@ x", "@@@ -1 -1 +1 @@@", "@", "diff --git", ""].map(parents),
+            [1, 2, 0, 0, 0]
+        );
+        let mut hunk = Hunk { parents: 1, ..Hunk::default() };
+        for line in ["-old\n", "+++ b/one\n", "+two\n", "\\ No newline at end of file\n"] {
+            assert!(hunk.takes(line), "{line}");
+        }
+        assert!(!hunk.takes("diff --git a/x b/x\n") && !hunk.takes("\n"));
+        assert_eq!(hunk.added, "++ b/one\ntwo\n");
+        let mut merge = Hunk { parents: 2, ..Hunk::default() };
+        assert!(merge.takes("++both\n") && merge.takes(" +one\n") && merge.takes("- old\n"));
+        assert_eq!(merge.added, "both\none\n");
+        assert!(!Hunk::default().takes("+x"));
     }
 }
