@@ -210,6 +210,27 @@ impl Store {
         self.update(&stored.path, change)
     }
 
+    /// Takes over what a person made of a memory's file in an editor, as `change` leaves it; the id stays.
+    /// `None`: the file does not say what they began with any more, and is left alone.
+    pub fn rewrite(
+        &self,
+        id: &str,
+        before: &[u8],
+        mut file: MemoryFile,
+        change: impl FnOnce(&mut Memory),
+    ) -> Result<Option<Saved>> {
+        let _lock = self.lock()?;
+        let stored = self.find(id)?;
+        if read_bounded(&stored.path, FILE_BYTES_MAX)?.0 != before {
+            return Ok(None);
+        }
+        let mut memory = file.memory.clone();
+        change(&mut memory);
+        memory.id = stored.memory.id;
+        file.set(&memory)?;
+        self.put(stored, before, &file).map(Some)
+    }
+
     /// Takes a memory out of recall, and keeps it from being learned again.
     pub fn forget(&self, id: &str, how: Forget, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;
@@ -264,13 +285,14 @@ impl Store {
         Ok(Some(listing::read(&path)?.stored))
     }
 
-    /// Lets a draft into the folder of memory files, as a review does.
-    pub fn promote(&self, id: &str) -> Result<Stored> {
+    /// Lets a draft into the folder of memory files, as a review does, without what `redactor` hides: it
+    /// may have been written before this was asked for, or by hand.
+    pub fn promote(&self, id: &str, redactor: &Redactor) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
         self.check_folder()?;
         let Read { mut file, .. } = listing::read(&draft.path)?;
-        file.set(&Memory { status: Status::Active, ..draft.memory.clone() })?;
+        file.set(&Memory { status: Status::Active, ..redactor.redacted(&draft.memory) })?;
         let path = self.free_path(&file.memory)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
@@ -412,12 +434,17 @@ impl Store {
         memory.id = stored.memory.id;
         let before = file.bytes().to_vec();
         file.set(&memory)?;
+        self.put(stored, &before, &file)
+    }
+
+    /// Writes the file of a memory where it is, unless it says so already.
+    fn put(&self, stored: Stored, before: &[u8], file: &MemoryFile) -> Result<Saved> {
         if file.bytes() == before {
             return Ok(Saved { stored, change: Change::Unchanged });
         }
-        self.write(path, file.bytes())?;
-        self.note_saved(path, &file)?;
-        Ok(Saved { stored: listing::read_back(path, &file)?, change: Change::Updated })
+        self.write(&stored.path, file.bytes())?;
+        self.note_saved(&stored.path, file)?;
+        Ok(Saved { stored: listing::read_back(&stored.path, file)?, change: Change::Updated })
     }
 
     /// What a person or a model saved survives `git clean` and the like as what was derived does.

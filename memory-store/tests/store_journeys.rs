@@ -13,6 +13,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Desired, GitState, Ledger, Marks, Outcome, Reason, reconcile};
 use memory_store::memory::Status;
+use memory_store::redact::Redactor;
 use memory_store::store::{Change, Forget, Store};
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
@@ -887,7 +888,7 @@ fn what_waits_for_review_is_known_but_not_in_the_tree() {
     assert_eq!((journey.files(), journey.known()), (vec![], vec![0, 1, 2]));
     let store = journey.store();
     assert_eq!(store.drafts().unwrap().memories.len(), 3);
-    let promoted = store.promote(&memory(0).id.short()).unwrap();
+    let promoted = store.promote(&memory(0).id.short(), &Redactor::default()).unwrap();
     assert_eq!(promoted.memory.status, Status::Active);
     store.reject(&memory(1).id.short(), NOW).unwrap();
     assert_eq!(journey.sync().unchanged, 2);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Desired, GitState, reconcile};
@@ -53,6 +54,29 @@ fn memory(n: u8, kind: Kind, title: &str, body: &str) -> Memory {
 
 fn path(path: &str) -> PathRef {
     PathRef { path: path.to_owned(), seen: None }
+}
+
+#[test]
+fn what_an_editor_left_is_taken_over_changed_and_known_and_nobody_elses_work_is_lost() {
+    let home = Home::new();
+    let store = home.store();
+    let stored = store.save(memory(1, Kind::Fact, "Port", "It is 80."), NOW).unwrap().stored;
+    let (id, before) = (stored.memory.id.to_string(), fs::read(&stored.path).unwrap());
+    let written = |says: &str| {
+        let text = String::from_utf8(before.clone()).unwrap().replace("It is 80.", says);
+        let other = memory(2, Kind::Fact, "", "").id.to_string();
+        MemoryFile::parse(Path::new("copy.md"), text.replace(&id, &other).into_bytes()).unwrap()
+    };
+    let hide = |memory: &mut Memory| memory.body = memory.body.replace("secret", "hidden");
+
+    let saved = store.rewrite(&id, &before, written("It is 8080, secret."), hide).unwrap().unwrap();
+    assert_eq!((saved.change, saved.stored.memory.id), (Change::Updated, stored.memory.id));
+    let text = fs::read_to_string(&stored.path).unwrap();
+    assert!(text.contains("It is 8080, hidden.") && text.contains(&id), "{text}");
+    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains("It is 8080, hidden."));
+
+    assert_eq!(store.rewrite(&id, &before, written("It is 9."), hide).unwrap(), None);
+    assert_eq!(fs::read_to_string(&stored.path).unwrap(), text);
 }
 
 #[test]

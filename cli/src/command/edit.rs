@@ -10,7 +10,7 @@ use memory_store::Kind;
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef};
-use memory_store::store::{Change, Privacy, Stored, read_bounded, replace};
+use memory_store::store::{Change, Saved, Store, Stored, read_bounded};
 
 use super::stores::Stores;
 use super::view::{self, MemoryView};
@@ -61,22 +61,17 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
-    // What an editor wrote is redacted as what was given by options is.
     let (redactor, mut hidden) = (store.redactor_for_writing(&stores.settings)?, 0);
-    let mut change = Change::Unchanged;
-    if !args.changes_something() {
-        change = edit_by_hand(&stored.path)?;
-    }
-    let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
-    let paths: Vec<String> = paths.collect::<Result<_>>()?;
-    let apply = |memory: &mut Memory| {
-        args.apply(&paths, memory);
-        hidden = redactor.redact_memory(memory);
+    let Saved { stored, change } = if args.changes_something() {
+        let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
+        let paths: Vec<String> = paths.collect::<Result<_>>()?;
+        store.edit(&id, |memory| {
+            args.apply(&paths, memory);
+            hidden = redactor.redact_memory(memory);
+        })?
+    } else {
+        edit_by_hand(store, stored, |memory| hidden = redactor.redact_memory(memory))?
     };
-    if store.edit(&id, apply)?.change == Change::Updated {
-        change = Change::Updated;
-    }
-    let stored = store.find(&id)?;
     let saved = Noted::Saved(&stored, &redactor);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     show(args, &stored, change, out)?;
@@ -100,9 +95,10 @@ fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// Opens a copy of the file in an editor, and takes it over if it still is a memory: what is half
-/// done is in nobody's way, and what is wrong costs nothing.
-fn edit_by_hand(path: &Path) -> Result<Change> {
+/// Opens a copy of the file in an editor, and takes it over, as `change` leaves it, if it still is a memory:
+/// what is half done is in nobody's way, and what is wrong costs nothing.
+fn edit_by_hand(store: &Store, stored: Stored, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
+    let path = &stored.path;
     let editor = ["VISUAL", "EDITOR"]
         .into_iter()
         .find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
@@ -125,19 +121,17 @@ fn edit_by_hand(path: &Path) -> Result<Change> {
         return Err(Failure::new(format!("{} ended with {status}", editor.display()))
             .hint("The memory is as it was."));
     }
-    let (after, _) = read_bounded(&copy, FILE_BYTES_MAX)?;
-    if after == before {
-        return Ok(Change::Unchanged);
-    }
-    let problem = match MemoryFile::parse(&copy, after.clone()) {
+    let taken = read_bounded(&copy, FILE_BYTES_MAX).and_then(|(after, _)| {
+        if after == before {
+            return Ok(Some(Saved { stored: stored.clone(), change: Change::Unchanged }));
+        }
+        let file = MemoryFile::parse(&copy, after)?;
+        store.rewrite(&stored.memory.id.to_string(), &before, file, change)
+    });
+    let problem = match taken {
+        Ok(Some(saved)) => return Ok(saved),
+        Ok(None) => format!("{} was changed by somebody else meanwhile", path.display()),
         Err(error) => error.to_string(),
-        Ok(_) if read_bounded(path, FILE_BYTES_MAX)?.0 != before => {
-            format!("{} was changed by somebody else meanwhile", path.display())
-        }
-        Ok(_) => {
-            replace(path, &after, Privacy::Shared)?;
-            return Ok(Change::Updated);
-        }
     };
     // What was typed is not thrown away.
     drop(folder.keep());

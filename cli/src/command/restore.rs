@@ -22,17 +22,19 @@ pub struct Restore {
 /// Runs the command.
 pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
+    // Asked for before anything is written.
+    let of_project = stores.project.redactor_for_writing(&stores.settings)?;
+    let of_user = stores.user.redactor_for_writing(&stores.settings)?;
     for id in &args.id {
-        let (store, restored) = match stores.project.restore(id) {
+        let (redactor, restored) = match stores.project.restore(id) {
             Err(memory_store::Error::NotFound { found: 0, .. }) => {
-                (&stores.user, stores.user.restore(id)?)
+                (&of_user, stores.user.restore(id)?)
             }
-            other => (&stores.project, other?),
+            other => (&of_project, other?),
         };
         match restored {
             Some(stored) => {
-                let redactor = store.redactor_for_writing(&stores.settings)?;
-                let saved = Noted::Saved(&stored, &redactor);
+                let saved = Noted::Saved(&stored, redactor);
                 journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;

@@ -183,8 +183,8 @@ fn ask() -> Result<Word> {
 }
 
 fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
-    let promoted = stores.project.promote(&stored.memory.id.to_string())?;
-    let redactor = stores.project.redactor(&stores.settings);
+    let redactor = stores.project.redactor_for_writing(&stores.settings)?;
+    let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
     let saved = Noted::Saved(&promoted, &redactor);
     journal::note(&world.dirs, &stores.tree, promoted.memory.scope, saved)?;
     let id = paint(NAME, promoted.memory.id.short());

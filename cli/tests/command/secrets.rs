@@ -28,6 +28,7 @@ fn text_and_lines_are_redacted() {
     assert_eq!((&told[0]["line"], &told[0]["column"]), (&1.into(), &5.into()));
     assert!(!told.to_string().contains(&token));
     assert_eq!(machine.run(&["redact", path, "--check"]).code, 7);
+    assert!(machine.run(&["redact", "/"]).stderr.contains("/ is a folder"));
     machine.write("work/lines.jsonl", &format!("{{\"id\":7,\"text\":\"{token}\"}}\n\n"));
     let lines = machine.path("work/lines.jsonl");
     let answered = machine.ok(&["redact", "--jsonl", lines.to_str().unwrap()]);
@@ -128,6 +129,41 @@ fn what_comes_back_is_indexed_without_its_secrets() {
 }
 
 #[test]
+fn nothing_comes_back_or_in_while_what_is_to_be_hidden_is_not_known() {
+    let machine = with_a_memory();
+    let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
+    machine.ok(&["forget", &id]);
+    let settings = "home/.config/throughline/config.toml";
+    machine.write(settings, "[redact]\ndeny = [\"(\"]\n");
+    let said = machine.run(&["restore", &id]);
+    assert_eq!(said.code, 5, "{}", said.whole());
+    assert!(said.stderr.contains("nothing is written into the repository"), "{}", said.stderr);
+    let folder = machine.work().join(".throughline/memories");
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    machine.write(settings, "");
+    machine.ok(&["restore", &id]);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
+}
+
+#[test]
+fn a_draft_is_redacted_for_those_who_will_read_it() {
+    let machine = with_a_memory();
+    let file = memory_file(&machine);
+    let project = holding(&machine, "\"root_commits\"").remove(0);
+    let draft = project.with_file_name("drafts").join(file.file_name().unwrap());
+    let text = std::fs::read_to_string(&file)
+        .unwrap()
+        .replace("kind:", "status: draft\nkind:")
+        .replace("the vault", "what tess@harbour.co.uk has");
+    std::fs::create_dir_all(draft.parent().unwrap()).unwrap();
+    std::fs::write(&draft, text).unwrap();
+    std::fs::remove_file(file).unwrap();
+    machine.ok(&["review", "--accept-all"]);
+    let text = std::fs::read_to_string(memory_file(&machine)).unwrap();
+    assert!(text.contains("[redacted:email]") && !text.contains("tess@"), "{text}");
+}
+
+#[test]
 fn an_audit_finds_what_is_stored_and_in_history_and_cleans_the_files() {
     let machine = Machine::new();
     let git = |args: &[&str]| {
@@ -171,7 +207,13 @@ fn what_an_audit_cannot_clean_or_read_is_said_with_what_to_do() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes", "--no-register"]);
     machine.write("home/work/.throughline/notes.txt", &token());
+    // A name that a stranger chose shows itself, and nothing else.
+    machine.write("home/work/.throughline/a\u{1b}[2J\nNo secret was found.txt", &token());
     let said = machine.run(&["audit"]);
+    let lines = said.stdout.lines().filter(|line| line.contains("github-token"));
+    assert!(lines.count() == 2 && !said.stdout.contains("\u{1b}[2J"), "{}", said.stdout);
+    std::fs::remove_file(machine.work().join(".throughline/a\u{1b}[2J\nNo secret was found.txt"))
+        .unwrap();
     assert!(said.stdout.contains("`throughline audit --fix` takes them out."), "{}", said.stdout);
     let said = machine.run(&["audit", "--fix"]);
     assert_eq!(said.code, 7, "{}", said.whole());
