@@ -270,7 +270,7 @@ fn compacted(hook: &Hook, session: &mut Session) -> Output {
         return fresh(hook, session, None);
     }
     let recall = Recall::open(&hook.dirs, &hook.tree);
-    let exists = |id| recall.by_id(id, hook.now).is_some();
+    let exists = |id| recall.is_still_there(id, hook.now);
     let injection = compose_again(&session.blocks(), &session.given(), exists);
     if hook.may_write() {
         if !hook.may_claim() {

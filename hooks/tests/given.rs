@@ -298,6 +298,17 @@ fn an_error_without_a_fix_brings_what_was_said_of_it_in_another_session() {
     assert_eq!(world.fail("s", "make check", "Exit code 1\nerror: quota reset").said(), "");
     let known = world.fail("s", "cargo test", ERROR).context("PostToolUseFailure");
     assert!(!known.contains("said in turn"), "a memory of the error comes first: {known}");
+
+    // A compaction takes it away, and it is given again as long as nobody purged it.
+    world.start("t", "startup");
+    let text = world.fail("t", "make check", error).context("PostToolUseFailure");
+    assert!(text.contains("still cold"), "{text}");
+    let again = world.start("t", "compact").context("SessionStart");
+    assert!(again.contains("The quota probe refused since"), "{again}");
+    check_receipt(world.receipts().last().unwrap(), "SessionStart", &again);
+    world.publish_with(&memories(), Turns::Replace(&mut std::iter::empty()), &Settings::default());
+    let again = world.start("t", "compact").said();
+    assert!(!again.contains("The quota probe refused since"), "{again}");
 }
 
 #[test]

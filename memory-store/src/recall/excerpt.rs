@@ -44,6 +44,19 @@ pub fn of_error(
         .or_else(|| sources.settings.inject_thinking.then(thought)?)
 }
 
+/// Whether a turn of this id is there, in what hooks may answer with.
+pub fn is_there(sources: &Sources, id: MemoryId) -> bool {
+    let is_in = |segment: &Segment| match segment.find(id) {
+        Ok(found) => found.is_some_and(|(doc, _)| !segment.is_dead(doc)),
+        Err(damage) => {
+            sources.note(&damage);
+            false
+        }
+    };
+    let is_among = |thinking| segments(sources, thinking).iter().any(is_in);
+    is_among(false) || sources.settings.inject_thinking && is_among(true)
+}
+
 /// The segments of turns, or of what the model thought in them; what cannot be read is noted.
 pub fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {

@@ -380,6 +380,12 @@ impl Recall {
         hit.filter(|hit| !hit.held)
     }
 
+    /// Whether what was given by this name may be given again: a memory that still may be shown, or a
+    /// turn that an excerpt was of and nobody removed since.
+    pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
+        self.by_id(id, now).is_some() || excerpt::is_there(&self.sources, id)
+    }
+
     /// Gives a query its vector; without one it goes by words alone.
     fn with_vector(&self, query: Query, sources: &Sources) -> Query {
         Query { probe: self.probe(&query.text, sources), ..query }
