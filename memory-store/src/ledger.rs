@@ -130,6 +130,8 @@ pub struct Ledger {
     entries: BTreeMap<MemoryId, Entry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     seen: BTreeMap<PathBuf, Seen>,
+    /// What a later version of the program wrote, as it stands there.
+    foreign: Vec<Vec<u8>>,
     lines: usize,
     damaged: usize,
 }
@@ -155,7 +157,8 @@ impl Ledger {
             entries: BTreeMap::new(),
             tombstones: BTreeMap::new(),
             seen: BTreeMap::new(),
-            lines: lines.events.len() + lines.damaged,
+            lines: lines.events.len() + lines.damaged + lines.foreign.len(),
+            foreign: lines.foreign,
             damaged: lines.damaged,
         };
         for event in lines.events {
@@ -252,12 +255,14 @@ impl Ledger {
             tombstone.title.clear();
             tombstone.name = None;
         }
-        self.rewrite()
+        self.forget_history()
     }
 
     /// Removes what the file still holds of memories that are gone, and earlier texts of those
-    /// that are not. After a purge nothing of what was purged may be left in it.
+    /// that are not. After a purge nothing of what was purged may be left in it, so what a later version
+    /// wrote and nobody here can read goes as well.
     pub fn forget_history(&mut self) -> Result<()> {
+        self.foreign.clear();
         self.rewrite()
     }
 
@@ -312,7 +317,8 @@ impl Ledger {
     }
 
     fn compact_if_due(&mut self) -> Result<()> {
-        let live = self.entries.len() + self.tombstones.len() + self.seen.len();
+        let known = self.entries.len() + self.tombstones.len() + self.seen.len();
+        let live = known + self.foreign.len();
         if self.lines > 2 * live + SPARE_LINES || self.damaged > 0 {
             self.rewrite()
         } else {
@@ -325,8 +331,8 @@ impl Ledger {
         let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
         let seen = self.seen.values().cloned().map(Event::Seen);
         let events: Vec<Event> = entries.chain(tombstones).chain(seen).collect();
-        lines::rewrite(&self.path, &events)?;
-        (self.lines, self.damaged) = (events.len(), 0);
+        lines::rewrite(&self.path, &self.foreign, &events)?;
+        (self.lines, self.damaged) = (events.len() + self.foreign.len(), 0);
         Ok(())
     }
 }

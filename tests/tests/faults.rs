@@ -87,6 +87,30 @@ fn a_folder_that_goes_away_meanwhile_is_made_again() {
     }
 }
 
+/// On a file system without locks who would need one says so and acknowledges nothing, and hooks go on.
+#[test]
+fn without_locks_nothing_is_written_and_recall_goes_on() {
+    if !can_strike() {
+        return;
+    }
+    let mut trial = Trial::new().unwrap();
+    let mut run = |writer, error| {
+        let strike = Fault::ErrorFromHere(error);
+        trial.run(writer, |plan| plan.of(&[fault::Class::Lock]).striking(1, strike)).unwrap()
+    };
+    for error in [libc::ENOLCK, libc::EOPNOTSUPP] {
+        let words = std::io::Error::from_raw_os_error(error).to_string();
+        for writer in [Writer::Add, Writer::Sync, Writer::Remember] {
+            let run = run(writer, error);
+            let said = format!("{}{}", run.stderr, String::from_utf8_lossy(&run.stdout));
+            assert!(run.struck.is_some() && said.contains(&words), "{writer:?}: {said}");
+        }
+        let run = run(Writer::Prompt, error);
+        assert_eq!((run.status.code(), Trial::hook_faults(&run)), (Some(0), Vec::new()));
+    }
+    assert_eq!(trial.faults_after_recovery().unwrap(), Vec::<String>::new());
+}
+
 /// A full disk, a store that may only be read and one without locks are told in words that say what to do.
 #[test]
 fn what_fails_is_said() {

@@ -22,7 +22,7 @@ impl Ledger {
         for tombstone in self.tombstones.values_mut() {
             tombstone.title = redactor.redact(&tombstone.title).into_owned();
         }
-        self.rewrite()?;
+        self.forget_history()?;
         Ok(true)
     }
 }

@@ -23,6 +23,8 @@ const CHECKSUM_CHARS: usize = 8;
 /// What a ledger file holds.
 pub(super) struct Lines<T> {
     pub events: Vec<T>,
+    /// Whole lines that say something unknown: a later version of the program wrote them.
+    pub foreign: Vec<Vec<u8>>,
     /// Lines that are torn or damaged; they are skipped.
     pub damaged: usize,
 }
@@ -39,10 +41,11 @@ fn bytes(path: &Path) -> Result<Vec<u8>> {
 /// Reads all lines.
 pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<Lines<T>> {
     let bytes = bytes(path)?;
-    let mut lines = Lines { events: Vec::new(), damaged: 0 };
+    let mut lines = Lines { events: Vec::new(), foreign: Vec::new(), damaged: 0 };
     for line in bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
-        match decode(line) {
-            Some(event) => lines.events.push(event),
+        match whole(line).map(serde_json::from_slice) {
+            Some(Ok(event)) => lines.events.push(event),
+            Some(Err(_)) => lines.foreign.push(line.to_vec()),
             None => lines.damaged += 1,
         }
     }
@@ -71,9 +74,13 @@ pub(super) fn append<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
     file.sync_data().at(path)
 }
 
-/// Replaces the file with these lines.
-pub(super) fn rewrite<T: Serialize>(path: &Path, events: &[T]) -> Result<()> {
+/// Replaces the file with these lines, the foreign ones first.
+pub(super) fn rewrite<T: Serialize>(path: &Path, foreign: &[Vec<u8>], events: &[T]) -> Result<()> {
     let mut bytes = Vec::new();
+    for line in foreign {
+        bytes.extend(line);
+        bytes.push(b'\n');
+    }
     encode(path, events, &mut bytes)?;
     replace(path, &bytes, Privacy::Private)
 }
@@ -89,11 +96,12 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-fn decode<T: DeserializeOwned>(line: &[u8]) -> Option<T> {
+/// What a line says, when its checksum is right.
+fn whole(line: &[u8]) -> Option<&[u8]> {
     let (checksum, json) = line.split_at_checked(CHECKSUM_CHARS)?;
     let checksum = u32::from_str_radix(str::from_utf8(checksum).ok()?, 16).ok()?;
     let json = json.strip_prefix(b" ")?;
-    (CHECKSUM.checksum(json) == checksum).then(|| serde_json::from_slice(json).ok())?
+    (CHECKSUM.checksum(json) == checksum).then_some(json)
 }
 
 fn ends_torn(file: &mut File) -> std::io::Result<bool> {

@@ -202,6 +202,30 @@ mod tests {
         assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
     }
 
+    /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
+    /// remove, unless a person wants text removed.
+    #[test]
+    fn what_a_later_version_noted_survives_a_rewrite() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let path = home.store.home().ledger();
+        let json = r#"{"linked":{"id":"01","to":"02"}}"#;
+        let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+        let foreign = format!("{sum:08x} {json}\n");
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Behind it a torn line, which is a reason to rewrite.
+        std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
+        home.run(&[memory(1, "One", "b")], usize::MAX);
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        assert_eq!((ledger.damaged(), ledger.entries().count()), (0, 1));
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with(&foreign));
+
+        let mut ledger = ledger;
+        ledger.forget_history().unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("linked"));
+        assert_eq!(Ledger::open(home.store.home()).unwrap().entries().count(), 1);
+    }
+
     /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
     const SPARE_ROUNDS: usize = 130;
 }

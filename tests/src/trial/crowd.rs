@@ -167,7 +167,7 @@ impl Scene<'_> {
         let number = self.number();
         let task = self.trial.task(writer, number)?;
         let claim = task.claim.clone();
-        let output = finished(task)?;
+        let output = if writer == Writer::Remember { answered(task)? } else { finished(task)? };
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let acknowledged = match writer {
             Writer::Remember => {
@@ -332,6 +332,21 @@ fn answer(talk: &mut (ChildStdin, BufReader<ChildStdout>), id: i64) -> io::Resul
             return Ok(said);
         }
     }
+}
+
+/// Runs a server until it answered, as a client does: one that closes its end before is not answered.
+fn answered(task: Task) -> io::Result<Output> {
+    let Task { mut command, input, .. } = task;
+    let command: &mut Command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.stderr(Stdio::piped()).spawn()?;
+    let mut talk = (
+        child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?,
+        BufReader::new(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?),
+    );
+    talk.0.write_all(&input)?;
+    let said = answer(&mut talk, 2)?;
+    drop(talk);
+    Ok(Output { stdout: said.to_string().into_bytes(), ..child.wait_with_output()? })
 }
 
 /// Runs a task to its end.

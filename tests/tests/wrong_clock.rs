@@ -1,0 +1,103 @@
+//! Clocks go back: a battery is empty, a virtual machine was asleep, a file came from another machine. What is on the disk
+//! is then of a time that is still to come, and what comes next is older than what was seen last.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use journeys::hook_run::Moment;
+use journeys::sample_project::{Sample, stories};
+
+/// Years before the sample's clock, and years after it.
+const LONG_AGO: &str = "2021-01-01T00:00:00Z";
+const FUTURE: Duration = Duration::from_secs(2_200_000_000);
+const PAST: Duration = Duration::from_secs(1_000_000_000);
+
+/// Gives every file below a folder this time.
+fn set_times(folder: &Path, to: SystemTime) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            set_times(&entry.path(), to);
+        } else if entry.file_type().unwrap().is_file() {
+            let file = fs::File::options().append(true).open(entry.path()).unwrap();
+            file.set_modified(to).unwrap();
+        }
+    }
+}
+
+/// The memories that a hook gives. Where the work was left depends on what is long ago, and so on the clock.
+fn told(sample: &Sample, moment: &Moment, session: &str) -> Vec<String> {
+    let run = moment.run(&sample.environment, &sample.root, session).unwrap();
+    assert_eq!(run.output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&run.output.stderr), "");
+    run.context().lines().filter(|line| line.starts_with("- [")).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_clock_that_goes_back_loses_nothing_and_keeps_nothing_from_being_learned() {
+    let sample = Sample::with_history().unwrap();
+    sample.sync().unwrap();
+    let prompt =
+        Moment::prompt("Should the archive import insert from several threads in parallel?");
+    assert!(!told(&sample, &Moment::start("startup"), "before").is_empty());
+    let wanted = told(&sample, &prompt, "asked");
+    assert!(!wanted.is_empty());
+    let before = sample.memories().unwrap();
+
+    // Index, journal, what sessions were given, receipts, ledger and transcripts are of the future.
+    for folder in [
+        sample.environment.data_dir(),
+        sample.environment.state_dir(),
+        sample.environment.claude_dir(),
+    ] {
+        set_times(&folder, UNIX_EPOCH + FUTURE);
+    }
+    let Sample { environment, root } = sample;
+    let sample = Sample { environment: environment.at(LONG_AGO), root };
+
+    // A session that goes on is given nothing twice, a new one what there is.
+    assert_eq!(told(&sample, &prompt, "asked"), Vec::<String>::new());
+    assert_eq!(told(&sample, &prompt, "new"), wanted);
+    assert!(!told(&sample, &Moment::start("startup"), "newer").is_empty());
+    told(&sample, &Moment::stop(), "new");
+    assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
+    assert_eq!(sample.memories().unwrap(), before);
+
+    // A transcript that is older than whatever was read last.
+    let mut story = stories().unwrap().remove(2);
+    story.session = "c3000003-0000-4000-8000-000000000000".to_owned();
+    let step = story.steps.iter_mut().find(|step| step["claude"].is_string()).unwrap();
+    step["claude"] =
+        "Decision: log lines go to the journal of systemd, because the Pi has no disk to \
+                      fill."
+            .into();
+    let transcript = story.write(&sample.environment.claude_dir(), &sample.root).unwrap();
+    let file = fs::File::options().append(true).open(transcript).unwrap();
+    file.set_modified(UNIX_EPOCH + PAST).unwrap();
+    sample.sync().unwrap();
+    let after = sample.memories().unwrap();
+    assert!(text(&after).contains("journal of systemd"), "{:?}", after.keys());
+    let list = sample.run(&["tombstones", "--json"]).unwrap();
+    assert_eq!(list.trim(), "[]");
+
+    // A memory that a person edited, with a time before the one it had.
+    let name = after.keys().find(|name| text_of(&after, name).contains("busy_timeout")).unwrap();
+    let short = name.to_str().unwrap().trim_end_matches(".md").rsplit('-').next().unwrap();
+    let path = sample.memories_dir().join(name);
+    let edited = fs::read_to_string(&path).unwrap() + "\nMeasured again by hand: zwieback.\n";
+    fs::write(&path, &edited).unwrap();
+    fs::File::options().append(true).open(&path).unwrap().set_modified(UNIX_EPOCH + PAST).unwrap();
+    sample.sync().unwrap();
+    assert!(sample.run(&["search", "zwieback"]).unwrap().contains(short));
+    assert_eq!(fs::read_to_string(&path).unwrap(), edited);
+}
+
+fn text_of(files: &BTreeMap<PathBuf, Vec<u8>>, name: &Path) -> String {
+    String::from_utf8_lossy(&files[name]).into_owned()
+}
+
+fn text(files: &BTreeMap<PathBuf, Vec<u8>>) -> String {
+    files.keys().map(|name| text_of(files, name)).collect()
+}
