@@ -1,11 +1,18 @@
 //! Numbers of cards, persons and telephones among other numbers.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
 
 use super::checksum::luhn;
+use super::words;
 
 /// What of a text before a number is read for words that say what it is.
 const LEAD_BYTES: usize = 40;
+
+/// The longest telephone number with its signs.
+pub(super) const DIALLED_BYTES_MAX: usize = 26;
 
 /// A run of digits with single signs between them.
 struct Run {
@@ -47,9 +54,29 @@ fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run
 }
 
 /// Whether one of the words stands shortly before.
-fn is_after(text: &[u8], start: usize, words: &[&str]) -> bool {
-    let lead = text[start.saturating_sub(LEAD_BYTES)..start].to_ascii_lowercase();
-    words.iter().any(|word| memchr::memmem::find(&lead, word.as_bytes()).is_some())
+fn is_after(text: &[u8], start: usize, words: &AhoCorasick) -> bool {
+    words.is_match(&text[start.saturating_sub(LEAD_BYTES)..start])
+}
+
+/// Words that say of a number that it is a card's.
+static CARD: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&["card", "uatp"]));
+
+/// Words that say of a number that it is dialled.
+static DIALLED: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    words::automaton(&[
+        "phone", "tel", "mobile", "cell", "fax", "call", "sms", "whatsapp", "dial", "cep",
+        "number", "numara",
+    ])
+});
+
+/// Whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
+pub(super) fn are_many(text: &[u8], start: usize) -> bool {
+    // The shortest number is `536-90-4399`; among the first bytes of one in groups are that many digits at least.
+    const BYTES: usize = 11;
+    const DIGITS_MIN: usize = 7;
+    text.get(start..start + BYTES).is_some_and(|begin| {
+        begin.iter().filter(|byte| byte.is_ascii_digit()).count() >= DIGITS_MIN
+    })
 }
 
 /// A payment card: an issuer's range (ISO/IEC 7812), its length, Luhn's formula, and groups as on
@@ -63,7 +90,7 @@ pub(super) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usiz
     let is_card = is_issued(&run.digits)
         || run.digits.len() == 15
             && run.digits[0] == b'1'
-            && (strict || is_after(text, start, &["card", "uatp"]));
+            && (strict || is_after(text, start, &CARD));
     (groups && is_card && luhn(&run.digits) && !is_round(&run.digits, strict))
         .then_some(start..run.end)
 }
@@ -178,10 +205,6 @@ pub(super) fn codice_fiscale(text: &[u8], start: usize) -> Option<Range<usize>> 
 /// A telephone number, and whether it is one that is kept for fiction. Forms that are more often
 /// something else count where a word before says so, or where all is masked.
 pub(super) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<usize>, bool)> {
-    const WORDS: [&str; 12] = [
-        "phone", "tel", "mobile", "cell", "fax", "call", "sms", "whatsapp", "dial", "cep",
-        "number", "numara",
-    ];
     const DIGITS_MIN: usize = 8;
     const DIGITS_MAX: usize = 15;
     let before = start.checked_sub(1).map(|at| text[at]);
@@ -193,7 +216,7 @@ pub(super) fn phone(text: &[u8], start: usize, strict: bool) -> Option<(Range<us
     if !(DIGITS_MIN..=DIGITS_MAX).contains(&digits.len()) {
         return None;
     }
-    let is_told = strict || is_after(text, start, &WORDS);
+    let is_told = strict || is_after(text, start, &DIALLED);
     let is_area = |area: &[u8]| matches!(area[0], b'2'..=b'9');
     let is_phone = if is_international {
         // The first group is the country's code, perhaps with an area's: at most four digits.
@@ -231,12 +254,11 @@ fn is_fiction(digits: &[u8]) -> bool {
 
 /// Digits with the signs that people put between them, the lengths of the groups, and the end.
 fn dialled(text: &[u8], start: usize) -> Option<(Vec<u8>, Vec<usize>, usize)> {
-    const TEXT_BYTES_MAX: usize = 26;
     let mut digits = Vec::new();
     let mut groups = vec![0usize];
     let mut end = start;
     let mut is_open = false;
-    for (offset, &byte) in text[start..].iter().take(TEXT_BYTES_MAX).enumerate() {
+    for (offset, &byte) in text[start..].iter().take(DIALLED_BYTES_MAX).enumerate() {
         match byte {
             b'0'..=b'9' => {
                 digits.push(byte);

@@ -85,7 +85,8 @@ fn token_around(text: &[u8], start: usize, length: usize) -> Range<usize> {
 
 /// Whether a value says nothing else where it stands elsewhere.
 fn is_telling(value: &[u8]) -> bool {
-    shape::is_random(value, ECHO_BYTES_MIN) || value.len() >= 20 && !shape::is_several_words(value)
+    // In this order, because a value may be a long text, which soon shows that it is not a few words.
+    value.len() >= 20 && !shape::is_several_words(value) || shape::is_random(value, ECHO_BYTES_MIN)
 }
 
 fn stands_alone(text: &[u8], range: &Range<usize>) -> bool {

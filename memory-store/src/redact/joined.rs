@@ -180,15 +180,17 @@ fn wrapped(
     let is_whole_line =
         matches!(rest.get(length), None | Some(b'\n' | b'\r' | b'"' | b'\'' | b'`'));
     let value = &rest[..length];
-    let line = memchr::memrchr(b'\n', &text[..end]).map_or(end, |line| end - line - 1);
-    let goes_on_there = value.ends_with(b"=") || value.len() >= 8 && shape::is_random(value, 8);
-    let is_tail = WIDTHS.contains(&line)
-        && value.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+    let goes_on_there = || value.ends_with(b"=") || value.len() >= 8 && shape::is_random(value, 8);
+    let is_tail = || {
+        let line = memchr::memrchr(b'\n', &text[..end]).map_or(end, |line| end - line - 1);
+        WIDTHS.contains(&line)
+            && value.iter().any(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    };
     (is_whole_line
         && length >= 2
         && shape::is_random(&text[start..end], WRAPPED_BYTES_MIN)
-        && (goes_on_there || is_tail))
-        .then_some(end..next)
+        && (goes_on_there() || is_tail()))
+    .then_some(end..next)
 }
 
 /// A block of YAML that stands for one line: `key: >-` and the indented lines below, as long as each is

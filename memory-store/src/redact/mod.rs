@@ -19,6 +19,7 @@ mod personal;
 mod rule;
 mod shape;
 mod stream;
+mod words;
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -85,13 +86,18 @@ impl Redactor {
     /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
     /// result again changes nothing.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redact_found(text, self.findings(text))
+    }
+
+    /// The same, where the secrets of a text were found before.
+    fn redact_found<'t>(&self, text: &'t str, mut found: Vec<Finding>) -> Cow<'t, str> {
         let mut result = Cow::Borrowed(text);
-        for _ in 0..PASSES_MAX {
-            let findings = self.findings(&result);
-            if findings.is_empty() {
+        for pass in 1..=PASSES_MAX {
+            if found.is_empty() {
                 break;
             }
-            result = Cow::Owned(self.replace(&result, &findings));
+            result = Cow::Owned(self.replace(&result, &found));
+            found = if pass < PASSES_MAX { self.findings(&result) } else { Vec::new() };
         }
         result
     }

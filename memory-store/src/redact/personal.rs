@@ -166,8 +166,9 @@ pub(super) fn find(text: &[u8], personal: &Personal) -> Vec<Finding> {
             }
         }
     }
+    let reach = reach(personal);
     let mut at = 0;
-    while let Some(start) = next_start(text, at) {
+    while let Some(start) = next_start(text, at, reach) {
         match number(text, start, personal) {
             Some((class, range)) => {
                 at = range.end.max(start + 1);
@@ -207,10 +208,49 @@ const STARTS: [Start; 256] = {
     starts
 };
 
-/// The next place where a number, or a word that may hold one, begins.
-fn next_start(text: &[u8], from: usize) -> Option<usize> {
+/// How many bytes after its beginning the first digit of what is looked for stands at most.
+fn reach(personal: &Personal) -> usize {
+    // `RSSMRA85T10A562S`
+    const CODE: usize = 6;
+    if personal.hides(Class::Mac) {
+        // It may have none.
+        usize::MAX
+    } else if personal.hides(Class::Phone) {
+        digits::DIALLED_BYTES_MAX
+    } else {
+        CODE
+    }
+}
+
+/// The next place where a number, or a word that may hold one, begins. Most text has no digit nearby and is passed over.
+fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
+    if reach == usize::MAX {
+        return start_within(text, from..text.len());
+    }
+    let mut at = from;
+    loop {
+        let digit = at + first_digit(text.get(at..)?)?;
+        let start = start_within(text, at.max(digit.saturating_sub(reach))..digit + 1);
+        if start.is_some() {
+            return start;
+        }
+        at = digit + 1;
+    }
+}
+
+/// Where the first digit is, looked for in pieces because that takes no branch for each byte.
+fn first_digit(text: &[u8]) -> Option<usize> {
+    const PIECE_BYTES: usize = 32;
+    let has_digit =
+        |piece: &[u8]| piece.iter().fold(false, |any, byte| any | byte.is_ascii_digit());
+    let piece = text.chunks(PIECE_BYTES).position(has_digit)? * PIECE_BYTES;
+    text[piece..].iter().position(u8::is_ascii_digit).map(|at| piece + at)
+}
+
+fn start_within(text: &[u8], range: Range<usize>) -> Option<usize> {
+    let from = range.start;
     let mut in_word = from > 0 && is_word(text[from - 1]);
-    for (offset, byte) in text.get(from..)?.iter().enumerate() {
+    for (offset, byte) in text.get(range)?.iter().enumerate() {
         let start = STARTS[usize::from(*byte)];
         if start == Start::Candidate && !in_word && !is_plain_word(text, from + offset) {
             return Some(from + offset);
@@ -258,10 +298,11 @@ fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Rang
         {
             return Some(found);
         }
-        if let Some(range) = digits::card(text, start, personal.is_strict()) {
+        let are_many = digits::are_many(text, start);
+        if are_many && let Some(range) = digits::card(text, start, personal.is_strict()) {
             return Some((Class::Card, range));
         }
-        if let Some(range) = digits::national_id(text, start) {
+        if are_many && let Some(range) = digits::national_id(text, start) {
             return Some((Class::NationalId, range));
         }
     }

@@ -1,14 +1,16 @@
 //! The rules for providers' tokens: a table of data (`rules.toml`) and how one rule is applied.
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
+use aho_corasick::AhoCorasick;
 use memchr::memmem;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::checksum;
 use super::shape;
+use super::words;
 
 /// Bytes after a keyword that are searched at first; a match that reaches this far is searched
 /// again with a longer window.
@@ -28,22 +30,25 @@ const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 const LEFT_EDGE_BYTES: usize = 3;
 
 /// Words that say that what looks like a provider's key is the name of a content or of a state.
-const CONTENT_WORDS: [&[u8]; 14] = [
-    b"sha1",
-    b"sha2",
-    b"sha5",
-    b"sha-",
-    b"hash",
-    b"commit",
-    b"digest",
-    b"integrity",
-    b"checksum",
-    b"revision",
-    b"etag",
-    b"md5",
-    b"version",
-    b"public",
+const CONTENT_WORDS: [&str; 14] = [
+    "sha1",
+    "sha2",
+    "sha5",
+    "sha-",
+    "hash",
+    "commit",
+    "digest",
+    "integrity",
+    "checksum",
+    "revision",
+    "etag",
+    "md5",
+    "version",
+    "public",
 ];
+
+static HOLDS_CONTENT_WORD: LazyLock<AhoCorasick> =
+    LazyLock::new(|| words::automaton(&CONTENT_WORDS));
 
 /// One way in which secrets look.
 #[derive(Debug, Deserialize)]
@@ -253,8 +258,7 @@ fn has_left_edge(before: &[u8]) -> bool {
 
 /// Whether the words before a value say that it names a content.
 fn is_content(lead: &[u8]) -> bool {
-    let lower = lead.to_ascii_lowercase();
-    CONTENT_WORDS.iter().any(|word| memmem::find(&lower, word).is_some())
+    HOLDS_CONTENT_WORD.is_match(lead)
 }
 
 fn is_mixed(secret: &[u8]) -> bool {

@@ -1,5 +1,11 @@
 //! What a value looks like: a placeholder, a reference, a path, a word, or something random.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+use super::words;
+
 /// Parts of text that somebody put where a secret belongs.
 const PLACEHOLDERS: [&str; 17] = [
     "xxxx",
@@ -107,6 +113,12 @@ const STOP_WORDS: [&str; 66] = [
     "uint64",
 ];
 
+/// Words that say of a value that it is made up.
+const FAKE: [&str; 4] = ["fake", "notreal", "not-real", "not_real"];
+
+static HOLDS_PLACEHOLDER: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&PLACEHOLDERS));
+static HOLDS_FAKE: LazyLock<AhoCorasick> = LazyLock::new(|| words::automaton(&FAKE));
+
 /// Shannon entropy in bits per byte.
 pub(super) fn entropy(text: &[u8]) -> f32 {
     let mut counts = [0u32; 256];
@@ -131,35 +143,35 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         [b'\'' | b'"', inner @ .., b'\'' | b'"'] => inner,
         _ => value,
     };
-    let lower = value.to_ascii_lowercase();
-    let contains = |part: &&str| memchr::memmem::find(&lower, part.as_bytes()).is_some();
-    PLACEHOLDERS.iter().any(contains) && !is_long_beside_words(&lower, value)
-        || REFERENCES.iter().any(|start| lower.starts_with(start.as_bytes()))
+    let begins_with = |start: &&str| {
+        value.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start.as_bytes()))
+    };
+    HOLDS_PLACEHOLDER.is_match(value) && !is_long_beside_words(value)
+        || REFERENCES.iter().any(begins_with)
         || is_variable(value)
         || has_few_characters(value)
 }
 
 /// Whether a word such as `example` is chance or decoration: without it a token of full length and
 /// of all kinds of characters is left.
-fn is_long_beside_words(lower: &[u8], value: &[u8]) -> bool {
+fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
     const WORDS: [&str; 4] = ["example", "your", "dummy", "redacted"];
+    let lower = value.to_ascii_lowercase();
     let words: usize = WORDS
         .iter()
-        .map(|word| memchr::memmem::find_iter(lower, word.as_bytes()).count() * word.len())
+        .map(|word| memchr::memmem::find_iter(&lower, word.as_bytes()).count() * word.len())
         .sum();
     let signs = value.iter().filter(|byte| b"${}()<>* ".contains(byte)).count();
     words > 0
         && signs == 0
-        && memchr::memmem::find(lower, b"xxxx").is_none()
+        && memchr::memmem::find(&lower, b"xxxx").is_none()
         && value.len() >= words + REST_BYTES_MIN
         && (has_random_part(value, REST_BYTES_MIN) || case_changes(value) >= 6)
 }
 
 /// Whether the value says of itself that it is made up.
 pub(super) fn is_fake(value: &[u8]) -> bool {
-    const FAKE: [&str; 4] = ["fake", "notreal", "not-real", "not_real"];
-    let lower = value.to_ascii_lowercase();
     // `$first$second`: a text put together of variables.
     let is_name = |part: &[u8]| {
         part.first().is_some_and(u8::is_ascii_alphabetic)
@@ -167,7 +179,7 @@ pub(super) fn is_fake(value: &[u8]) -> bool {
     };
     let is_joined =
         || value.strip_prefix(b"$").is_some_and(|rest| rest.split(|b| *b == b'$').all(is_name));
-    FAKE.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some()) || is_joined()
+    HOLDS_FAKE.is_match(value) || is_joined()
 }
 
 /// `$NAME`, `%NAME%`, `%s`, `{name}`, `@name@`.
@@ -203,8 +215,7 @@ fn has_few_characters(value: &[u8]) -> bool {
 
 /// Whether this is a word that says nothing about a secret.
 pub(super) fn is_stop_word(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
-    STOP_WORDS.iter().any(|word| word.as_bytes() == lower)
+    STOP_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as
@@ -246,15 +257,23 @@ pub(super) fn is_numeric(value: &[u8]) -> bool {
 /// long, and with capitals where no name would have them.
 pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
-    if value.len() < bytes_min || entropy(value) < 2.6 {
+    if value.len() < bytes_min {
         return false;
     }
     let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    if digits == 0 && value.len() < ONLY_LETTERS_BYTES_MIN {
+        return false;
+    }
+    let has_letters = || value.iter().filter(|byte| byte.is_ascii_alphabetic()).count() >= 2;
     let changes = case_changes(value);
-    let capitals = value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase)).count();
-    letters >= 2 && (digits >= 3 || digits >= 1 && changes >= 2)
-        || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && capitals >= 2
+    let has_capitals = || {
+        let pairs = value.windows(2).filter(|pair| pair.iter().all(u8::is_ascii_uppercase));
+        pairs.count() >= 2
+    };
+    let is_mixed = (digits >= 3 || digits >= 1 && changes >= 2) && has_letters()
+        || value.len() >= ONLY_LETTERS_BYTES_MIN && changes >= 6 && has_capitals();
+    // Last, because a logarithm for each character costs more than all the rest.
+    is_mixed && entropy(value) >= 2.6
 }
 
 /// Whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of
@@ -262,10 +281,10 @@ pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
 pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
     value.len() >= bytes_min
-        && entropy(value) >= 3.2
         && value
             .split(|byte| !byte.is_ascii_alphanumeric())
             .any(|part| is_random(part, PART_BYTES_MIN))
+        && entropy(value) >= 3.2
 }
 
 /// How often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.

@@ -6,7 +6,7 @@
 use std::io::{self, Read, Write};
 
 use super::block::{PRIVATE_CLOSE, PRIVATE_OPEN};
-use super::{PRIVATE_TEXT, Redactor, placeholder};
+use super::{Finding, PRIVATE_TEXT, Redactor, placeholder};
 
 /// Bytes that are read at once.
 const BLOCK_BYTES: usize = 512 << 10;
@@ -40,8 +40,8 @@ impl Redactor {
             let whole = if is_last { held.len() } else { whole_characters(&held) };
             let text = String::from_utf8_lossy(&held[..whole]);
             let (cut, found, is_open) = self.cut(&text, is_last);
-            hidden += found;
-            output.write_all(self.redact(&text[..cut]).as_bytes())?;
+            hidden += found.len();
+            output.write_all(self.redact_found(&text[..cut], found).as_bytes())?;
             if is_open {
                 output.write_all(placeholder(PRIVATE_TEXT).as_bytes())?;
                 hidden += 1;
@@ -62,12 +62,12 @@ impl Redactor {
         }
     }
 
-    /// Where a text can be cut so that no secret lies across, how many there are before, and whether
+    /// Where a text can be cut so that no secret lies across, those that stand before, and whether
     /// what follows the cut is private text that does not end here and is too long to wait for.
-    fn cut(&self, text: &str, is_last: bool) -> (usize, usize, bool) {
-        let findings = self.findings(text);
+    fn cut(&self, text: &str, is_last: bool) -> (usize, Vec<Finding>, bool) {
+        let mut findings = self.findings(text);
         if is_last {
-            return (text.len(), findings.len(), false);
+            return (text.len(), findings, false);
         }
         let mut cut = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
         // A line is not torn: rules look at what stands before in it.
@@ -81,8 +81,8 @@ impl Redactor {
                 && text.len() - finding.range.start > HELD_BYTES_MAX
         });
         cut = across.map_or(cut, |finding| finding.range.start);
-        let before = findings.iter().filter(|finding| finding.range.end <= cut).count();
-        (cut, before, is_open)
+        findings.retain(|finding| finding.range.end <= cut);
+        (cut, findings, is_open)
     }
 }
 
