@@ -1,8 +1,8 @@
 //! What reads bytes of others, driven by bytes of any kind: one function for each fuzz target.
 //!
-//! A *target* takes bytes and panics when something does not hold. cargo-fuzz drives it in
-//! `libfuzzer/` (`scripts/fuzz`), which has its own workspace because it needs a nightly toolchain; `tests/replay.rs`
-//! runs the *corpus* through it on stable: bytes that lead far, and all that ever made a target fail.
+//! A *target* takes bytes and panics when something does not hold. libFuzzer drives all of them in one program
+//! (`main.rs`, built by `scripts/fuzz`); `tests/replay.rs` runs the *corpus* through them: bytes that lead far, and all that
+//! ever made a target fail.
 
 mod index;
 mod journal;

@@ -428,6 +428,10 @@ impl Segment {
             fits(&bytes[..SLOT - 4], cursor.u32()?).then_some((hash, slot))
         })();
         match decoded {
+            // Each item has a byte at least, and readers make room for as many as are counted.
+            Some((_, slot)) if slot.count > slot.length => {
+                Err(self.damaged("a slot counts more items than its block has bytes"))
+            }
             Some(found) => Ok(Some(found)),
             None => Err(self.damaged("a slot's checksum does not fit")),
         }
@@ -605,4 +609,43 @@ pub(crate) fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io:
         offset += count as u64;
     }
     Ok(())
+}
+
+#[cfg(all(test, feature = "write"))]
+mod tests {
+    use super::*;
+    use crate::id::MemoryId;
+    use crate::index::document::Document;
+    use crate::index::manifest::Collection;
+    use crate::index::record::Record;
+    use crate::index::testing;
+    use crate::kind::Kind;
+    use crate::time::Timestamp;
+
+    /// `fuzz/corpus/index/items`: readers made room for as many postings as a slot counted.
+    #[test]
+    fn a_slot_counts_no_more_items_than_its_block_can_hold() {
+        const LENGTH_AT: usize = 16;
+        const COUNT_AT: usize = 20;
+        let record = Record { title: "anchor".into(), ..Record::default() };
+        let id = MemoryId::new(Timestamp(1), [0; 10]);
+        let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+        let sound = testing::segment_bytes(&[document]);
+        let open = |bytes| testing::open(Collection::Memories, bytes, 1, &[]).unwrap();
+        let section = open(sound.clone()).section(SectionKind::TermSlots);
+        let slots = (section.offset as usize..).step_by(SLOT);
+        let is_used = |at: &usize| sound[*at..*at + SLOT].iter().any(|&byte| byte != 0);
+        let at = slots.take(section.length as usize / SLOT).find(is_used).unwrap();
+        let hash = Cursor(&sound[at..]).u64().unwrap();
+        let length = Cursor(&sound[at + LENGTH_AT..]).u32().unwrap();
+        assert!(open(sound.clone()).term(hash).unwrap().is_some());
+        for count in [length + 1, u32::MAX] {
+            let mut bytes = sound.clone();
+            bytes[at + COUNT_AT..at + COUNT_AT + 4].copy_from_slice(&count.to_le_bytes());
+            let sum = checksum(&bytes[at..at + SLOT - 4]);
+            bytes[at + SLOT - 4..at + SLOT].copy_from_slice(&sum.to_le_bytes());
+            let error = open(bytes).term(hash).unwrap_err().to_string();
+            assert!(error.contains("more items"), "{error}");
+        }
+    }
 }

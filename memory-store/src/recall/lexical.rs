@@ -68,7 +68,8 @@ impl<'a> Found<'a> {
         for (source, slots) in sources.list.iter().zip(&slots) {
             for ((count, slot), term) in counts.iter_mut().zip(slots).zip(terms) {
                 let loose = source.loose.iter().filter(|document| document.count(term.hash) > 0);
-                *count += slot.map_or(0, |slot| slot.count) + loose.count() as u32;
+                let held = slot.map_or(0, |slot| slot.count).saturating_add(loose.count() as u32);
+                *count = count.saturating_add(held);
             }
         }
         let common =

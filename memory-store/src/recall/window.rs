@@ -93,8 +93,10 @@ impl<'a> Window<'a> {
             docs,
             first: 0,
             end: 0,
-            // Most windows have about as much as others.
-            postings: Vec::with_capacity(all / docs.div_ceil(WINDOW).max(1) as usize),
+            // Most windows have about as much as others, and no list names a document twice.
+            postings: Vec::with_capacity(
+                (all / docs.div_ceil(WINDOW).max(1) as usize).min(width * lists.len()),
+            ),
             scores: vec![0.0; width],
             places: vec![0; width],
         }
