@@ -17,6 +17,7 @@ use crate::backend::{
     Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
     RememberResponse, SessionsRequest, SessionsResponse, StatusResponse,
 };
+use crate::input::Bounded;
 use crate::schema::{
     ForgetWire, RecallWire, RememberWire, SessionsWire, StatusWire, arguments, schema,
 };
@@ -281,7 +282,8 @@ fn explain(failure: &Failure) -> CallToolResult {
 
 /// Serves `backend` over stdin and stdout until stdin ends.
 pub async fn serve(backend: Arc<dyn Backend>) -> Result<(), String> {
-    let running = match Server(backend).serve(rmcp::transport::io::stdio()).await {
+    let (input, output) = rmcp::transport::io::stdio();
+    let running = match Server(backend).serve((Bounded::new(input), output)).await {
         Ok(running) => running,
         // The client went away before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

@@ -17,6 +17,9 @@ use crate::world::World;
 /// Bytes of text whose findings are told at once.
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
+/// Bytes of a line of JSON.
+const LINE_BYTES_MAX: u64 = 256 << 20;
+
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.
 #[derive(Debug, Args)]
 pub struct Redact {
@@ -113,15 +116,26 @@ fn open(args: &Redact) -> Result<Box<dyn BufRead>> {
     })
 }
 
-fn lines(redactor: &Redactor, input: impl BufRead, out: &mut dyn Write) -> Result<usize> {
+fn too_long(what: &str, bytes_max: u64) -> Failure {
+    Failure::new(format!("{what} is longer than {} MiB", bytes_max >> 20)).code(exit::INVALID)
+}
+
+fn lines(redactor: &Redactor, mut input: impl BufRead, out: &mut dyn Write) -> Result<usize> {
     let mut found = 0;
-    for (number, line) in input.lines().enumerate() {
-        let line = line?;
-        if line.trim().is_empty() {
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        if (&mut input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        if line.len() as u64 > LINE_BYTES_MAX {
+            return Err(too_long(&format!("line {number}"), LINE_BYTES_MAX));
+        }
+        if line.trim_ascii().is_empty() {
             continue;
         }
-        let given: Given = serde_json::from_str(&line).map_err(|error| {
-            Failure::new(format!("line {} is no object with `id` and `text`: {error}", number + 1))
+        let given: Given = serde_json::from_slice(&line).map_err(|error| {
+            Failure::new(format!("line {number} is no object with `id` and `text`: {error}"))
                 .code(exit::INVALID)
         })?;
         let redacted = redactor.redact(&given.text);
@@ -134,7 +148,11 @@ fn lines(redactor: &Redactor, input: impl BufRead, out: &mut dyn Write) -> Resul
 
 fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
     let mut bytes = Vec::new();
-    input.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+    input.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > TEXT_BYTES_MAX {
+        return Err(too_long("the text", TEXT_BYTES_MAX)
+            .hint("Without `--json` a text of any length is redacted."));
+    }
     let text = String::from_utf8_lossy(&bytes);
     let (mut line, mut start) = (1, 0);
     let mut told = Vec::new();
