@@ -1,6 +1,7 @@
 //! What a person is told: that something was injected, and that background work fails.
 
 use memory_store::Timestamp;
+use memory_store::arrived::Arrived;
 use memory_store::background::{inbox_bytes, is_running};
 use memory_store::progress::Progress;
 use memory_store::settings::Notice;
@@ -63,6 +64,21 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     // What cannot be marked would be announced at every start.
     hook.attempt("announcement", marked)?;
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
+}
+
+/// The announcement that memories of others came with a pull: once for each time. It costs one failing call
+/// where there is none.
+pub fn of_arrival(hook: &Hook) -> Option<String> {
+    if !hook.may_write() {
+        return None;
+    }
+    let (untold, told) = (hook.state.arrived(), hook.state.arrived_told());
+    // Of hooks that run at once, one renames it.
+    match std::fs::rename(untold, told) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        renamed => hook.attempt("announcement", renamed),
+    }?;
+    Arrived::last(&hook.state).map(|arrived| format!("Throughline: {arrived}"))
 }
 
 fn trouble(hook: &Hook, progress: &Progress) -> Option<String> {

@@ -5,6 +5,7 @@
 //! already there is dropped, a different one is added. So the block is a function of the store's
 //! state, what a session was given is stored, and on resume exactly that is printed.
 
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -69,14 +70,13 @@ pub fn answer(hook: &Hook) -> Output {
         Source::Resume | Source::Fork => resumed(hook, &mut session, awaited),
         Source::Compact => compacted(hook, &mut session),
     };
-    if awaited.is_none() && hook.index_is_due() && hook.may_write() {
+    let is_due = hook.index_is_due() || files_came(hook);
+    if awaited.is_none() && is_due && hook.may_write() {
         hook.attempt("processor", stop::start_processor(hook));
     }
-    let trouble = notice::of_trouble(hook);
-    output.message = match (trouble, output.message) {
-        (Some(trouble), Some(message)) => Some(format!("{trouble}\n{message}")),
-        (trouble, message) => trouble.or(message),
-    };
+    let told = [notice::of_trouble(hook), notice::of_arrival(hook), output.message];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    output.message = (!told.is_empty()).then(|| told.join("\n"));
     output
 }
 
@@ -117,6 +117,15 @@ fn start_processor(hook: &Hook) -> Option<u64> {
         return None;
     }
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
+}
+
+/// Whether files came into the memory folder since the processor last looked, as a pull brings them: the
+/// index does not know them, so that none of its own is missed.
+fn files_came(hook: &Hook) -> bool {
+    let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
+    let looked = modified(&hook.state.progress());
+    let folder = modified(&hook.tree.store().join("memories"));
+    looked.is_some_and(|looked| folder.is_some_and(|folder| folder > looked))
 }
 
 /// Gives the processor a moment to tell where the work was left, as long as waiting is of use;

@@ -11,7 +11,7 @@ use memory_store::progress::Progress;
 use memory_store::recall::{Hit, Recall, Recalled, Search, WEAK, render};
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Forget, Store, read_below};
-use memory_store::suspicion::Released;
+use memory_store::suspicion::Quarantine;
 use memory_store::text::excerpt;
 use memory_store::{Error, Kind, MemoryId, settings_file};
 
@@ -37,10 +37,10 @@ const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
 const HASHED_BYTES_MAX: usize = 4 << 20;
 /// What is said instead of memories that look like orders to the model.
-const HELD_BACK: &str = "Some memories were held back because they look like instructions to you. Only the user \
-                         can look at them and release them: `throughline review`.";
-/// Stands for the title of a memory that looks like an order to the model.
-const HELD_TITLE: &str = "(held back: it looks like an instruction)";
+const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or somebody else \
+                         committed them. Only the user can look at them and release them: `throughline review`.";
+/// Stands for the title of a memory that is held back.
+const HELD_TITLE: &str = "(held back: the user has not let it out)";
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
 
@@ -216,12 +216,10 @@ impl Backend for Local {
             journal::Change::Saved(&saved.stored, &redactor),
         );
         let mut notes = Vec::new();
-        let released = Released::read(store.home())?;
-        if let Some(held) = released.suspicion(&saved.stored.memory, &redactor) {
+        let quarantine = Quarantine::read(store.home())?;
+        if let Some(held) = quarantine.held(&saved.stored.memory, &redactor) {
             notes.push(format!(
-                "It is saved but held back: {} ({}). The user can release it with `throughline review --release {}`.",
-                held.reason,
-                held.place,
+                "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
                 saved.stored.memory.id.short()
             ));
         }
@@ -265,7 +263,7 @@ impl Backend for Local {
         // What is held back is not said in passing.
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let redactor = store.redactor(&settings);
-        let held = Released::read(store.home())?.suspicion(&stored.memory, &redactor).is_some();
+        let held = Quarantine::read(store.home())?.held(&stored.memory, &redactor).is_some();
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, &tree, scope, gone));

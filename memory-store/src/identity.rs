@@ -60,6 +60,43 @@ pub struct Identity {
     /// Working trees that trust was taken from: who vouches for one of them again means this project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<PathBuf>,
+    /// The limits of the trust in what others commit; `None`: there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authors: Option<Authors>,
+}
+
+/// Whose commits bring memories that are given: the user's own, and these.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authors {
+    /// Their addresses, in lower case.
+    #[serde(default)]
+    pub trusted: Vec<String>,
+    /// Whether a commit needs a good signature of one of them. Without, it says itself whose it is.
+    #[serde(default)]
+    pub signed: bool,
+}
+
+impl Authors {
+    /// Adds an address.
+    pub fn add(&mut self, address: &str) {
+        let address = Self::normal(address);
+        if !self.trusted.contains(&address) {
+            self.trusted.push(address);
+            self.trusted.sort();
+        }
+    }
+
+    /// Takes an address back; whether it was there.
+    pub fn remove(&mut self, address: &str) -> bool {
+        let (address, before) = (Self::normal(address), self.trusted.len());
+        self.trusted.retain(|trusted| *trusted != address);
+        self.trusted.len() < before
+    }
+
+    /// An address as it is compared.
+    pub fn normal(address: &str) -> String {
+        address.trim().to_lowercase()
+    }
 }
 
 impl Identity {
@@ -336,6 +373,14 @@ pub fn learn_history(
     if identity == before { Ok(()) } else { identity.write(dirs) }
 }
 
+/// Sets the limits of the trust in what others commit to a project.
+pub fn limit(dirs: &UserDirs, project: ProjectId, authors: Option<Authors>) -> Result<()> {
+    let mut identity = Identity::read(&dirs.project(project))?
+        .ok_or_else(|| Error::NotFound { id: project.to_string(), found: 0 })?;
+    identity.authors = authors;
+    identity.write(dirs)
+}
+
 /// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     match Tree::locate(dirs, root) {
@@ -436,6 +481,7 @@ fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
         paths: Vec::new(),
         worktrees: Vec::new(),
         revoked: Vec::new(),
+        authors: None,
     }
 }
 

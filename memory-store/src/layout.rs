@@ -160,6 +160,17 @@ impl ProjectDir {
         self.0.join("released")
     }
 
+    /// What others committed and the user does not take unseen, by the hash of what it says. Where it is
+    /// missing, everything that others commit is taken.
+    pub fn withheld(&self) -> PathBuf {
+        self.0.join("withheld.json")
+    }
+
+    /// What the processor knows of who committed memories.
+    pub fn committers(&self) -> PathBuf {
+        self.0.join("committers.json")
+    }
+
     /// Held by the one processor that works on this project.
     pub fn sync_lock(&self) -> PathBuf {
         self.0.join("sync.lock")
@@ -211,6 +222,16 @@ impl TreeDir {
     /// The same, once it was told.
     pub fn strange_told(&self) -> PathBuf {
         self.0.join("strange-told")
+    }
+
+    /// What others committed and came here since hooks last told of it (see [`crate::arrived`]).
+    pub fn arrived(&self) -> PathBuf {
+        self.0.join("arrived")
+    }
+
+    /// The same, once it was told.
+    pub fn arrived_told(&self) -> PathBuf {
+        self.0.join("arrived-told")
     }
 
     /// What sessions were given, one file for each session and subagent.

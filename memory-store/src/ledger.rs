@@ -13,7 +13,7 @@ mod reconcile;
 mod survey;
 mod turn;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ use crate::layout::ProjectDir;
 use crate::memory::Memory;
 use crate::time::Timestamp;
 
+pub use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;
 pub use reconcile::reconcile;
@@ -181,6 +182,11 @@ impl Ledger {
     /// Lines that could not be read: a torn one after a crash is no reason to worry.
     pub fn damaged(&self) -> usize {
         self.damaged
+    }
+
+    /// The hashes of the texts that programs of ours wrote on this machine (see [`text_hash`]).
+    pub fn written(&self) -> BTreeSet<&str> {
+        self.entries.values().flat_map(|entry| entry.written.iter().map(String::as_str)).collect()
     }
 
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {

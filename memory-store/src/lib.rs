@@ -7,6 +7,7 @@
 //! Without features it holds what a hook links: reading an index and answering from it. The
 //! feature `write` adds memory files, index building, redaction and settings files.
 
+pub mod arrived;
 pub mod background;
 pub mod embed;
 pub mod error;

@@ -30,6 +30,9 @@ pub struct Settings {
     pub notice: Notice,
     /// Whether new memories go straight into the folder.
     pub promote: Promote,
+    /// What others committed and is given without the user having seen it.
+    #[serde(skip_serializing_if = "Pulled::is_all")]
+    pub pulled: Pulled,
     /// Days that archived turns are kept.
     pub retention_days: u32,
     /// Bytes that the archive of one project may take.
@@ -112,6 +115,26 @@ pub enum Promote {
     Auto,
     /// It is recalled, but stays private until `throughline review`.
     Review,
+}
+
+/// What others committed and is given without the user having seen it; each takes less than the one before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pulled {
+    /// Everything.
+    #[default]
+    All,
+    /// What trusted authors committed (`throughline trust --author`).
+    Authors,
+    /// Nothing, until `throughline review`.
+    Reviewed,
+}
+
+impl Pulled {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 /// Settings of the index.
@@ -266,6 +289,7 @@ impl Default for Settings {
             due_minutes: 5,
             notice: Notice::First,
             promote: Promote::Auto,
+            pulled: Pulled::All,
             retention_days: 365,
             archive_bytes_max: 2 << 30,
             memories_per_session: 6.0,

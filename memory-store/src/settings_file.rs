@@ -192,7 +192,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 21] = [
+static KEYS: [Key; 22] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -207,6 +207,7 @@ static KEYS: [Key; 21] = [
     user("due_minutes", |s, v| number(v, 0..=10_080).map(|v| s.due_minutes = v)),
     user("notice", |s, v| parsed(v, "\"off\", \"first\" or \"each\"").map(|v| s.notice = v)),
     user("promote", |s, v| parsed(v, "\"auto\" or \"review\"").map(|v| s.promote = v)),
+    user("pulled", |s, v| parsed(v, "\"all\", \"authors\" or \"reviewed\"").map(|v| s.pulled = v)),
     user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),

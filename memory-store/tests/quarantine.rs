@@ -11,7 +11,7 @@ use memory_store::recall::{Fate, Hit, Search};
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
-use memory_store::suspicion::Released;
+use memory_store::suspicion::Quarantine;
 use memory_store::{Kind, Memory, MemoryId};
 
 const PROMPT: &str = "how many connections does the quota probe's pool have?";
@@ -31,7 +31,7 @@ fn publish(fixture: &Fixture) {
     let home = fixture.dirs.project(fixture.tree.project);
     let start = StartPlan { memories: fixture.list().iter().map(|held| held.memory.id).collect() };
     let publisher = Publisher::begin(&fixture.index()).unwrap();
-    let publisher = publisher.released(Released::read(&home).unwrap());
+    let publisher = publisher.quarantine(Quarantine::read(&home).unwrap());
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
 }
 
@@ -100,7 +100,7 @@ fn what_a_person_released_is_given_until_its_text_changes() {
     publish(&fixture);
     assert!(!is_given(&fixture, id));
 
-    Released::release(&home, &stored.memory, &committed()).unwrap();
+    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, id));
     publish(&fixture);
@@ -125,11 +125,11 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
         fixture.write(Memory { body, tags: vec!["by tess@harbour.co.uk".into()], ..poisoned() });
     let memory = committed().redacted(&stored.memory);
     assert_ne!(memory, stored.memory);
-    Released::release(&home, &stored.memory, &committed()).unwrap();
-    let released = Released::read(&home).unwrap();
-    assert_eq!(released.suspicion(&stored.memory, &committed()), None);
-    assert_eq!(released.suspicion(&memory, &committed()), None);
-    assert!(released.suspicion(&stored.memory, &Redactor::default()).is_some());
+    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
+    let released = Quarantine::read(&home).unwrap();
+    assert_eq!(released.held(&stored.memory, &committed()), None);
+    assert_eq!(released.held(&memory, &committed()), None);
+    assert!(released.held(&stored.memory, &Redactor::default()).is_some());
     // As the processor publishes it, and as a hook sees it before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
@@ -145,7 +145,7 @@ fn a_release_alone_is_something_to_publish() {
     std::fs::create_dir_all(&home.0).unwrap();
     let stored = fixture.write(poisoned());
     publish(&fixture);
-    Released::release(&home, &stored.memory, &committed()).unwrap();
+    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
     publish(&fixture);
     assert!(is_given(&fixture, stored.memory.id));
 }

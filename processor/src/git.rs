@@ -3,6 +3,8 @@
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the
 //! answer is empty and the project works by path.
 
+pub mod committers;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
@@ -310,22 +312,27 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
         "--null",
         "--name-only",
         "--get-regexp",
-        r"^filter\..*\.(clean|process|required)$",
+        r"^filter\..*\.(clean|smudge|process|required)$",
     ];
     let found = output(root, &found).unwrap_or_default();
     let found: Vec<&str> = fields(&found).collect();
     let pairs = found.chunks_exact(2).filter(|pair| matches!(pair[0], "local" | "worktree"));
     let keys: BTreeSet<&str> = pairs.map(|pair| pair[1]).collect();
-    // What the user set in the same way stays.
-    let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok());
-    let given = given.unwrap_or(0_usize);
-    for (number, key) in (given..).zip(&keys) {
-        let value = if key.ends_with(".required") { "false" } else { "" };
-        command.env(format!("GIT_CONFIG_KEY_{number}"), key);
-        command.env(format!("GIT_CONFIG_VALUE_{number}"), value);
-    }
-    command.env("GIT_CONFIG_COUNT", given.saturating_add(keys.len()).to_string());
+    let value = |key: &&str| if key.ends_with(".required") { "false" } else { "" };
+    overrule(command, keys.iter().map(|key| (*key, value(key))));
     keys.len() <= FILTERS_MAX
+}
+
+/// Gives git settings that win over those of all files. What the user set in the same way stays.
+fn overrule<'a>(command: &mut Command, settings: impl IntoIterator<Item = (&'a str, &'a str)>) {
+    let given = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok());
+    let mut count = given.unwrap_or(0_usize);
+    for (key, value) in settings {
+        command.env(format!("GIT_CONFIG_KEY_{count}"), key);
+        command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count = count.saturating_add(1);
+    }
+    command.env("GIT_CONFIG_COUNT", count.to_string());
 }
 
 /// Runs git and returns what it printed; `None` when it failed or took too long.
@@ -361,11 +368,12 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
 }
 
 /// Nobody is asked, nothing is fetched, no lock is taken: we only look.
-const QUIET: [(&str, &str); 6] = [
+const QUIET: [(&str, &str); 7] = [
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "true"),
     ("SSH_ASKPASS_REQUIRE", "never"),
     ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("LC_ALL", "C"),
 ];

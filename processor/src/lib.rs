@@ -24,6 +24,7 @@ pub mod mine;
 pub mod ownership;
 pub mod progress;
 pub mod publish;
+pub mod pulled;
 pub mod purge;
 pub mod purged;
 pub mod replay;

@@ -1,6 +1,7 @@
 //! Publishing: the index of each working tree, made from its memory files and the turns.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
@@ -9,7 +10,7 @@ use memory_store::index::document::Turn;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
-use memory_store::suspicion::Released;
+use memory_store::suspicion::{Quarantine, Withholding};
 
 use crate::graph::HnswGraphs;
 use crate::known::Known;
@@ -51,6 +52,8 @@ pub struct Publication<'a> {
     pub turns: NewTurns<'a>,
     /// Where vectors come from; without, recall goes by words alone.
     pub vectors: Option<&'a dyn Vectors>,
+    /// What others committed and is not given, by the working tree's root.
+    pub withheld: &'a BTreeMap<PathBuf, Withholding>,
     /// The time.
     pub now: Timestamp,
 }
@@ -110,17 +113,24 @@ fn publish(
     let context = || format!("{}: cannot write the index", folder.display());
     let publisher = begin(publication, folder).with_context(context)?.graphs(&HnswGraphs);
     let mut listing = store.list()?;
+    let quarantine = Quarantine::releases(store.home()).with_context(context)?;
+    let withheld = publication.withheld.get(root).cloned().unwrap_or_default();
+    let withholds = !withheld.is_empty();
+    let quarantine = quarantine.withholding(withheld);
     // Files come from people and from pulls: what a hook prints goes through here once more.
     let redactor = store.redactor(publication.settings);
     for stored in &mut listing.memories {
+        if withholds && quarantine.withholds(&stored.memory, &redactor) {
+            // What is not given does not stand in another's place either.
+            stored.memory.supersedes.clear();
+        }
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.said(&listing.memories);
     let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
-    let released = Released::read(store.home()).with_context(context)?;
     publisher
         .said(said)
-        .released(released)
+        .quarantine(quarantine)
         .publish(Content {
             root,
             memories: &listing.memories,

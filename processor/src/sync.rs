@@ -28,6 +28,7 @@ use memory_store::memory::Status;
 use memory_store::redact::Redactor;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Listing, Store};
+use memory_store::suspicion::Withholding;
 use memory_store::{Memory, Timestamp, settings_file};
 use serde::Serialize;
 
@@ -43,6 +44,7 @@ use crate::lock::{Busy, Lock};
 use crate::mine::{self, MinedFile};
 use crate::progress::Progress;
 use crate::publish::{self, NewTurns, Publication};
+use crate::pulled::Judge;
 use crate::purged::Purged;
 use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
@@ -171,6 +173,8 @@ struct Run<'a> {
     written_to: Option<String>,
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
+    /// What others committed and is not given, once it was looked at, by the working tree's root.
+    withheld: Option<BTreeMap<PathBuf, Withholding>>,
     report: SyncReport,
 }
 
@@ -202,6 +206,7 @@ impl<'a> Run<'a> {
             names_wait: false,
             written_to: None,
             embedding: None,
+            withheld: None,
             report,
         })
     }
@@ -276,6 +281,7 @@ impl<'a> Run<'a> {
         self.note_pending(&ownership, changed)?;
         let (mined, lacking) = self.mine(&ownership)?;
         self.write_memories(&mined)?;
+        self.withheld = None;
         let listings = self.publish(&lacking)?;
         self.state.all_turns = false;
         self.state.pending = std::mem::take(&mut self.unread);
@@ -524,14 +530,37 @@ impl<'a> Run<'a> {
         self.publish_turns(new(&lacking.turns), new(&lacking.thoughts))
     }
 
-    fn publish_turns(&self, turns: NewTurns<'_>, thoughts: NewTurns<'_>) -> Result<Vec<Listing>> {
+    /// Looks who committed the memories of the working trees, after the last of them was written.
+    fn withhold(&mut self) -> Result<&BTreeMap<PathBuf, Withholding>> {
+        let withheld = match self.withheld.take() {
+            Some(withheld) => withheld,
+            None => {
+                let mut judge = Judge::open(self.options.dirs, self.options.tree, &self.settings)?;
+                let mut withheld = BTreeMap::new();
+                for tree in &self.trees {
+                    withheld.insert(tree.root.clone(), judge.tree(tree, self.options.now)?);
+                }
+                judge.finish()?;
+                withheld
+            }
+        };
+        Ok(self.withheld.insert(withheld))
+    }
+
+    fn publish_turns(
+        &mut self,
+        turns: NewTurns<'_>,
+        thoughts: NewTurns<'_>,
+    ) -> Result<Vec<Listing>> {
         let mut listings = Vec::new();
+        let withheld = self.withhold()?.clone();
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         let publication = Publication {
             dirs: self.options.dirs,
             settings: &self.settings,
             turns,
             vectors: embedding.map(|embedding| embedding as &dyn Vectors),
+            withheld: &withheld,
             now: self.options.now,
         };
         for tree in &self.trees {

@@ -14,7 +14,7 @@ use memory_store::progress::Progress;
 use memory_store::recall::{Fate, Recall, Search};
 use memory_store::settings::Settings;
 use memory_store::store::Store;
-use memory_store::suspicion::Released;
+use memory_store::suspicion::Quarantine;
 use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::archive::Archive;
@@ -695,7 +695,7 @@ fn a_release_reaches_every_index() {
         assert!(held(memory.id));
         // As another working tree's index sees it: without a note in the journal.
         let redactor = store.redactor(&Settings::default());
-        Released::release(store.home(), &memory, &redactor).unwrap();
+        Quarantine::default().release(store.home(), &memory, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
         assert!(!held(memory.id));
         assert!(sealed.sync().nothing_new);

@@ -8,7 +8,7 @@ use super::hooks::{self, Form};
 use super::places::Scope;
 use super::record::{Place, Purpose, Record, put_in, take_out};
 use super::server;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::world::World;
 
 /// What was registered where.
@@ -63,15 +63,18 @@ fn server_command(world: &World, scope: Scope) -> String {
 }
 
 /// Takes hooks and server out of every file that the record knows, of the user's own files, and of
-/// the files of the project at `root`. Returns the files that changed.
-pub fn unregister(world: &World, root: &Path) -> Result<Vec<PathBuf>> {
+/// the files of the project at `root`. Returns the files that changed, and what kept the first of the others
+/// from being looked at.
+pub fn unregister(world: &World, root: &Path) -> Result<(Vec<PathBuf>, Option<Failure>)> {
     let mut record = Record::read(&world.dirs);
-    let mut changed = Vec::new();
+    let (mut changed, mut failed) = (Vec::new(), None);
     // The last insertion first: each finds the file as it left it.
     let known: Vec<_> = record.insertions.iter().rev().cloned().collect();
     for insertion in &known {
-        if take_out(&mut record, &insertion.place(root))? {
-            changed.push(insertion.path.clone());
+        match take_out(&mut record, &insertion.place(root)) {
+            Ok(true) => changed.push(insertion.path.clone()),
+            Ok(false) => {}
+            Err(failure) => failed = failed.or(Some(failure)),
         }
         record.write(&world.dirs)?;
     }
@@ -80,14 +83,16 @@ pub fn unregister(world: &World, root: &Path) -> Result<Vec<PathBuf>> {
             (world.claude.settings(scope, root), Purpose::Hooks),
             (world.claude.servers(scope, root), Purpose::Server),
         ] {
-            if take_out(&mut record, &Place { path: &path, purpose, scope, root })? {
-                changed.push(path);
+            match take_out(&mut record, &Place { path: &path, purpose, scope, root }) {
+                Ok(true) => changed.push(path),
+                Ok(false) => {}
+                Err(failure) => failed = failed.or(Some(failure)),
             }
         }
     }
     changed.sort();
     changed.dedup();
-    Ok(changed)
+    Ok((changed, failed))
 }
 
 /// What is registered in one settings file or server file.

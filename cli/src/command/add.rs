@@ -6,7 +6,7 @@ use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::store::Change;
-use memory_store::suspicion::Released;
+use memory_store::suspicion::Quarantine;
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
@@ -67,12 +67,11 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
     }
-    if let Some(held) = Released::read(store.home())?.suspicion(&saved.stored.memory, &redactor) {
+    if let Some(held) = Quarantine::read(store.home())?.held(&saved.stored.memory, &redactor) {
         writeln!(
             out,
-            "It is held back: {} ({}). `throughline review --release {}` lets it out.",
-            held.reason,
-            plain(&held.place.to_string()),
+            "It is held back: {}. `throughline review --release {}` lets it out.",
+            plain(&held.to_string()),
             saved.stored.memory.id.short()
         )?;
     }

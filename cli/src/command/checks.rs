@@ -18,6 +18,7 @@ use processor::log;
 
 use super::doctor::Check;
 use super::programs::{self, dry_run};
+use super::stores::Stores;
 use super::{meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
@@ -319,6 +320,7 @@ fn private_folders(world: &World) -> Check {
 fn project(world: &World, tree: &Tree) -> Vec<Check> {
     let mut checks = vec![vouched(world, tree)];
     checks.extend(store(world, tree));
+    checks.extend(held(world, tree));
     checks.push(index(world, tree));
     checks.push(background(world, tree));
     checks.push(transcripts(world, tree));
@@ -353,6 +355,20 @@ fn store(world: &World, tree: &Tree) -> Vec<Check> {
     let remedy = "Correct the named place with any editor.";
     checks.extend(listing.broken.iter().map(|error| Check::bad(NAME, error.to_string(), remedy)));
     checks
+}
+
+/// What is held back is no fault, but somebody has to look at it.
+fn held(world: &World, tree: &Tree) -> Option<Check> {
+    const NAME: &str = "held back";
+    let held = Stores::at(world, tree.clone()).and_then(|stores| stores.held());
+    match held {
+        Ok(held) if held.is_empty() => None,
+        Ok(held) => {
+            let seen = format!("{} memories are not given to sessions", held.len());
+            Some(Check::care(NAME, seen, "`throughline review` says why and lets them out."))
+        }
+        Err(failure) => Some(Check::bad(NAME, failure.to_string(), "Check its permissions.")),
+    }
 }
 
 fn index(world: &World, tree: &Tree) -> Check {

@@ -89,6 +89,13 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
     show_store(mode, &tree, &store, out)?;
+    let was_said = args.private || args.committed || args.yes || before.is_some();
+    if !was_said && !world.interactive {
+        writeln!(
+            out,
+            "              nobody could be asked; `throughline init --private` keeps them out of the repository"
+        )?;
+    }
     if !args.no_register {
         let registered = register(world, args.settings, &tree.root)?;
         show_registered(world, &tree.root, args.settings, &registered, out)?;

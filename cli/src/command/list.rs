@@ -1,6 +1,7 @@
 //! `throughline list`: the memories of this project and one's own.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
@@ -56,14 +57,20 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     memories.retain(|stored| args.wants(stored, path.as_deref()));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
     memories.truncate(args.limit.unwrap_or(usize::MAX));
+    let held = if args.archived { BTreeSet::new() } else { stores.held_ids()? };
+    let is_held = |stored: &Stored| held.contains(&stored.memory.id);
     if args.json {
-        let views: Vec<MemoryView> = memories.iter().map(MemoryView::from).collect();
+        let views: Vec<MemoryView> =
+            memories.iter().map(|stored| MemoryView::from(stored).held(is_held(stored))).collect();
         return view::json(&views, out);
     }
     if memories.is_empty() {
         writeln!(out, "No memories.")?;
     }
-    memories.iter().try_for_each(|stored| view::line(&stored.memory, out))
+    memories.iter().try_for_each(|stored| {
+        let mark = if is_held(stored) { " [held back]" } else { "" };
+        view::marked_line(&stored.memory, mark, out)
+    })
 }
 
 impl List {

@@ -1,5 +1,5 @@
 //! `throughline review`: what waits for a person's word: what was learned (`promote = "review"`), and what
-//! is held back because it looks like an order to the model.
+//! is held back because it looks like an order to the model or because others committed it.
 
 use std::io::Write;
 
@@ -7,7 +7,7 @@ use clap::Args;
 use dialoguer::Select;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::store::{Store, Stored};
-use memory_store::suspicion::{Released, Suspicion};
+use memory_store::suspicion::{HeldBack, Quarantine};
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -31,6 +31,9 @@ pub struct Review {
     /// Let this one out: it is given like any other, until its text changes; may be repeated
     #[arg(long, value_name = "ID")]
     release: Vec<String>,
+    /// Let out all that is held only because others committed it
+    #[arg(long)]
+    release_pulled: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -57,6 +60,9 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     for id in &args.release {
         release(world, &stores, id, out)?;
     }
+    if args.release_pulled {
+        release_pulled(world, &stores, out)?;
+    }
     let waiting = stores.project.drafts()?.memories;
     if args.accept_all {
         return waiting.iter().try_for_each(|stored| accept(world, &stores, stored, out));
@@ -64,15 +70,16 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         let held = stores.held()?;
         let views = waiting.iter().map(|stored| (stored, None));
-        let held = held.iter().map(|(stored, suspicion)| (stored, Some(suspicion)));
+        let held = held.iter().map(|(stored, why)| (stored, Some(why)));
         let views: Vec<Waiting<'_>> = views
             .filter(|(stored, _)| !held.clone().any(|(held, _)| held.memory.id == stored.memory.id))
             .chain(held.clone())
-            .map(|(stored, suspicion)| Waiting::new(stored, suspicion))
+            .map(|(stored, why)| Waiting::new(stored, why))
             .collect();
         return view::json(&views, out);
     }
-    if !(args.accept.is_empty() && args.reject.is_empty() && args.release.is_empty()) {
+    let was_told = [&args.accept, &args.reject, &args.release].iter().any(|ids| !ids.is_empty());
+    if was_told || args.release_pulled {
         return Ok(());
     }
     let held = stores.held()?;
@@ -101,45 +108,77 @@ struct Waiting<'a> {
 #[derive(Serialize)]
 struct HeldView {
     reason: String,
-    place: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    author: Option<String>,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(stored: &'a Stored, suspicion: Option<&Suspicion>) -> Self {
-        let held = suspicion.map(|suspicion| HeldView {
-            reason: suspicion.reason.to_string(),
-            place: suspicion.place.to_string(),
+    fn new(stored: &'a Stored, why: Option<&HeldBack>) -> Self {
+        let held = why.map(|why| HeldView {
+            reason: match &why.order {
+                Some(order) => order.reason.to_string(),
+                None => why.to_string(),
+            },
+            place: why.order.as_ref().map(|order| order.place.to_string()),
+            author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
         });
         Self { memory: MemoryView::from(stored), held }
     }
 }
 
-fn show_held(held: &[(Stored, Suspicion)], out: &mut dyn Write) -> Result {
+fn show_held(held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
     if held.is_empty() {
         return Ok(());
     }
-    writeln!(out, "Held back, because each looks like an order to the model that reads it:\n")?;
-    for (stored, suspicion) in held {
+    writeln!(
+        out,
+        "Held back, because each looks like an order to the model that reads it or was committed by others:\n"
+    )?;
+    for (stored, why) in held {
         view::line(&stored.memory, out)?;
-        let why = format!("{}; {}", suspicion.reason, plain(&suspicion.place.to_string()));
-        writeln!(out, "        {}", paint(CARE, why))?;
+        writeln!(out, "        {}", paint(CARE, plain(&why.to_string())))?;
     }
     writeln!(
         out,
         "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
          lets it out, `throughline forget ID` puts it aside.\n"
     )?;
+    if held.iter().any(|(_, why)| why.withheld.is_some()) {
+        writeln!(
+            out,
+            "`throughline trust --author ADDRESS` takes whatever that author commits, `throughline review \
+             --release-pulled` all that is there by now.\n"
+        )?;
+    }
     Ok(())
 }
 
 fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Result {
     let (store, stored) = stores.find(id)?;
     let redactor = store.redactor(&stores.settings);
-    Released::release(store.home(), &stored.memory, &redactor)?;
+    stores.quarantine(store)?.release(store.home(), &stored.memory, &redactor)?;
     let saved = Noted::Saved(&stored, &redactor);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
+    Ok(())
+}
+
+/// Lets out what is held for no other reason than that others committed it.
+fn release_pulled(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
+    let mut count = 0;
+    for (stored, why) in stores.held()? {
+        if let (None, Some(withheld)) = (&why.order, &why.withheld) {
+            Quarantine::accept(stores.project.home(), withheld)?;
+            let redactor = stores.project.redactor(&stores.settings);
+            let saved = Noted::Saved(&stored, &redactor);
+            journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+            count += 1;
+        }
+    }
+    writeln!(out, "Released: {count}")?;
     Ok(())
 }
 

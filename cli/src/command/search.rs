@@ -262,7 +262,7 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
         }
     }
     if hit.held {
-        let label = "held back: looks like an order to the model; see `throughline review`";
+        let label = "held back; `throughline review` says why";
         writeln!(out, "        {}", paint(CARE, label))?;
     }
     if hit.superseded {

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::arrived::Arrived;
 use memory_store::layout::Tree;
 use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
@@ -43,6 +44,9 @@ struct Summary {
     promote: memory_store::settings::Promote,
     memories: usize,
     waiting_for_review: usize,
+    held_back: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arrived: Option<Arrived>,
     user_memories: usize,
     broken_files: usize,
     by_kind: BTreeMap<&'static str, usize>,
@@ -99,6 +103,8 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
+        held_back: stores.held()?.len(),
+        arrived: Arrived::last(&state),
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),
         broken_files: listing.broken.len(),
@@ -160,6 +166,14 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if summary.waiting_for_review > 0 {
         line("review", format!("{} wait: `throughline review`", summary.waiting_for_review))?;
+    }
+    if summary.held_back > 0 {
+        line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
+    }
+    if let Some(arrived) = &summary.arrived {
+        // What was let out since is not held any more.
+        let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
+        line("pulled", format!("{}: {arrived}", arrived.at.date()))?;
     }
     line("yours", format!("{} for all of your projects", summary.user_memories))?;
     line(

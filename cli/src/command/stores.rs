@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use memory_store::layout::Tree;
+use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
-use memory_store::suspicion::{Released, Suspicion};
+use memory_store::suspicion::{HeldBack, Quarantine};
 use memory_store::{Error, MemoryId};
 
 use crate::failure::{Failure, Result};
@@ -22,15 +22,21 @@ pub struct Stores {
     pub user: Store,
     /// The settings in effect.
     pub settings: Settings,
+    dirs: UserDirs,
 }
 
 impl Stores {
     /// Opens both stores; a failure when nobody vouched for the working tree.
     pub fn open(world: &World) -> Result<Self> {
-        let tree = world.tree()?;
+        Self::at(world, world.tree()?)
+    }
+
+    /// Opens both stores for a working tree that somebody vouched for.
+    pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
-        Ok(Self { tree, project, user: Store::user(&world.dirs)?, settings })
+        let dirs = world.dirs.clone();
+        Ok(Self { tree, project, user: Store::user(&world.dirs)?, settings, dirs })
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -77,25 +83,39 @@ impl Stores {
         }
     }
 
-    /// The memories that are held back because they look like orders to a model, and why.
-    pub fn held(&self) -> Result<Vec<(Stored, Suspicion)>> {
+    /// The memories that are held back, and why.
+    pub fn held(&self) -> Result<Vec<(Stored, HeldBack)>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
-            let (released, redactor) =
-                (Released::read(store.home())?, store.redactor(&self.settings));
+            let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
             for stored in store.list()?.memories {
-                if let Some(suspicion) = released.suspicion(&stored.memory, &redactor) {
-                    held.push((stored, suspicion));
+                if let Some(why) = quarantine.held(&stored.memory, &redactor) {
+                    held.push((stored, why));
                 }
             }
         }
         Ok(held)
     }
 
+    /// What is held in one of the stores: of the project's, as git tells it now and not when it was synced.
+    pub fn quarantine(&self, store: &Store) -> Result<Quarantine> {
+        let quarantine = Quarantine::releases(store.home())?;
+        if store.root().is_none() {
+            return Ok(quarantine);
+        }
+        let withheld = processor::pulled::withheld(&self.dirs, &self.tree, &self.settings)
+            .map_err(|error| Failure::new(format!("{error:#}")))?;
+        Ok(quarantine.withholding(withheld))
+    }
+
+    /// The ids of what is held back.
+    pub fn held_ids(&self) -> Result<BTreeSet<MemoryId>> {
+        Ok(self.held()?.into_iter().map(|(stored, _)| stored.memory.id).collect())
+    }
+
     /// Leaves out what is held back.
     pub fn without_held(&self, mut memories: Vec<Stored>) -> Result<Vec<Stored>> {
-        let held: BTreeSet<MemoryId> =
-            self.held()?.into_iter().map(|(stored, _)| stored.memory.id).collect();
+        let held = self.held_ids()?;
         memories.retain(|stored| !held.contains(&stored.memory.id));
         Ok(memories)
     }

@@ -178,7 +178,7 @@ pub fn fate(fate: Fate) -> &'static str {
         Fate::Skipped => "shown already",
         Fate::Stale => "its file is gone or changed: run `throughline sync`",
         Fate::Said => "said in CLAUDE.md or Claude Code's own memory",
-        Fate::Held => "held back: looks like an order to the model (`throughline review`)",
+        Fate::Held => "held back (`throughline review` says why)",
         Fate::Expired => "does not hold now",
     }
 }

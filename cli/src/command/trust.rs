@@ -1,19 +1,28 @@
-//! `throughline trust`: vouches for a memory folder that came with a repository.
+//! `throughline trust`: vouches for a memory folder that came with a repository, and says whose commits
+//! bring memories that are given.
 
 use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::identity::{self, Known};
-use memory_store::layout::{Place, Tree};
+use memory_store::identity::{self, Authors, Identity, Known};
+use memory_store::layout::{Place, STORE_DIR, Tree};
+use memory_store::mode::Mode;
+use memory_store::suspicion::{Quarantine, Withholding};
+use processor::progress::Silent;
 use serde::Serialize;
 
-use super::view;
+use super::{sync, view};
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{NAME, QUIET, paint};
 use crate::world::World;
 
 /// Vouches for this project's memory folder, so that it is read; without it nothing is.
+///
+/// With --author, of what others commit only that author's memories are given; the rest is held back until
+/// `throughline review` lets it out. Your own commits, what is written on this machine and what is not
+/// committed yet are always given. The author is what a commit says, and anybody can write any address
+/// there: without --signed this is a convenience and no protection.
 #[derive(Debug, Args)]
 pub struct Trust {
     /// The working tree; without it, the current one
@@ -21,7 +30,16 @@ pub struct Trust {
     /// List what this machine vouches for
     #[arg(long, conflicts_with = "revoke")]
     list: bool,
-    /// Withdraw it again; memories stay where they are
+    /// Take only what this author commits, and those named before; may be repeated
+    #[arg(long, value_name = "ADDRESS")]
+    author: Vec<String>,
+    /// Take only what a trusted author signed; git checks it with your own keys
+    #[arg(long)]
+    signed: bool,
+    /// Take what anybody commits again, signed or not
+    #[arg(long, conflicts_with_all = ["author", "signed", "revoke", "list"])]
+    any_author: bool,
+    /// Withdraw it again; memories stay where they are. With --author or --signed, only that
     #[arg(long)]
     revoke: bool,
     /// Print JSON (with --list)
@@ -38,24 +56,135 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         Some(dir) => dir.canonicalize().at(dir)?,
         None => world.cwd.clone(),
     };
-    if args.revoke { revoke(world, folder, out) } else { vouch(world, folder, out) }
+    let has_limits = !args.author.is_empty() || args.signed || args.any_author;
+    match (args.revoke, has_limits) {
+        (true, true) => limit(args, world, &at(world, folder).tree()?, out),
+        (true, false) => revoke(world, folder, out),
+        (false, has_limits) => {
+            for address in &args.author {
+                check(address)?;
+            }
+            let known = Tree::find(&world.dirs, &folder);
+            let tree = match known {
+                Some(tree) if has_limits => tree,
+                Some(_) | None => vouch(args, world, folder, out)?,
+            };
+            if has_limits { limit(args, world, &tree, out) } else { Ok(()) }
+        }
+    }
 }
 
-fn vouch(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
+/// The world as seen from another folder.
+fn at(world: &World, folder: PathBuf) -> World {
+    World { cwd: folder, ..world.clone() }
+}
+
+fn check(address: &str) -> Result {
+    let address = address.trim();
+    if !address.is_empty() && !address.contains(|c: char| c.is_whitespace() || "<>,".contains(c)) {
+        return Ok(());
+    }
+    Err(Failure::new(format!("`{}` is no address", view::plain(address)))
+        .code(crate::exit::USAGE)
+        .hint("Write it as `git log --format=%ae` does, for example ada@example.com."))
+}
+
+/// Changes whose commits bring memories that are given, and publishes what follows.
+fn limit(args: &Trust, world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
+    let home = world.dirs.project(tree.project);
+    let before = Identity::read(&home)?.and_then(|identity| identity.authors);
+    let authors = args.limits(before)?;
+    // From here on, readers without an index hold back what nobody looked at.
+    if authors.is_some() && !home.withheld().exists() {
+        Quarantine::withhold(&home, Some(&Withholding::new()))?;
+    }
+    identity::limit(&world.dirs, tree.project, authors.clone())?;
+    match &authors {
+        None => writeln!(out, "What anybody commits to {} is given.", view::path(&tree.main_root))?,
+        Some(authors) => writeln!(out, "{}", told(authors))?,
+    }
+    if world.mode == Mode::Full {
+        sync::sync(world, &sync::Request { tree, from: None, afresh: false }, &Silent)?;
+        let held = super::stores::Stores::at(world, tree.clone())?.held()?.len();
+        if held > 0 {
+            writeln!(out, "{held} held back: `throughline review` shows them.")?;
+        }
+    }
+    Ok(())
+}
+
+/// Whose memories are given, in words.
+fn told(authors: &Authors) -> String {
+    let whose = match authors.trusted.as_slice() {
+        [] => "your own memories only".to_owned(),
+        trusted => format!("your own memories and those committed by {}", trusted.join(", ")),
+    };
+    if authors.signed {
+        format!("Given: {whose}, where the commit has a good signature of one of you.")
+    } else {
+        format!(
+            "Given: {whose}. Anybody can write any author into a commit; --signed asks for signatures."
+        )
+    }
+}
+
+impl Trust {
+    /// The limits after this command.
+    fn limits(&self, before: Option<Authors>) -> Result<Option<Authors>> {
+        if self.any_author {
+            return Ok(None);
+        }
+        if !self.revoke {
+            let mut authors = before.unwrap_or_default();
+            self.author.iter().for_each(|address| authors.add(address));
+            authors.signed |= self.signed;
+            return Ok(Some(authors));
+        }
+        let mut authors = before.ok_or_else(|| {
+            Failure::new("what anybody commits is given here").hint(
+                "`throughline trust --author ADDRESS` limits that; `throughline trust --revoke` alone stops \
+                 reading the folder.",
+            )
+        })?;
+        for address in &self.author {
+            if !authors.remove(address) {
+                return Err(Failure::new(format!(
+                    "`{}` is not trusted here",
+                    view::plain(address)
+                ))
+                .code(crate::exit::NOT_FOUND)
+                .hint("`throughline trust --list` shows who is."));
+            }
+        }
+        authors.signed &= !self.signed;
+        Ok(Some(authors))
+    }
+}
+
+fn vouch(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result<Tree> {
     let root = super::root_of(&folder);
     super::refuse_home(world, &root)?;
     let observed = processor::git::observe(&root);
     memory_store::store::check_folder(&observed.root)?;
+    if !observed.root.join(STORE_DIR).is_dir() && identity::known(&world.dirs, &observed)?.is_none()
+    {
+        let root = view::path(&observed.root);
+        return Err(Failure::new(format!("{root} has no memory folder to vouch for"))
+            .code(crate::exit::NOT_SET_UP)
+            .hint("`throughline init` sets a project up; `throughline trust DIR` is about another folder."));
+    }
     let tree = identity::trust(&world.dirs, &observed, super::random()?, world.now)?;
     writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
-    writeln!(out, "Its memories are recalled from the next `throughline sync` on.")?;
-    Ok(())
+    if args.author.is_empty() && !args.signed {
+        writeln!(out, "Its memories are recalled from the next `throughline sync` on.")?;
+    }
+    Ok(tree)
 }
 
 fn revoke(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let tree = match Tree::locate(&world.dirs, &folder) {
         Some(Place::Trusted(tree) | Place::Changed(tree)) => tree,
-        None => World { cwd: folder, ..world.clone() }.tree()?,
+        None => at(world, folder).tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;
     writeln!(
@@ -73,6 +202,8 @@ struct KnownView<'a> {
     created: memory_store::Timestamp,
     paths: Vec<&'a PathBuf>,
     remotes: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authors: Option<&'a Authors>,
 }
 
 impl<'a> From<&'a Known> for KnownView<'a> {
@@ -87,6 +218,7 @@ impl<'a> From<&'a Known> for KnownView<'a> {
             created: known.identity.created,
             paths,
             remotes: &known.identity.remotes,
+            authors: known.identity.authors.as_ref(),
         }
     }
 }
@@ -109,6 +241,14 @@ fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "{}  {}", paint(NAME, &known.project), paint(QUIET, since))?;
         for path in &known.paths {
             writeln!(out, "  {}", view::path(path))?;
+        }
+        if let Some(authors) = known.authors {
+            let signed = if authors.signed { " (signed)" } else { "" };
+            let trusted = match authors.trusted.as_slice() {
+                [] => "nobody".to_owned(),
+                trusted => trusted.join(", "),
+            };
+            writeln!(out, "  authors besides you: {}{signed}", view::plain(&trusted))?;
         }
         if known.paths.is_empty() {
             writeln!(out, "  {}", paint(QUIET, "no working tree is left"))?;

@@ -27,9 +27,15 @@ pub struct Uninstall {
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
-    let changed = register::unregister(world, &root)?;
+    let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;
+    }
+    if let Some(failure) = failed {
+        return Err(failure.hint(
+            "Make that file readable and run `throughline uninstall` again, or take the hooks named \
+             throughline-* and the MCP server throughline out of it by hand. Nothing was deleted.",
+        ));
     }
     if changed.is_empty() {
         writeln!(out, "Nothing was registered.")?;

@@ -52,6 +52,16 @@ pub struct MemoryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<&'a str>,
     file: &'a Path,
+    /// Whether it is held back; `throughline review --json` says why.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    held: bool,
+}
+
+impl MemoryView<'_> {
+    /// The same, marked as held back if it is.
+    pub fn held(self, held: bool) -> Self {
+        Self { held, ..self }
+    }
 }
 
 fn is_empty<T>(list: &&[T]) -> bool {
@@ -88,6 +98,7 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
             source: &memory.source,
             author: memory.author.as_deref(),
             file: &stored.path,
+            held: false,
         }
     }
 }
@@ -99,7 +110,12 @@ pub fn date(memory: &Memory) -> Timestamp {
 
 /// Prints one line about a memory.
 pub fn line(memory: &Memory, out: &mut dyn Write) -> Result {
-    let mut marks = String::new();
+    marked_line(memory, "", out)
+}
+
+/// The same with a mark of its own.
+pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
+    let mut marks = mark.to_owned();
     if memory.pinned {
         marks.push_str(" [pinned]");
     }

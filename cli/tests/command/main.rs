@@ -3,5 +3,6 @@
 mod common;
 mod learning;
 mod memories;
+mod pulled;
 mod secrets;
 mod setup;

@@ -442,3 +442,26 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
         1
     );
 }
+
+#[test]
+fn uninstall_names_the_file_that_it_cannot_read_and_goes_on_with_the_others() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-sync"]);
+    let settings = machine.path("home/.claude/settings.json");
+    std::fs::remove_file(&settings).unwrap();
+    std::fs::create_dir(&settings).unwrap();
+    let said = machine.run(&["uninstall"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stdout.contains("Taken out of /home/.claude.json"), "{}", said.whole());
+    assert!(said.stderr.contains("/home/.claude/settings.json"), "{}", said.whole());
+    assert!(said.stderr.contains("by hand"), "{}", said.whole());
+    assert!(!machine.path("home/.claude.json").exists(), "it was not there before");
+}
+
+#[test]
+fn where_nobody_can_be_asked_init_says_what_it_took_for_the_answer() {
+    let machine = Machine::new();
+    let said = machine.ok(&["init", "--no-register"]);
+    assert!(said.contains("nobody could be asked; `throughline init --private`"), "{said}");
+    assert!(!machine.ok(&["init", "--no-register"]).contains("nobody could be asked"));
+}

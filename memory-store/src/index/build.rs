@@ -29,7 +29,7 @@ use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
 use crate::store::{Stored, private_options};
-use crate::suspicion::Released;
+use crate::suspicion::Quarantine;
 use crate::time::Timestamp;
 
 /// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
@@ -135,7 +135,7 @@ pub struct Publisher<'a> {
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
     /// What a person let out of quarantine.
-    released: Released,
+    quarantine: Quarantine,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
 }
@@ -180,8 +180,8 @@ impl<'a> Publisher<'a> {
     }
 
     fn of(dir: &Path) -> Self {
-        let (dir, said, released) = (dir.to_owned(), BTreeSet::new(), Released::default());
-        Self { dir, mark: None, said, released, vectors: None, graphs: None }
+        let (dir, said, quarantine) = (dir.to_owned(), BTreeSet::new(), Quarantine::default());
+        Self { dir, mark: None, said, quarantine, vectors: None, graphs: None }
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
@@ -191,9 +191,9 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// Names what a person let out of quarantine, so that it is given as anything else.
-    pub fn released(mut self, released: Released) -> Self {
-        self.released = released;
+    /// Names what is held back, and what a person let out, so that it is given as anything else.
+    pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
+        self.quarantine = quarantine;
         self
     }
 
@@ -301,7 +301,7 @@ impl<'a> Publisher<'a> {
         if !std::mem::replace(&mut memories.read, true) {
             for document in &mut memories.documents {
                 document.read();
-                self.released.judge(document);
+                self.quarantine.judge(document);
             }
         }
         let (documents, space) = (&memories.documents, memories.space);
@@ -416,7 +416,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::recall::fingerprint());
         // What is held follows from what memories say, from the rules and from what was let out.
-        hasher.update(&self.released.fingerprint());
+        hasher.update(&self.quarantine.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
         hasher.update(&space.map_or([0; 16], |space| space.0));

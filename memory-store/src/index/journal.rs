@@ -20,7 +20,7 @@ use crate::redact::Redactor;
 #[cfg(feature = "write")]
 use crate::store::Stored;
 #[cfg(feature = "write")]
-use crate::suspicion::Released;
+use crate::suspicion::Quarantine;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
 pub const BYTES_MAX: u64 = 16 << 20;
@@ -113,9 +113,9 @@ impl Entry {
 
     /// Marks what was saved when it is to be held.
     #[cfg(feature = "write")]
-    pub fn judged(mut self, released: &Released) -> Self {
+    pub fn judged(mut self, quarantine: &Quarantine) -> Self {
         if let Self::Put(document) = &mut self {
-            released.judge(document);
+            quarantine.judge(document);
         }
         self
     }
@@ -216,7 +216,7 @@ pub fn note(
         Change::Saved(stored, redactor) => {
             let memory = redactor.redacted(&stored.memory);
             let stored = Stored { memory, ..stored.clone() };
-            let entry = Entry::put(&stored, root).judged(&Released::read(&home)?);
+            let entry = Entry::put(&stored, root).judged(&Quarantine::read(&home)?);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

@@ -24,7 +24,7 @@ pub const FLAG_PATHS_ONLY: u8 = 16;
 
 /// Claude Code tells it to every session anyway.
 pub const FLAG_SAID: u8 = 32;
-/// It looks like an order to the model that reads it: not given unless somebody asks for it.
+/// It is in quarantine: not given unless somebody asks for it.
 pub const FLAG_HELD: u8 = 64;
 
 /// The most that an entry tells of the documents before it, and of those after it.

@@ -112,8 +112,8 @@ fn remember(list: &mut Vec<String>, item: String) {
     }
 }
 
-/// The hash of a text whose line endings may have been converted by git.
-fn text_hash(text: &str) -> String {
+/// The hash of a memory file's text, whose line endings may have been converted by git.
+pub fn text_hash(text: &str) -> String {
     const HASH_CHARS: usize = 32;
     let hash = match text.contains('\r') {
         true => blake3::hash(text.replace("\r\n", "\n").as_bytes()),

@@ -134,7 +134,7 @@ pub struct Hit {
     pub superseded: bool,
     /// What replaces it, where that is known.
     pub superseded_by: Option<MemoryId>,
-    /// Whether it looks like an order to the model; only an explicit search shows such ones.
+    /// Whether it is in quarantine; only an explicit search shows such ones.
     pub held: bool,
     /// Error signatures, of a fix.
     pub signatures: Vec<String>,
@@ -578,6 +578,7 @@ impl Recall {
         }
         // Without an index nobody has judged it yet.
         let held = candidate.entry.has(FLAG_HELD)
+            || self.sources.may_be_withheld(candidate.at)
             || self.sources.is_unjudged(candidate.at) && suspicion::of_record(&record).is_some();
         let collection = self.sources.collection(candidate.at);
         Ok(Hit { held, ..hit(candidate, record, file, collection) })

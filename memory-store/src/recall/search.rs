@@ -185,8 +185,9 @@ impl Wanted {
                 let event = Search { text: words.clone(), limit: 1, ..Search::default() };
                 let found = memories(recall, &event, now);
                 let Some(event) = found.hits.into_iter().next().filter(|_| !found.weak) else {
-                    self.notes
-                        .push(format!("Nothing is known of \"{words}\", so it limits nothing."));
+                    self.notes.push(format!(
+                        "\"{words}\" is no date, and no memory is about it, so it limits nothing."
+                    ));
                     return;
                 };
                 let word = if *before { "Before" } else { "Since" };

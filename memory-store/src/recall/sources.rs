@@ -40,6 +40,10 @@ pub struct Source {
     bare: Option<Segment>,
     /// Documents of the journal, or of files read for want of an index.
     pub loose: Vec<Document>,
+    /// Whether files were read for want of an index.
+    from_files: bool,
+    /// Whether the user does not take all that others commit, so that what nobody looked at is held.
+    is_limited: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
     /// What a document of the journal, or of the files, supersedes, and by which one.
@@ -75,6 +79,10 @@ impl Sources {
         sources.settings = settings_of(&opened);
         let folders = || fallback::folders(&dirs.project(tree.project), root);
         sources.add(Collection::Memories, root, opened, folders);
+        // Looked at only where there is no index.
+        for source in sources.list.iter_mut().filter(|source| source.from_files) {
+            source.is_limited = dirs.project(tree.project).withheld().exists();
+        }
         sources.add_user(dirs);
         sources
     }
@@ -131,6 +139,7 @@ impl Sources {
             if missing || more {
                 self.degraded.get_or_insert_with(|| "there is no index yet".to_owned());
             }
+            source.from_files = !documents.is_empty();
             source.add_loose(documents);
         }
         if let Some(error) = damage {
@@ -181,7 +190,13 @@ impl Sources {
     /// Whether what lies there was read from a file by a reader without an index, so that nobody has judged
     /// what it says.
     pub fn is_unjudged(&self, at: At) -> bool {
-        self.source(at).index.is_none()
+        self.source(at).from_files
+    }
+
+    /// Whether it may be of somebody whose memories the user does not take unseen: only who may run git can
+    /// tell.
+    pub fn may_be_withheld(&self, at: At) -> bool {
+        self.is_unjudged(at) && self.source(at).is_limited
     }
 
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
@@ -261,6 +276,8 @@ impl Source {
             index,
             bare: None,
             loose: Vec::new(),
+            from_files: false,
+            is_limited: false,
             hidden: BTreeSet::new(),
             superseded: BTreeMap::new(),
             gate,

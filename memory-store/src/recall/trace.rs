@@ -69,7 +69,7 @@ pub enum Fate {
     Expired,
     /// Claude Code tells it to every session anyway.
     Said,
-    /// It looks like an order to the model: only a person may let it out.
+    /// It is in quarantine: only a person may let it out.
     Held,
 }
 

@@ -9,7 +9,7 @@
 mod decode;
 mod markup;
 #[cfg(feature = "write")]
-mod released;
+mod quarantine;
 mod rules;
 mod words;
 
@@ -17,7 +17,7 @@ use std::fmt;
 
 use crate::index::record::Record;
 #[cfg(feature = "write")]
-pub use released::Released;
+pub use quarantine::{HeldBack, Quarantine, Why, Withheld, Withholding};
 use rules::{Held, RULES};
 use words::Word;
 pub(crate) use words::is_invisible;

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use memory_store::identity;
+use memory_store::identity::{self, Identity};
 use memory_store::layout::Tree;
-use memory_store::suspicion::Released;
+use memory_store::suspicion::Quarantine;
 
 use super::Run;
 use crate::git;
@@ -32,6 +32,8 @@ impl Run<'_> {
         // Where memories lie may change without any of them changing.
         let mode = identity::mode(self.options.dirs, self.options.tree.project);
         add(&format!("{:?}", mode.ok()));
+        let identity = Identity::read(&self.home).ok().flatten();
+        add(&format!("{:?}", identity.and_then(|identity| identity.authors)));
         for (name, session) in &self.state.sessions {
             add(name);
             add(&session.content);
@@ -55,7 +57,7 @@ impl Run<'_> {
         add(&stamp(&self.home.ledger()));
         for home in [&self.home, &self.options.dirs.user_dir()] {
             // Of releases that cannot be read, publishing says so.
-            let judged = Released::read(home).map(|released| released.fingerprint());
+            let judged = Quarantine::read(home).map(|quarantine| quarantine.fingerprint());
             hasher.update(&judged.unwrap_or_default());
         }
         hasher.finalize().to_hex()[..32].to_owned()

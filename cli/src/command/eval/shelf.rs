@@ -2,6 +2,7 @@
 //! memories come into the index as all memories do: written as memory files, listed, embedded where
 //! there is a model, published.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -110,6 +111,7 @@ impl Shelf {
             ..Settings::default()
         });
         let publication = Publication {
+            withheld: &BTreeMap::new(),
             dirs: &self.dirs,
             settings: &settings,
             turns: NewTurns::Some(&[]),

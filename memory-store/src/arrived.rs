@@ -1,0 +1,52 @@
+//! What others committed and came with a pull: counted by the processor, told by a hook once, shown by
+//! `throughline status` until the next such pull.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::layout::TreeDir;
+use crate::time::Timestamp;
+
+/// Memories of others that are new, or say something new.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arrived {
+    /// When the processor found them.
+    pub at: Timestamp,
+    /// How many there are.
+    pub new: usize,
+    /// How many of them are held back.
+    pub held: usize,
+}
+
+impl Arrived {
+    /// Reads what was found last, whether it was told or not.
+    pub fn last(state: &TreeDir) -> Option<Self> {
+        Self::untold(state).or_else(|| Self::read(&state.arrived_told()))
+    }
+
+    /// Reads what nobody has told yet.
+    pub fn untold(state: &TreeDir) -> Option<Self> {
+        Self::read(&state.arrived())
+    }
+
+    fn read(path: &Path) -> Option<Self> {
+        let bytes = std::fs::read(path).ok()?;
+        serde_json::from_slice(&bytes).ok().filter(|arrived: &Self| arrived.new > 0)
+    }
+}
+
+impl fmt::Display for Arrived {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.new {
+            1 => formatter.write_str("1 new memory by others came with the last pull")?,
+            new => write!(formatter, "{new} new memories by others came with the last pull")?,
+        }
+        match self.held {
+            0 => Ok(()),
+            held => write!(formatter, "; {held} held: throughline review"),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Quarantine: what is kept, labelled and shown in `review`, and not given to a session. It holds what looks
+//! like an order to the model, and what others committed where the user does not take theirs unseen.
+//!
+//! What a person let out stands by its hash in a private file of the project, so that a repository cannot
+//! release what it brings, and what was edited is judged again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Suspicion, VERSION, judged_text, of_record};
+use crate::error::{At, Error, Result};
+use crate::index::document::Document;
+use crate::index::record::{FLAG_HELD, Record};
+use crate::layout::ProjectDir;
+use crate::memory::Memory;
+use crate::redact::Redactor;
+use crate::store::{Privacy, private_options, read_if_there, remove, replace};
+
+/// Bytes of the file of releases that are read: some 60,000 releases.
+const FILE_BYTES_MAX: u64 = 2 << 20;
+
+/// Bytes of the file of what is withheld that are read: some 60,000 memories.
+const WITHHELD_BYTES_MAX: usize = 16 << 20;
+
+/// Characters of an author that are kept.
+const AUTHOR_CHARS_MAX: usize = 100;
+
+/// What others committed and is not given, by the hash of what it says (see [`Quarantine::says`]).
+pub type Withholding = BTreeMap<String, Withheld>;
+
+/// A memory that others committed and that the user does not take unseen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Withheld {
+    /// The hash of its file (see [`crate::ledger::text_hash`]): what a release is for.
+    pub file: String,
+    /// The address in the commit that brought it; `None` when git does not tell.
+    pub author: Option<String>,
+    /// Why it is withheld.
+    pub why: Why,
+}
+
+impl Withheld {
+    /// One that a commit of `author` brought.
+    pub fn new(file: &str, author: Option<&str>, why: Why) -> Self {
+        let author = author.map(|author| author.chars().take(AUTHOR_CHARS_MAX).collect());
+        Self { file: file.to_owned(), author, why }
+    }
+}
+
+/// Why a memory of somebody else is withheld.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Why {
+    /// Its author is not among those who are trusted.
+    Author,
+    /// Its commit has no good signature of somebody who is trusted.
+    Signature,
+    /// Whatever others commit waits for a review.
+    Review,
+}
+
+impl fmt::Display for Withheld {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(author) = &self.author else {
+            return formatter.write_str("git does not tell who committed it");
+        };
+        match self.why {
+            Why::Author => write!(formatter, "{author} committed it, who is not trusted here"),
+            Why::Signature => {
+                write!(
+                    formatter,
+                    "{author} committed it, without a good signature of a trusted author"
+                )
+            }
+            Why::Review => write!(formatter, "{author} committed it, and you have not reviewed it"),
+        }
+    }
+}
+
+/// Why a memory is not given; one of the two at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldBack {
+    /// It looks like an order to the model.
+    pub order: Option<Suspicion>,
+    /// Others committed it.
+    pub withheld: Option<Withheld>,
+}
+
+impl fmt::Display for HeldBack {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(order) = &self.order {
+            write!(formatter, "{} ({})", order.reason, order.place)?;
+        }
+        if self.order.is_some() && self.withheld.is_some() {
+            formatter.write_str("; ")?;
+        }
+        self.withheld.as_ref().map_or(Ok(()), |withheld| withheld.fmt(formatter))
+    }
+}
+
+/// What of one store is held.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Quarantine {
+    released: BTreeSet<String>,
+    withheld: Withholding,
+}
+
+impl Quarantine {
+    /// Reads what was let out, and what is withheld; nothing where there are no files.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn read(home: &ProjectDir) -> Result<Self> {
+        let path = home.withheld();
+        let withheld = match read_if_there(&path, WITHHELD_BYTES_MAX)? {
+            None => Withholding::new(),
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
+                path,
+                message: format!("{error}; `throughline sync --rebuild` writes it anew"),
+            })?,
+        };
+        Ok(Self { withheld, ..Self::releases(home)? })
+    }
+
+    /// Reads what was let out, for who knows what is withheld.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn releases(home: &ProjectDir) -> Result<Self> {
+        use std::io::Read;
+
+        let path = home.released();
+        let mut text = String::new();
+        match fs::File::open(&path) {
+            Ok(file) => file.take(FILE_BYTES_MAX).read_to_string(&mut text).at(&path)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error).at(&path),
+        };
+        Ok(Self { released: text.lines().map(str::to_owned).collect(), ..Self::default() })
+    }
+
+    /// The same releases, where this is withheld.
+    #[must_use]
+    pub fn withholding(self, withheld: Withholding) -> Self {
+        Self { withheld, ..self }
+    }
+
+    /// Writes what is withheld in a project; `None`: nothing ever is, so that readers without an index need
+    /// not hold back what nobody has looked at.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn withhold(home: &ProjectDir, withheld: Option<&Withholding>) -> Result<()> {
+        let path = home.withheld();
+        let Some(withheld) = withheld else { return remove(&path) };
+        let mut bytes = serde_json::to_vec(withheld)
+            .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
+        bytes.push(b'\n');
+        match fs::read(&path) {
+            Ok(before) if before == bytes => Ok(()),
+            Ok(_) | Err(_) => replace(&path, &bytes, Privacy::Private),
+        }
+    }
+
+    /// Lets a memory out as it is now, whatever holds it, without what `redactor`, that of its store,
+    /// hides.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn release(&self, home: &ProjectDir, memory: &Memory, redactor: &Redactor) -> Result<()> {
+        let says = Self::says(memory, redactor);
+        let file = self.withheld.get(&says).map(|withheld| withheld.file.clone());
+        Self::let_out(home, std::iter::once(says).chain(file))
+    }
+
+    /// Lets out what is withheld as it is now; what looks like an order stays held.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn accept(home: &ProjectDir, withheld: &Withheld) -> Result<()> {
+        Self::let_out(home, std::iter::once(withheld.file.clone()))
+    }
+
+    fn let_out(home: &ProjectDir, hashes: impl Iterator<Item = String>) -> Result<()> {
+        let path = home.released();
+        let lines: String = hashes.map(|hash| hash + "\n").collect();
+        let mut options = private_options();
+        let mut file = options.create(true).append(true).open(&path).at(&path)?;
+        file.write_all(lines.as_bytes()).at(&path)?;
+        file.sync_all().at(&path)
+    }
+
+    /// Why a memory is held, if it is; `redactor` is that of its store.
+    pub fn held(&self, memory: &Memory, redactor: &Redactor) -> Option<HeldBack> {
+        self.held_as(&record(memory, redactor))
+    }
+
+    /// Whether others committed it, and it is not given for that.
+    pub fn withholds(&self, memory: &Memory, redactor: &Redactor) -> bool {
+        self.held(memory, redactor).is_some_and(|held| held.withheld.is_some())
+    }
+
+    /// Marks a document that is to be held.
+    pub fn judge(&self, document: &mut Document) {
+        match self.held_as(&document.record) {
+            Some(_) => document.entry.flags |= FLAG_HELD,
+            None => document.entry.flags &= !FLAG_HELD,
+        }
+    }
+
+    fn held_as(&self, record: &Record) -> Option<HeldBack> {
+        let says = hash(record);
+        let order = of_record(record).filter(|_| !self.released.contains(&says));
+        let withheld = self.withheld.get(&says);
+        let withheld = withheld.filter(|withheld| !self.released.contains(&withheld.file)).cloned();
+        (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
+    }
+
+    /// What judging depends on besides the memories: the rules, what was released and what is withheld.
+    pub fn fingerprint(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&VERSION.to_le_bytes());
+        hasher.update(include_bytes!("rules.txt"));
+        let withheld = self.withheld.iter().flat_map(|(says, withheld)| [says, &withheld.file]);
+        for hash in self.released.iter().chain(withheld) {
+            hasher.update(hash.as_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The hash of what a memory says, as an index would hold it; `redactor` is that of its store.
+    pub fn says(memory: &Memory, redactor: &Redactor) -> String {
+        hash(&record(memory, redactor))
+    }
+}
+
+/// What an index would hold of a memory.
+fn record(memory: &Memory, redactor: &Redactor) -> Record {
+    Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
+}
+
+fn hash(record: &Record) -> String {
+    let (title, body) = judged_text(record);
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(title.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(body.as_bytes());
+    hasher.finalize().to_hex()[..32].to_owned()
+}

@@ -1,0 +1,322 @@
+//! Who committed a file, as git tells it, and whose signature stands below the commit.
+//!
+//! The author of a commit is what the commit says. A signature is checked by the user's own git and keys:
+//! no program and no list of keys that the repository's own configuration names is used.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use memory_store::identity::Authors;
+use serde::{Deserialize, Serialize};
+
+use super::{command, line, output, output_of, overrule, without_filters};
+
+/// Signatures that are checked by one call of git, which runs a program for each.
+const SIGNATURES_MAX: usize = 50;
+
+/// Files that lie in git's folder while it is amid something, when what others committed may stand in the
+/// working tree before HEAD has it.
+const AMID: [&str; 7] = [
+    "MERGE_HEAD",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "SQUASH_MSG",
+    "rebase-merge",
+    "rebase-apply",
+    "index.lock",
+];
+
+/// The commit that brought what a file says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Brought {
+    /// Its id.
+    pub commit: String,
+    /// Its author's address, in lower case.
+    pub author: String,
+}
+
+/// The files below `folder` in HEAD, by their path from `root`, and the ids of what they say there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Ids by path.
+    pub files: BTreeMap<PathBuf, String>,
+    /// Those whose content in the working tree is another, as far as git sees.
+    pub changed: BTreeSet<PathBuf>,
+    /// Whether git is amid a merge or the like.
+    pub is_amid: bool,
+}
+
+/// What a working tree has below a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Tree {
+    /// Nothing was ever committed.
+    Bare,
+    /// What HEAD holds.
+    Head(Head),
+    /// Git does not tell: it cannot be run, does not trust the repository's owner, or the folder is a
+    /// repository of its own.
+    Silent,
+}
+
+/// Asks what HEAD holds below `folder`, which is named from `root` on.
+pub fn tree(root: &Path, folder: &str) -> Tree {
+    let nested = Path::new(folder).ancestors().filter(|step| !step.as_os_str().is_empty());
+    if nested.into_iter().any(|step| root.join(step).join(".git").exists()) {
+        return Tree::Silent;
+    }
+    let Some(git_dir) = line(root, &["rev-parse", "--absolute-git-dir"]) else {
+        return if root.join(".git").exists() { Tree::Silent } else { Tree::Bare };
+    };
+    if line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_none() {
+        return Tree::Bare;
+    }
+    match (files(root, folder), changed(root, folder)) {
+        (Some(files), Some(changed)) => {
+            let is_amid = AMID.iter().any(|name| Path::new(&git_dir).join(name).exists());
+            Tree::Head(Head { files, changed, is_amid })
+        }
+        (Some(_) | None, _) => Tree::Silent,
+    }
+}
+
+fn files(root: &Path, folder: &str) -> Option<BTreeMap<PathBuf, String>> {
+    let listing = output(root, &["ls-tree", "-r", "-z", "HEAD", "--", folder])?;
+    let mut files = BTreeMap::new();
+    for entry in texts(&listing) {
+        let Some((object, path)) = entry.split_once('\t') else { continue };
+        let id = object.rsplit(' ').next().unwrap_or_default();
+        files.insert(PathBuf::from(path), id.to_owned());
+    }
+    Some(files)
+}
+
+fn changed(root: &Path, folder: &str) -> Option<BTreeSet<PathBuf>> {
+    let prefix = prefix(root);
+    let mut status = command(root);
+    status.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no"]);
+    // Git would ask a git of their own about them, which has filters of its own to run.
+    status.args(["--ignore-submodules=all", "--", folder]);
+    if !without_filters(&mut status, root) {
+        return None;
+    }
+    let status = output_of(&mut status)?;
+    let paths = texts(&status).filter_map(|entry| Some(entry.get(3..)?.to_owned()));
+    Some(paths.filter_map(|path| below(&prefix, &path)).collect())
+}
+
+/// What HEAD has of a file: as it is stored, and as a checkout writes it.
+pub fn contents(root: &Path, file: &Path) -> Vec<Vec<u8>> {
+    let Some(file) = file.to_str() else { return Vec::new() };
+    let object = format!("HEAD:./{file}");
+    let stored = output(root, &["cat-file", "blob", &object]);
+    let mut written = command(root);
+    written.args(["cat-file", "--filters", &object]).env("GIT_LFS_SKIP_SMUDGE", "1");
+    let written = without_filters(&mut written, root).then(|| output_of(&mut written)).flatten();
+    stored.into_iter().chain(written).collect()
+}
+
+/// Finds the commits that brought what these files say in HEAD; one that is not found is beyond what git
+/// has, or can tell in time. Of a merge counts what none of its parents says.
+pub fn brought(
+    root: &Path,
+    folder: &str,
+    wanted: &BTreeMap<PathBuf, String>,
+) -> Vec<(PathBuf, Brought)> {
+    let prefix = prefix(root);
+    let is_shallow =
+        line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false");
+    let Some(log) = output(
+        root,
+        &[
+            "log",
+            "-z",
+            "--topo-order",
+            "-c",
+            "--raw",
+            "--no-abbrev",
+            "--no-renames",
+            "--no-follow",
+            "--no-color",
+            "--format=%x01%H%x00%ae%x00%P",
+            "HEAD",
+            "--",
+            folder,
+        ],
+    ) else {
+        return Vec::new();
+    };
+    let mut found = BTreeMap::new();
+    for touch in touches(&log) {
+        // Where history is cut off, its first commit seems to bring everything.
+        if is_shallow && touch.parents.is_empty() {
+            continue;
+        }
+        let Some(path) = below(&prefix, &touch.path) else { continue };
+        if wanted.get(&path) == Some(&touch.id) {
+            let (commit, author) = (touch.commit, Authors::normal(&touch.author));
+            found.entry(path).or_insert(Brought { commit, author });
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// That a commit changed a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Touch {
+    commit: String,
+    author: String,
+    parents: String,
+    path: String,
+    /// The id of what the file says after it.
+    id: String,
+}
+
+/// Reads the log: of each commit its id, author and parents, then a line and a path for each file. What
+/// others chose, addresses and paths, is told by its place.
+fn touches(log: &[u8]) -> Vec<Touch> {
+    let mut fields = log.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let mut commit = Touch::default();
+    let mut touches = Vec::new();
+    while let Some(field) = fields.next() {
+        let field = field.trim_start_matches('\n');
+        if let Some(id) = field.strip_prefix('\x01') {
+            let mut next = || fields.next().unwrap_or_default().into_owned();
+            let (author, parents) = (next(), next());
+            commit = Touch { commit: id.to_owned(), author, parents, ..Touch::default() };
+        } else if field.starts_with(':') {
+            // Modes, then ids, the last one that of the result, then what happened.
+            let id = field.rsplit(' ').nth(1).unwrap_or_default().to_owned();
+            let path = fields.next().unwrap_or_default().into_owned();
+            touches.push(Touch { path, id, ..commit.clone() });
+        }
+    }
+    touches
+}
+
+/// The addresses of those whose good signatures stand below commits, in lower case; a commit without one is
+/// left out.
+pub fn signers(root: &Path, commits: &BTreeSet<String>) -> BTreeMap<String, String> {
+    let commits: Vec<&String> = commits.iter().collect();
+    commits.chunks(SIGNATURES_MAX).flat_map(|some| checked(root, some)).collect()
+}
+
+fn checked(root: &Path, commits: &[&String]) -> Vec<(String, String)> {
+    let mut log = command(root);
+    log.args(["log", "-z", "--no-walk=unsorted", "--format=%H %G? %GS"]).args(commits).arg("--");
+    with_own_keys(&mut log, root);
+    let log = output_of(&mut log).unwrap_or_default();
+    let signer = |line: &str| {
+        let (commit, rest) = line.split_once(' ')?;
+        let (state, signer) = rest.split_once(' ')?;
+        matches!(state, "G" | "U").then(|| (commit.to_owned(), address(signer)))
+    };
+    texts(&log).filter_map(|line| signer(&line)).collect()
+}
+
+/// The address in `Ada <ada@example.com>`, or the whole, as signatures of ssh have it.
+fn address(signer: &str) -> String {
+    let inner = signer.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
+    Authors::normal(inner.unwrap_or(signer))
+}
+
+/// Keeps git from running programs for signatures, and from believing keys, that the repository's own
+/// configuration names. The user's own ones stay.
+fn with_own_keys(command: &mut std::process::Command, root: &Path) {
+    const SIGNERS: &str = "gpg.ssh.allowedsignersfile";
+    let found = settings(root, r"^gpg\.");
+    let own: BTreeMap<&str, &str> = found
+        .iter()
+        .filter(|setting| !setting.is_repositorys)
+        .map(|setting| (setting.key.as_str(), setting.value.as_str()))
+        .collect();
+    let get = |key: &str| own.get(key).copied();
+    // The two names of one setting: the last one wins, and ours come last.
+    let openpgp = || get("gpg.openpgp.program").or_else(|| get("gpg.program")).unwrap_or("gpg");
+    // A relative path would lead into the repository.
+    let is_own = |path: &&str| path.starts_with(['/', '~']);
+    let signers = get(SIGNERS).filter(is_own).unwrap_or("/dev/null");
+    let mut overruled: BTreeMap<&str, &str> = BTreeMap::from([(SIGNERS, signers)]);
+    for setting in found.iter().filter(|setting| setting.is_repositorys) {
+        let key = setting.key.as_str();
+        let value = match key {
+            "gpg.program" | "gpg.openpgp.program" => Some(openpgp()),
+            "gpg.x509.program" => Some(get(key).unwrap_or("gpgsm")),
+            "gpg.ssh.program" => Some(get(key).unwrap_or("ssh-keygen")),
+            "gpg.mintrustlevel" => Some(get(key).unwrap_or("undefined")),
+            SIGNERS => None,
+            _ => get(key),
+        };
+        overruled.extend(value.map(|value| (key, value)));
+    }
+    overrule(command, overruled);
+}
+
+/// The user's own addresses: what their configuration says, but not the repository's, which may have been
+/// copied from somebody else.
+pub fn own_addresses(root: &Path) -> BTreeSet<String> {
+    let found = settings(root, r"^(user|author)\.email$");
+    let own = found.into_iter().filter(|setting| !setting.is_repositorys);
+    own.map(|setting| Authors::normal(&setting.value)).filter(|own| !own.is_empty()).collect()
+}
+
+/// A setting of git.
+struct Setting {
+    key: String,
+    value: String,
+    /// Whether the repository's own configuration has it.
+    is_repositorys: bool,
+}
+
+fn settings(root: &Path, pattern: &str) -> Vec<Setting> {
+    let arguments = ["config", "--show-scope", "--null", "--get-regexp", pattern];
+    let found = output(root, &arguments).unwrap_or_default();
+    let found: Vec<String> = texts(&found).collect();
+    let setting = |pair: &[String]| {
+        let [scope, text] = pair else { return None };
+        let (key, value) = text.split_once('\n').unwrap_or((text, ""));
+        let is_repositorys = matches!(scope.as_str(), "local" | "worktree");
+        Some(Setting { key: key.to_owned(), value: value.to_owned(), is_repositorys })
+    };
+    found.chunks(2).filter_map(setting).collect()
+}
+
+/// Where in its repository a folder lies: empty, or with a slash at the end.
+fn prefix(root: &Path) -> String {
+    line(root, &["rev-parse", "--show-prefix"]).unwrap_or_default()
+}
+
+fn below(prefix: &str, path: &str) -> Option<PathBuf> {
+    path.strip_prefix(prefix).map(PathBuf::from)
+}
+
+/// The texts that end in a zero byte, none left out.
+fn texts(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let texts =
+        bytes.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
+    texts.filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_read_by_place() {
+        let log = b"\x01aa\0:100644 x@y\0bb\0\0\n:100644 100644 11 22 M\0d/\x01evil\0\
+                    \x01cc\0c@x\0\0\0::100644 100644 100644 11 22 33 MM\0d/b\0";
+        let touch = |commit: &str, author: &str, parents: &str, path: &str, id: &str| Touch {
+            commit: commit.to_owned(),
+            author: author.to_owned(),
+            parents: parents.to_owned(),
+            path: path.to_owned(),
+            id: id.to_owned(),
+        };
+        let expected = [
+            touch("aa", ":100644 x@y", "bb", "d/\x01evil", "22"),
+            touch("cc", "c@x", "", "d/b", "33"),
+        ];
+        assert_eq!(touches(log), expected);
+        assert_eq!(address("Ada B <Ada@Example.com>"), "ada@example.com");
+        assert_eq!(address("ada@example.com"), "ada@example.com");
+    }
+}

@@ -1,0 +1,358 @@
+//! Memories that others committed: which they are, whether the user takes them unseen, and which of them
+//! are new here.
+//!
+//! A memory file is the user's own when a program of ours wrote its text on this machine, when it was seen
+//! here uncommitted, or when a commit of the user brought it. Every other is of whoever's commit brought
+//! what it says. A file that HEAD has is only taken for the user's when it says something else than HEAD:
+//! attributes that a commit brings along can make git call a file changed which nobody touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use memory_store::arrived::Arrived;
+use memory_store::file::{FILE_BYTES_MAX, parse_bytes};
+use memory_store::identity::{Authors, Identity};
+use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
+use memory_store::ledger::{Ledger, text_hash};
+use memory_store::redact::Redactor;
+use memory_store::settings::{Pulled, Settings};
+use memory_store::store::{Store, Stored, read_below};
+use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
+use memory_store::{Memory, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::git::committers::{self, Brought, Head};
+use crate::state::write_json;
+
+/// Texts that are remembered as the user's own, and as those of others.
+const REMEMBERED_MAX: usize = 20_000;
+/// Files changed since HEAD whose former text is looked at; more count as unchanged.
+const CHANGED_MAX: usize = 200;
+
+/// What others commit is taken as far as this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// What is given without the user having seen it.
+    pub pulled: Pulled,
+    /// Whose commits are trusted besides the user's own.
+    pub authors: Authors,
+}
+
+impl Limits {
+    /// The limits of a project: of what its trust says and what the settings say, the stricter.
+    pub fn of(settings: &Settings, identity: Option<&Identity>) -> Self {
+        let authors = identity.and_then(|identity| identity.authors.clone());
+        let least = if authors.is_some() { Pulled::Authors } else { Pulled::All };
+        Self { pulled: settings.pulled.max(least), authors: authors.unwrap_or_default() }
+    }
+
+    /// Whether anything may be withheld.
+    pub fn hold(&self) -> bool {
+        self.pulled != Pulled::All
+    }
+}
+
+/// What is remembered of who committed memories. Losing it costs an announcement and the knowledge of what
+/// was the user's own before it was committed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+struct Committers {
+    /// The hashes of texts that were the user's own before any commit, the oldest first.
+    own: Vec<String>,
+    /// Those of texts that others committed, with their address as far as git told it.
+    others: Vec<(String, Option<String>)>,
+    /// The commits that brought the files of the working trees, by id and path.
+    brought: BTreeMap<String, Brought>,
+}
+
+/// Judges the memory files of a project's working trees.
+pub struct Judge<'a> {
+    dirs: &'a UserDirs,
+    home: ProjectDir,
+    settings: &'a Settings,
+    limits: Limits,
+    committers: Committers,
+    /// Whether nothing was remembered: then nothing is new.
+    is_first: bool,
+    /// What of `brought` is still in use.
+    used: BTreeSet<String>,
+    withheld: Withholding,
+}
+
+impl<'a> Judge<'a> {
+    /// Reads what is known of a project.
+    pub fn open(dirs: &'a UserDirs, tree: &Tree, settings: &'a Settings) -> Result<Self> {
+        let home = dirs.project(tree.project);
+        let identity = Identity::read(&home)?;
+        let known = std::fs::read(home.committers()).ok();
+        let known = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        Ok(Self {
+            limits: Limits::of(settings, identity.as_ref()),
+            dirs,
+            home,
+            settings,
+            is_first: known.is_none(),
+            committers: known.unwrap_or_default(),
+            used: BTreeSet::new(),
+            withheld: Withholding::new(),
+        })
+    }
+
+    /// Says what is withheld in one working tree. Nothing is where memories are kept privately.
+    pub fn tree(&mut self, tree: &Tree, now: Timestamp) -> Result<Withholding> {
+        let store = Store::open(self.dirs, tree)?;
+        let Some(root) = store.root() else { return Ok(Withholding::new()) };
+        let redactor = store.redactor(self.settings);
+        let files = self.files(&store, root)?;
+        let others = self.others(root, files, &redactor)?;
+        let signers = self.signers(root, &others);
+        let own = committers::own_addresses(root);
+        let trusted: BTreeSet<&String> = self.limits.authors.trusted.iter().chain(&own).collect();
+        let signed = self.limits.authors.signed;
+        let signer = |other: &Other| signers.get(&other.brought.as_ref()?.commit);
+        let is_users = |other: &Other| {
+            let author = other.author();
+            author.is_some_and(|author| own.contains(author))
+                && (!signed || signer(other).is_some_and(|signer| own.contains(signer)))
+        };
+        let why = |other: &Other| match (self.limits.pulled, other.author()) {
+            (Pulled::All, _) => None,
+            (Pulled::Reviewed, _) => Some(Why::Review),
+            (Pulled::Authors, None) => Some(Why::Author),
+            (Pulled::Authors, Some(author)) if !trusted.contains(&author) => Some(Why::Author),
+            (Pulled::Authors, Some(_)) => {
+                let has_signature = signer(other).is_some_and(|signer| trusted.contains(signer));
+                (signed && !has_signature).then_some(Why::Signature)
+            }
+        };
+        let others: Vec<Other> = others.into_iter().filter(|other| !is_users(other)).collect();
+        let withheld: Withholding = others
+            .iter()
+            .filter_map(|other| {
+                let withheld = Withheld::new(
+                    &other.file.hash,
+                    other.author().map(|author| &**author),
+                    why(other)?,
+                );
+                Some((Quarantine::says(&other.file.memory, &redactor), withheld))
+            })
+            .collect();
+        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
+        self.note_arrivals(
+            tree,
+            &others,
+            |memory| quarantine.held(memory, &redactor).is_some(),
+            now,
+        )?;
+        self.withheld.extend(withheld.clone());
+        Ok(withheld)
+    }
+
+    /// Writes what is known by now.
+    pub fn finish(mut self) -> Result<()> {
+        let used = std::mem::take(&mut self.used);
+        self.committers.brought.retain(|key, _| used.contains(key));
+        shorten(&mut self.committers.own);
+        shorten(&mut self.committers.others);
+        Quarantine::withhold(&self.home, self.limits.hold().then_some(&self.withheld))?;
+        write_json(&self.home.committers(), &self.committers)
+    }
+
+    /// The memory files of a working tree, without those that lie elsewhere, as drafts do.
+    fn files(&self, store: &Store, root: &Path) -> Result<Vec<File>> {
+        let file = |stored: Stored| {
+            let name = stored.path.strip_prefix(root).ok()?.to_owned();
+            let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
+            let hash = text_hash(str::from_utf8(&bytes).ok()?);
+            Some(File { name, hash, memory: stored.memory })
+        };
+        Ok(store.list()?.memories.into_iter().filter_map(file).collect())
+    }
+
+    /// Leaves those that others committed, as far as addresses alone do not tell.
+    fn others(&mut self, root: &Path, files: Vec<File>, redactor: &Redactor) -> Result<Vec<Other>> {
+        let folder = format!("{STORE_DIR}/memories");
+        let head = committers::tree(root, &folder);
+        let ledger = Ledger::open(&self.home)?;
+        let written = ledger.written();
+        let own: BTreeSet<String> = self.committers.own.iter().cloned().collect();
+        let known: BTreeMap<String, Option<String>> =
+            self.committers.others.iter().cloned().collect();
+        let mut differing = CHANGED_MAX;
+        let (mut others, mut wanted) = (Vec::new(), BTreeMap::new());
+        for file in files.into_iter().filter(|file| !own.contains(&file.hash)) {
+            let place = match &head {
+                committers::Tree::Bare => Place::Uncommitted,
+                committers::Tree::Silent => Place::Unknown,
+                committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
+            };
+            let author = known.get(&file.hash);
+            match place {
+                Place::Head(id) => {
+                    wanted.insert(file.name.clone(), id);
+                    others.push(Other { known: author.cloned().flatten(), ..Other::of(file) });
+                }
+                // What others committed is theirs wherever it is put, and whoever writes it again.
+                Place::Uncommitted | Place::Unknown if author.is_some() => {
+                    others.push(Other { known: author.cloned().flatten(), ..Other::of(file) });
+                }
+                Place::Uncommitted => self.committers.own.push(file.hash),
+                Place::Unknown if written.contains(file.hash.as_str()) => {
+                    self.committers.own.push(file.hash);
+                }
+                Place::Unknown => others.push(Other::of(file)),
+            }
+        }
+        // What we wrote and nobody was seen to commit before is ours, whoever commits it then.
+        let is_ours = |other: &Other| {
+            other.known.is_none()
+                && written.contains(other.file.hash.as_str())
+                && !known.contains_key(&other.file.hash)
+        };
+        let (ours, mut others): (Vec<Other>, Vec<Other>) = others.into_iter().partition(is_ours);
+        self.committers.own.extend(ours.into_iter().map(|other| other.file.hash));
+        self.bring(root, &folder, &wanted, &mut others);
+        Ok(others)
+    }
+
+    /// Adds to each the commit that brought it; git is asked of those that are not known yet.
+    fn bring(
+        &mut self,
+        root: &Path,
+        folder: &str,
+        wanted: &BTreeMap<PathBuf, String>,
+        others: &mut [Other],
+    ) {
+        let key = |name: &Path, id: &str| format!("{id} {}", name.display());
+        let brought = &mut self.committers.brought;
+        let missing: BTreeMap<PathBuf, String> = others
+            .iter()
+            .filter_map(|other| {
+                Some((other.file.name.clone(), wanted.get(&other.file.name)?.clone()))
+            })
+            .filter(|(name, id)| !brought.contains_key(&key(name, id)))
+            .collect();
+        if !missing.is_empty() {
+            for (name, by) in committers::brought(root, folder, &missing) {
+                brought.insert(key(&name, &missing[&name]), by);
+            }
+        }
+        for other in others {
+            let Some(id) = wanted.get(&other.file.name) else { continue };
+            let key = key(&other.file.name, id);
+            other.brought = brought.get(&key).cloned();
+            self.used.insert(key);
+        }
+    }
+
+    fn signers(&self, root: &Path, others: &[Other]) -> BTreeMap<String, String> {
+        if !self.limits.authors.signed {
+            return BTreeMap::new();
+        }
+        let commits =
+            others.iter().filter_map(|other| Some(other.brought.as_ref()?.commit.clone()));
+        committers::signers(root, &commits.collect())
+    }
+
+    /// Counts what was not seen here before.
+    fn note_arrivals(
+        &mut self,
+        tree: &Tree,
+        others: &[Other],
+        is_held: impl Fn(&Memory) -> bool,
+        now: Timestamp,
+    ) -> Result<()> {
+        let known: BTreeSet<String> =
+            self.committers.others.iter().map(|(hash, _)| hash.clone()).collect();
+        let new: Vec<&Other> =
+            others.iter().filter(|other| !known.contains(&other.file.hash)).collect();
+        let author = |other: &Other| other.author().cloned();
+        self.committers
+            .others
+            .extend(new.iter().map(|other| (other.file.hash.clone(), author(other))));
+        if self.is_first || new.is_empty() {
+            return Ok(());
+        }
+        let state = self.dirs.tree(&tree.root);
+        let before = Arrived::untold(&state).unwrap_or_default();
+        let held = new.iter().filter(|other| is_held(&other.file.memory)).count();
+        let arrived = Arrived { at: now, new: before.new + new.len(), held: before.held + held };
+        write_json(&state.arrived(), &arrived)
+    }
+}
+
+/// Says what a command may not give in a working tree now, whenever it was synced last. Nothing is written.
+pub fn withheld(dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<Withholding> {
+    let mut judge = Judge::open(dirs, tree, settings)?;
+    if !judge.limits.hold() {
+        return Ok(Withholding::new());
+    }
+    // As if for the first time: what is new is announced by the sync that publishes it.
+    judge.is_first = true;
+    judge.tree(tree, Timestamp::default()).context("cannot tell who committed memories")
+}
+
+/// A memory file.
+#[derive(Clone, Debug)]
+struct File {
+    /// From the root on.
+    name: PathBuf,
+    hash: String,
+    memory: Memory,
+}
+
+/// One that others committed.
+#[derive(Clone, Debug)]
+struct Other {
+    file: File,
+    /// Whose it was when it was seen before.
+    known: Option<String>,
+    brought: Option<Brought>,
+}
+
+impl Other {
+    fn of(file: File) -> Self {
+        Self { file, known: None, brought: None }
+    }
+
+    fn author(&self) -> Option<&String> {
+        self.brought.as_ref().map(|brought| &brought.author).or(self.known.as_ref())
+    }
+}
+
+/// Where a file's text is.
+enum Place {
+    /// In HEAD, where it has this id.
+    Head(String),
+    /// In the working tree alone.
+    Uncommitted,
+    /// Git does not tell, or is amid something.
+    Unknown,
+}
+
+fn place(
+    head: &Head,
+    root: &Path,
+    file: &File,
+    redactor: &Redactor,
+    differing: &mut usize,
+) -> Place {
+    let local = if head.is_amid { Place::Unknown } else { Place::Uncommitted };
+    let Some(id) = head.files.get(&file.name) else { return local };
+    if *differing > 0 && head.changed.contains(&file.name) {
+        *differing -= 1;
+        let says = Quarantine::says(&file.memory, redactor);
+        let is_said = |bytes: &Vec<u8>| {
+            parse_bytes(bytes).is_ok_and(|memory| Quarantine::says(&memory, redactor) == says)
+        };
+        if !committers::contents(root, &file.name).iter().any(is_said) {
+            return local;
+        }
+    }
+    Place::Head(id.clone())
+}
+
+fn shorten<T>(list: &mut Vec<T>) {
+    list.drain(..list.len().saturating_sub(REMEMBERED_MAX));
+}
