@@ -153,7 +153,7 @@ pub fn place(root: &Path) -> Option<(String, String)> {
 
 /// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
 /// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
-/// of the parents has. The caller reads its output and waits for it.
+/// of the parents has, where attributes do not say so. The caller reads its output and waits for it.
 pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     command(root)
         .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
