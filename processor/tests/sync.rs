@@ -428,6 +428,20 @@ fn turns_grow_old_where_nothing_happens_but_not_by_a_clock_that_is_wrong() {
 }
 
 #[test]
+fn what_a_killed_writer_left_is_swept_even_when_nothing_else_is_new() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.sync();
+    let archived = sealed.dirs.project(sealed.tree.project).archived_memories();
+    fs::create_dir_all(&archived).unwrap();
+    let left = archived.join(".throughline-1-0.tmp");
+    fs::write(&left, "half").unwrap();
+    sync(&sealed.options()).unwrap();
+    assert!(!left.exists());
+    assert!(sync(&sealed.options()).unwrap().nothing_new);
+}
+
+#[test]
 fn a_damaged_archive_is_made_again_from_the_transcript() {
     let sealed = Sealed::new();
     sealed.write_script(&eventful("s1", sealed.root(), 1));

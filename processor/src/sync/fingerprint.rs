@@ -49,9 +49,13 @@ impl Run<'_> {
             }
             Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
         }
-        for folder in
-            [self.home.private_memories(), self.home.drafts(), self.options.dirs.user_memories()]
-        {
+        // What was put aside is no memory, but a killed `forget` leaves something there that is to be swept.
+        for folder in [
+            self.home.private_memories(),
+            self.home.drafts(),
+            self.home.archived_memories(),
+            self.options.dirs.user_memories(),
+        ] {
             add(&fingerprint_of_folder(&folder));
         }
         add(&stamp(&self.home.ledger()));
