@@ -678,6 +678,7 @@ mod tests {
             embedder,
             names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
             inject_thinking: true,
+            pulled: crate::settings::Pulled::Reviewed,
             ..Settings::default()
         };
         let fields = Table::try_from(&settings).unwrap();

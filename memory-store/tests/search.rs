@@ -203,7 +203,7 @@ fn what_answers_nothing_is_shown_as_weak() {
     assert!(!found(&fixture, "which port does the ledger service listen on?").weak);
     assert!(!found(&fixture, "-audit").weak, "what is demanded is there");
     let event = found(&fixture, "ledger before:\"the opera festival\"");
-    assert!(event.notes[0].contains("Nothing is known of"), "{:?}", event.notes);
+    assert!(event.notes[0].contains("no memory is about it"), "{:?}", event.notes);
 }
 
 #[test]
