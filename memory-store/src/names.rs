@@ -16,6 +16,10 @@ pub fn refused(name: &str) -> Option<&'static str> {
     if name.chars().any(is_unseen) {
         return Some("its name has characters that are not seen");
     }
+    // As what is no UTF-8 reads; git knows it by other bytes.
+    if name.contains('\u{fffd}') {
+        return Some("its name is no text");
+    }
     if name.contains('\\') {
         return Some("its name has a backslash, which is a folder's border on Windows");
     }

@@ -124,7 +124,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
 }
 
 /// What git's own files of a working tree are like now.
-fn marks(root: &Path) -> Marks {
+pub(crate) fn marks(root: &Path) -> Marks {
     let folders = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
     match lines(root, &folders).as_slice() {
         [own, shared] => Marks::take(Path::new(own), Path::new(shared)),
@@ -156,7 +156,8 @@ pub fn place(root: &Path) -> Option<(String, String)> {
 /// of the parents has, where attributes do not say so. The caller reads its output and waits for it.
 pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     command(root)
-        .args(["log", "--all", "--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
+        .args(["log", "--all", "--reflog", "--full-history", "--submodule=short"])
+        .args(["--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
         .args(["--text", "--cc", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
@@ -346,7 +347,7 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
     // A thread reads, so that a full pipe cannot keep git from ending.
     let reader = std::thread::spawn(move || {
         let mut text = Vec::new();
-        stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut text).map(|_| text)
+        stdout.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut text).map(|_| text)
     });
     let deadline = Instant::now() + GIT_TIMEOUT;
     let mut pause = Duration::from_micros(500);
@@ -364,7 +365,8 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
         pause = (pause * 2).min(Duration::from_millis(50));
     };
     let text = reader.join().ok()?.ok()?;
-    status.success().then_some(text)
+    // Git may end well before it notices that nobody read the rest.
+    (status.success() && text.len() as u64 <= OUTPUT_BYTES_MAX).then_some(text)
 }
 
 /// Nobody is asked, nothing is fetched, no lock is taken: we only look.
@@ -386,6 +388,8 @@ fn command(root: &Path) -> Command {
         .args(["--no-optional-locks", "-c", "core.fsmonitor=", "-c", "core.quotePath=false"])
         // It would run the program that the repository names for it.
         .args(["-c", "log.showSignature=false"])
+        // A git of a submodule's own would run what that names; and what the first commit brought counts.
+        .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -14,7 +14,7 @@ use memory_store::arrived::Arrived;
 use memory_store::file::{FILE_BYTES_MAX, parse_bytes};
 use memory_store::identity::{Authors, Identity};
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use memory_store::ledger::{Ledger, text_hash};
+use memory_store::ledger::{Ledger, Marks, text_hash};
 use memory_store::redact::Redactor;
 use memory_store::settings::{Pulled, Settings};
 use memory_store::store::{Store, Stored, read_below};
@@ -22,6 +22,7 @@ use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
 use memory_store::{Memory, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::git;
 use crate::git::committers::{self, Brought, Head};
 use crate::state::write_json;
 
@@ -104,8 +105,10 @@ impl<'a> Judge<'a> {
         let store = Store::open(self.dirs, tree)?;
         let Some(root) = store.root() else { return Ok(Withholding::new()) };
         let redactor = store.redactor(self.settings);
+        // Before the files are read and git is asked: what git does in between belongs to nobody yet.
+        let marks = git::marks(root);
         let files = self.files(&store, root)?;
-        let others = self.others(root, files, &redactor)?;
+        let others = self.others(root, &marks, files, &redactor)?;
         let signers = self.signers(root, &others);
         let own = committers::own_addresses(root);
         let trusted: BTreeSet<&String> = self.limits.authors.trusted.iter().chain(&own).collect();
@@ -135,7 +138,7 @@ impl<'a> Judge<'a> {
                     other.author().map(|author| &**author),
                     why(other)?,
                 );
-                Some((Quarantine::says(&other.file.memory, &redactor), withheld))
+                Some((Quarantine::key(&other.file.memory, &redactor), withheld))
             })
             .collect();
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
@@ -171,9 +174,16 @@ impl<'a> Judge<'a> {
     }
 
     /// Leaves those that others committed, as far as addresses alone do not tell.
-    fn others(&mut self, root: &Path, files: Vec<File>, redactor: &Redactor) -> Result<Vec<Other>> {
+    fn others(
+        &mut self,
+        root: &Path,
+        marks: &Marks,
+        files: Vec<File>,
+        redactor: &Redactor,
+    ) -> Result<Vec<Other>> {
         let folder = format!("{STORE_DIR}/memories");
         let head = committers::tree(root, &folder);
+        let is_moving = marks.have_moved() || marks.is_unfinished();
         let ledger = Ledger::open(&self.home)?;
         let written = ledger.written();
         let own: BTreeSet<String> = self.committers.own.iter().cloned().collect();
@@ -186,6 +196,10 @@ impl<'a> Judge<'a> {
                 committers::Tree::Bare => Place::Uncommitted,
                 committers::Tree::Silent => Place::Unknown,
                 committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
+            };
+            let place = match place {
+                Place::Uncommitted if is_moving => Place::Unknown,
+                place => place,
             };
             let author = known.get(&file.hash);
             match place {
@@ -338,15 +352,24 @@ fn place(
     redactor: &Redactor,
     differing: &mut usize,
 ) -> Place {
-    let local = if head.is_amid { Place::Unknown } else { Place::Uncommitted };
+    // A repository within this one has a HEAD of its own, which nobody asks.
+    let is_nested = file.name.ancestors().skip(1).any(|folder| {
+        !folder.as_os_str().is_empty()
+            && (head.files.contains_key(folder) || root.join(folder).join(".git").exists())
+    });
+    let is_open = !head.is_amid && !is_nested && !head.staged.contains(&file.name);
+    let local = if is_open { Place::Uncommitted } else { Place::Unknown };
     let Some(id) = head.files.get(&file.name) else { return local };
     if *differing > 0 && head.changed.contains(&file.name) {
         *differing -= 1;
         let says = Quarantine::says(&file.memory, redactor);
-        let is_said = |bytes: &Vec<u8>| {
-            parse_bytes(bytes).is_ok_and(|memory| Quarantine::says(&memory, redactor) == says)
-        };
-        if !committers::contents(root, &file.name).iter().any(is_said) {
+        let contents = committers::contents(root, &file.name);
+        let said: Vec<Memory> =
+            contents.iter().filter_map(|bytes| parse_bytes(bytes).ok()).collect();
+        if said.is_empty() {
+            return Place::Unknown;
+        }
+        if !said.iter().any(|memory| Quarantine::says(memory, redactor) == says) {
             return local;
         }
     }

@@ -381,3 +381,34 @@ fn trust_without_a_memory_folder_says_what_to_do() {
     let wrong = machine.run(&["trust", "--author", "Ada <ada@example.com>"]);
     assert!(wrong.stderr.contains("is no address"), "{}", wrong.whole());
 }
+
+#[test]
+fn a_copy_of_a_memory_holds_only_itself() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.memory("0-copy.md", 9, "Prices are integer cents");
+    team.commit(MALLORY);
+    team.0.ok(&["sync"]);
+    let listed = team.0.json(&["list", "--json"]);
+    let all = listed.as_array().unwrap().iter();
+    let copies = all.filter(|memory| memory["title"] == "Prices are integer cents");
+    let mut held: Vec<bool> = copies.map(|memory| memory["held"] == true).collect();
+    held.sort_unstable();
+    assert_eq!(held, [false, true]);
+}
+
+#[test]
+fn what_git_is_about_to_commit_or_has_elsewhere_is_nobodys_yet() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    // As a merge leaves it for the hooks that run before its commit.
+    team.memory("merged.md", 8, "The archive is emptied on Mondays");
+    team.git(&["add", "."]);
+    assert_eq!(team.held(), ["The archive is emptied on Mondays"]);
+    team.commit(MALLORY);
+    assert_eq!(team.held(), ["The archive is emptied on Mondays"]);
+
+    team.git(&["init", "--quiet", ".throughline/memories/team"]);
+    team.memory("team/inner.md", 7, "The gate opens at six");
+    assert_eq!(team.held(), ["The archive is emptied on Mondays", "The gate opens at six"]);
+}

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Suspicion, VERSION, judged_text, of_record};
 use crate::error::{At, Error, Result};
+use crate::id::MemoryId;
 use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
 use crate::layout::ProjectDir;
@@ -174,7 +175,7 @@ impl Quarantine {
     /// When the file cannot be written.
     pub fn release(&self, home: &ProjectDir, memory: &Memory, redactor: &Redactor) -> Result<()> {
         let says = Self::says(memory, redactor);
-        let file = self.withheld.get(&says).map(|withheld| withheld.file.clone());
+        let file = self.withheld.get(&key(memory.id, &says)).map(|withheld| withheld.file.clone());
         Self::let_out(home, std::iter::once(says).chain(file))
     }
 
@@ -197,7 +198,7 @@ impl Quarantine {
 
     /// Why a memory is held, if it is; `redactor` is that of its store.
     pub fn held(&self, memory: &Memory, redactor: &Redactor) -> Option<HeldBack> {
-        self.held_as(&record(memory, redactor))
+        self.held_as(memory.id, &record(memory, redactor))
     }
 
     /// Whether others committed it, and it is not given for that.
@@ -207,16 +208,16 @@ impl Quarantine {
 
     /// Marks a document that is to be held.
     pub fn judge(&self, document: &mut Document) {
-        match self.held_as(&document.record) {
+        match self.held_as(document.entry.id, &document.record) {
             Some(_) => document.entry.flags |= FLAG_HELD,
             None => document.entry.flags &= !FLAG_HELD,
         }
     }
 
-    fn held_as(&self, record: &Record) -> Option<HeldBack> {
+    fn held_as(&self, id: MemoryId, record: &Record) -> Option<HeldBack> {
         let says = hash(record);
         let order = of_record(record).filter(|_| !self.released.contains(&says));
-        let withheld = self.withheld.get(&says);
+        let withheld = self.withheld.get(&key(id, &says));
         let withheld = withheld.filter(|withheld| !self.released.contains(&withheld.file)).cloned();
         (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
     }
@@ -233,6 +234,11 @@ impl Quarantine {
         *hasher.finalize().as_bytes()
     }
 
+    /// What a memory is withheld by: its id, and what it says. A copy of somebody else's has another.
+    pub fn key(memory: &Memory, redactor: &Redactor) -> String {
+        key(memory.id, &Self::says(memory, redactor))
+    }
+
     /// The hash of what a memory says, as an index would hold it; `redactor` is that of its store.
     pub fn says(memory: &Memory, redactor: &Redactor) -> String {
         hash(&record(memory, redactor))
@@ -242,6 +248,10 @@ impl Quarantine {
 /// What an index would hold of a memory.
 fn record(memory: &Memory, redactor: &Redactor) -> Record {
     Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
+}
+
+fn key(id: MemoryId, says: &str) -> String {
+    format!("{id} {says}")
 }
 
 fn hash(record: &Record) -> String {

@@ -42,6 +42,8 @@ pub struct Head {
     pub files: BTreeMap<PathBuf, String>,
     /// Those whose content in the working tree is another, as far as git sees.
     pub changed: BTreeSet<PathBuf>,
+    /// Those with changes in the index: what git is about to commit, whoever wrote it.
+    pub staged: BTreeSet<PathBuf>,
     /// Whether git is amid a merge or the like.
     pub is_amid: bool,
 }
@@ -68,12 +70,14 @@ pub fn tree(root: &Path, folder: &str) -> Tree {
         return if root.join(".git").exists() { Tree::Silent } else { Tree::Bare };
     };
     if line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_none() {
-        return Tree::Bare;
+        // A branch without commits may stand beside others that have some.
+        let refs = output(root, &["for-each-ref", "--count=1"]);
+        return if refs.is_some_and(|refs| refs.is_empty()) { Tree::Bare } else { Tree::Silent };
     }
     match (files(root, folder), changed(root, folder)) {
-        (Some(files), Some(changed)) => {
+        (Some(files), Some((changed, staged))) => {
             let is_amid = AMID.iter().any(|name| Path::new(&git_dir).join(name).exists());
-            Tree::Head(Head { files, changed, is_amid })
+            Tree::Head(Head { files, changed, staged, is_amid })
         }
         (Some(_) | None, _) => Tree::Silent,
     }
@@ -90,7 +94,8 @@ fn files(root: &Path, folder: &str) -> Option<BTreeMap<PathBuf, String>> {
     Some(files)
 }
 
-fn changed(root: &Path, folder: &str) -> Option<BTreeSet<PathBuf>> {
+/// The files that are not as HEAD has them, and those of them that are not as HEAD has them in the index.
+fn changed(root: &Path, folder: &str) -> Option<(BTreeSet<PathBuf>, BTreeSet<PathBuf>)> {
     let prefix = prefix(root);
     let mut status = command(root);
     status.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no"]);
@@ -100,8 +105,15 @@ fn changed(root: &Path, folder: &str) -> Option<BTreeSet<PathBuf>> {
         return None;
     }
     let status = output_of(&mut status)?;
-    let paths = texts(&status).filter_map(|entry| Some(entry.get(3..)?.to_owned()));
-    Some(paths.filter_map(|path| below(&prefix, &path)).collect())
+    let (mut changed, mut staged) = (BTreeSet::new(), BTreeSet::new());
+    for entry in texts(&status) {
+        let Some(path) = entry.get(3..).and_then(|path| below(&prefix, path)) else { continue };
+        if !entry.starts_with(' ') {
+            staged.insert(path.clone());
+        }
+        changed.insert(path);
+    }
+    Some((changed, staged))
 }
 
 /// What HEAD has of a file: as it is stored, and as a checkout writes it.
