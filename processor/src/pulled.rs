@@ -183,7 +183,9 @@ impl<'a> Judge<'a> {
     ) -> Result<Vec<Other>> {
         let folder = format!("{STORE_DIR}/memories");
         let head = committers::tree(root, &folder);
-        let is_moving = marks.have_moved() || marks.is_unfinished();
+        // Without marks nobody knows what git does, unless there is none.
+        let is_blind = matches!(head, committers::Tree::Head(_)) && *marks == Marks::default();
+        let is_moving = is_blind || marks.have_moved() || marks.is_unfinished();
         let ledger = Ledger::open(&self.home)?;
         let written = ledger.written();
         let own: BTreeSet<String> = self.committers.own.iter().cloned().collect();
@@ -357,7 +359,7 @@ fn place(
         !folder.as_os_str().is_empty()
             && (head.files.contains_key(folder) || root.join(folder).join(".git").exists())
     });
-    let is_open = !head.is_amid && !is_nested && !head.staged.contains(&file.name);
+    let is_open = !head.is_squashed && !is_nested && !head.staged.contains(&file.name);
     let local = if is_open { Place::Uncommitted } else { Place::Unknown };
     let Some(id) = head.files.get(&file.name) else { return local };
     if *differing > 0 && head.changed.contains(&file.name) {

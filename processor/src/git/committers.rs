@@ -9,22 +9,14 @@ use std::path::{Path, PathBuf};
 use memory_store::identity::Authors;
 use serde::{Deserialize, Serialize};
 
-use super::{command, line, output, output_of, overrule, without_filters};
+use super::{command, line, output, output_of, overrule, prefix, without_filters};
 
 /// Signatures that are checked by one call of git, which runs a program for each.
 const SIGNATURES_MAX: usize = 50;
 
-/// Files that lie in git's folder while it is amid something, when what others committed may stand in the
-/// working tree before HEAD has it.
-const AMID: [&str; 7] = [
-    "MERGE_HEAD",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    "SQUASH_MSG",
-    "rebase-merge",
-    "rebase-apply",
-    "index.lock",
-];
+/// Lies in git's folder after `merge --squash`, until what it left in the working tree is committed. Of git's
+/// other unfinished work [`memory_store::ledger::Marks`] tell.
+const SQUASHED: &str = "SQUASH_MSG";
 
 /// The commit that brought what a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +36,8 @@ pub struct Head {
     pub changed: BTreeSet<PathBuf>,
     /// Those with changes in the index: what git is about to commit, whoever wrote it.
     pub staged: BTreeSet<PathBuf>,
-    /// Whether git is amid a merge or the like.
-    pub is_amid: bool,
+    /// Whether what a merge left is to be committed as one's own.
+    pub is_squashed: bool,
 }
 
 /// What a working tree has below a folder.
@@ -76,8 +68,8 @@ pub fn tree(root: &Path, folder: &str) -> Tree {
     }
     match (files(root, folder), changed(root, folder)) {
         (Some(files), Some((changed, staged))) => {
-            let is_amid = AMID.iter().any(|name| Path::new(&git_dir).join(name).exists());
-            Tree::Head(Head { files, changed, staged, is_amid })
+            let is_squashed = Path::new(&git_dir).join(SQUASHED).exists();
+            Tree::Head(Head { files, changed, staged, is_squashed })
         }
         (Some(_) | None, _) => Tree::Silent,
     }
@@ -290,11 +282,6 @@ fn settings(root: &Path, pattern: &str) -> Vec<Setting> {
         Some(Setting { key: key.to_owned(), value: value.to_owned(), is_repositorys })
     };
     found.chunks(2).filter_map(setting).collect()
-}
-
-/// Where in its repository a folder lies: empty, or with a slash at the end.
-fn prefix(root: &Path) -> String {
-    line(root, &["rev-parse", "--show-prefix"]).unwrap_or_default()
 }
 
 fn below(prefix: &str, path: &str) -> Option<PathBuf> {
