@@ -204,6 +204,7 @@ impl Backend for Local {
             Scope::User => Store::user(&self.environment.dirs)?,
             Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
         };
+        let store = judged(store, &settings)?;
         let redactor = store.redactor_for_writing(&settings)?;
         let redacted = redactor.redact_memory(&mut memory);
         let waits = memory.status == Status::Draft;
@@ -217,7 +218,7 @@ impl Backend for Local {
         );
         let mut notes = Vec::new();
         let quarantine = Quarantine::read(store.home())?;
-        if let Some(held) = quarantine.held(&saved.stored.memory, &redactor) {
+        if let Some(held) = quarantine.held(&saved.stored, &redactor) {
             notes.push(format!(
                 "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
                 saved.stored.memory.id.short()
@@ -250,20 +251,20 @@ impl Backend for Local {
     fn forget(&self, id: &str) -> Result<ForgetResponse, Failure> {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
-        let project = Store::open(&self.environment.dirs, &tree)?;
+        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
+        let project = judged(Store::open(&self.environment.dirs, &tree)?, &settings)?;
         let (store, stored, scope) = match project.forget(id, Forget::Archive, now) {
             Ok(stored) => (project, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
-                let user = Store::user(&self.environment.dirs)?;
+                let user = judged(Store::user(&self.environment.dirs)?, &settings)?;
                 let stored = user.forget(id, Forget::Archive, now)?;
                 (user, stored, Scope::User)
             }
             Err(error) => return Err(error.into()),
         };
         // What is held back is not said in passing.
-        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let redactor = store.redactor(&settings);
-        let held = Quarantine::read(store.home())?.held(&stored.memory, &redactor).is_some();
+        let held = Quarantine::read(store.home())?.held(&stored, &redactor).is_some();
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, &tree, scope, gone));
@@ -347,6 +348,12 @@ impl Local {
             why: render::clean(&hit.why),
         }
     }
+}
+
+/// A store in which nothing that is held hides what is not; by what the last sync found of others' commits.
+fn judged(store: Store, settings: &Settings) -> Result<Store, Error> {
+    let quarantine = Quarantine::read(store.home())?;
+    Ok(store.judged(quarantine, settings))
 }
 
 fn turn_hit(hit: &Hit, query: &str) -> TurnHit {

@@ -12,6 +12,7 @@ mod readme;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 pub use clean::Cleaned;
 pub(crate) use disk::if_there;
@@ -33,10 +34,11 @@ use crate::ledger::{Entry, Ledger, Reason, Tombstone};
 use crate::memory::{Memory, Scope, Status};
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
+use crate::suspicion::Quarantine;
 use crate::time::Timestamp;
 
 /// The folder of memory files inside a committed store.
-const MEMORIES_DIR: &str = "memories";
+pub(crate) const MEMORIES_DIR: &str = "memories";
 
 /// Fewest characters of an id that find a memory.
 const SHORT_ID_CHARS_MIN: usize = 4;
@@ -49,6 +51,8 @@ pub struct Store {
     folder: PathBuf,
     /// The working tree, when the files are meant to be committed.
     root: Option<PathBuf>,
+    /// What is held of it, where that was looked up, and by which settings texts are redacted.
+    judged: Option<Arc<(Quarantine, Settings)>>,
 }
 
 /// What saving a memory did.
@@ -88,7 +92,8 @@ impl Store {
         Ok(match mode {
             Mode::Committed => Self::committed(dirs, home, &tree.root),
             Mode::Private => {
-                Self { dirs: dirs.clone(), folder: home.private_memories(), home, root: None }
+                let folder = home.private_memories();
+                Self { dirs: dirs.clone(), folder, home, root: None, judged: None }
             }
         })
     }
@@ -100,18 +105,28 @@ impl Store {
             home: dirs.user_dir(),
             folder: dirs.user_memories(),
             root: None,
+            judged: None,
         })
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
         let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
-        Self { dirs: dirs.clone(), home, folder, root: Some(root.to_owned()) }
+        Self { dirs: dirs.clone(), home, folder, root: Some(root.to_owned()), judged: None }
+    }
+
+    /// The same store for who knows what of it is held: of several files with one id one counts that is not.
+    #[must_use]
+    pub fn judged(self, quarantine: Quarantine, settings: &Settings) -> Self {
+        Self { judged: Some(Arc::new((quarantine, settings.clone()))), ..self }
     }
 
     /// The same project's store in another of its working trees.
     pub fn at(&self, root: &Path) -> Self {
         match self.root {
-            Some(_) => Self::committed(&self.dirs, self.home.clone(), root),
+            Some(_) => Self {
+                judged: self.judged.clone(),
+                ..Self::committed(&self.dirs, self.home.clone(), root)
+            },
             None => self.clone(),
         }
     }
@@ -168,12 +183,30 @@ impl Store {
 
     /// Lists the memories, those that wait for review included.
     pub fn list(&self) -> Result<Listing> {
-        if let Err(error) = self.check_folder() {
-            let mut listing = listing::list(&[&self.home.drafts()]);
-            listing.broken.push(error);
-            return Ok(listing);
-        }
-        Ok(listing::list(&[&self.folder, &self.home.drafts()]))
+        let mut redactor = None;
+        let mut is_held = |stored: &Stored| {
+            self.judged.as_deref().is_some_and(|(quarantine, settings)| {
+                let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
+                quarantine.held(stored, redactor).is_some()
+            })
+        };
+        let mut listing = listing::list(&self.folders(), &mut is_held);
+        listing.broken.extend(self.check_folder().err());
+        Ok(listing)
+    }
+
+    /// All files that are memories, also those that repeat another's id.
+    pub fn files(&self) -> Vec<Stored> {
+        let mut files = Vec::new();
+        visit(&self.folders(), &mut |read| files.extend(read.map(|read| read.stored)));
+        files
+    }
+
+    /// Where memory files lie: the folder of the store, unless a link leads elsewhere from there, and that of
+    /// drafts.
+    fn folders(&self) -> Vec<PathBuf> {
+        let own = self.check_folder().is_ok().then(|| self.folder.clone());
+        own.into_iter().chain([self.home.drafts()]).collect()
     }
 
     /// Finds a memory by its id, or by its last characters.
@@ -320,7 +353,7 @@ impl Store {
 
     /// Lists what waits for review.
     pub fn drafts(&self) -> Result<Listing> {
-        let mut listing = listing::list(&[&self.home.drafts()]);
+        let mut listing = listing::list(&[self.home.drafts()], &mut |_| false);
         listing.memories.retain(|stored| stored.memory.status == Status::Draft);
         Ok(listing)
     }
@@ -336,7 +369,7 @@ impl Store {
 
     /// Lists what was put aside.
     pub fn archived(&self) -> Result<Listing> {
-        let mut listing = listing::list(&[&self.home.archived_memories()]);
+        let mut listing = listing::list(&[self.home.archived_memories()], &mut |_| false);
         for stored in &mut listing.memories {
             stored.memory.status = Status::Archived;
         }
@@ -468,7 +501,7 @@ impl Store {
 
     fn copies(&self, id: MemoryId) -> Vec<PathBuf> {
         let mut copies = Vec::new();
-        visit(&[&self.folder, &self.home.drafts()], &mut |read| {
+        visit(&self.folders(), &mut |read| {
             if let Ok(read) = read
                 && read.stored.memory.id == id
             {

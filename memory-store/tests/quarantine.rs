@@ -100,7 +100,7 @@ fn what_a_person_released_is_given_until_its_text_changes() {
     publish(&fixture);
     assert!(!is_given(&fixture, id));
 
-    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
+    Quarantine::default().release(&home, &stored, &committed()).unwrap();
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, id));
     publish(&fixture);
@@ -125,11 +125,11 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
         fixture.write(Memory { body, tags: vec!["by tess@harbour.co.uk".into()], ..poisoned() });
     let memory = committed().redacted(&stored.memory);
     assert_ne!(memory, stored.memory);
-    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
+    Quarantine::default().release(&home, &stored, &committed()).unwrap();
     let released = Quarantine::read(&home).unwrap();
-    assert_eq!(released.held(&stored.memory, &committed()), None);
-    assert_eq!(released.held(&memory, &committed()), None);
-    assert!(released.held(&stored.memory, &Redactor::default()).is_some());
+    assert_eq!(released.held(&stored, &committed()), None);
+    assert_eq!(released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()), None);
+    assert!(released.held(&stored, &Redactor::default()).is_some());
     // As the processor publishes it, and as a hook sees it before that.
     journalled(&fixture, &stored);
     assert!(is_given(&fixture, memory.id));
@@ -145,7 +145,7 @@ fn a_release_alone_is_something_to_publish() {
     std::fs::create_dir_all(&home.0).unwrap();
     let stored = fixture.write(poisoned());
     publish(&fixture);
-    Quarantine::default().release(&home, &stored.memory, &committed()).unwrap();
+    Quarantine::default().release(&home, &stored, &committed()).unwrap();
     publish(&fixture);
     assert!(is_given(&fixture, stored.memory.id));
 }

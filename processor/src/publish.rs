@@ -112,15 +112,16 @@ fn publish(
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
     let publisher = begin(publication, folder).with_context(context)?.graphs(&HnswGraphs);
-    let mut listing = store.list()?;
     let quarantine = Quarantine::releases(store.home()).with_context(context)?;
     let withheld = publication.withheld.get(root).cloned().unwrap_or_default();
     let withholds = !withheld.is_empty();
     let quarantine = quarantine.withholding(withheld);
+    let store = store.clone().judged(quarantine.clone(), publication.settings);
+    let mut listing = store.list()?;
     // Files come from people and from pulls: what a hook prints goes through here once more.
     let redactor = store.redactor(publication.settings);
     for stored in &mut listing.memories {
-        if withholds && quarantine.withholds(&stored.memory, &redactor) {
+        if withholds && quarantine.withholds(stored, &redactor) {
             // What is not given does not stand in another's place either.
             stored.memory.supersedes.clear();
         }

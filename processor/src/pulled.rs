@@ -107,7 +107,7 @@ impl<'a> Judge<'a> {
         let redactor = store.redactor(self.settings);
         // Before the files are read and git is asked: what git does in between belongs to nobody yet.
         let marks = git::marks(root);
-        let files = self.files(&store, root)?;
+        let files = files(&store, root);
         let others = self.others(root, &marks, files, &redactor)?;
         let signers = self.signers(root, &others);
         let own = committers::own_addresses(root);
@@ -138,16 +138,12 @@ impl<'a> Judge<'a> {
                     other.author().map(|author| &**author),
                     why(other)?,
                 );
-                Some((Quarantine::key(&other.file.memory, &redactor), withheld))
+                Some((Quarantine::key(&other.file.stored, &redactor), withheld))
             })
             .collect();
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
-        self.note_arrivals(
-            tree,
-            &others,
-            |memory| quarantine.held(memory, &redactor).is_some(),
-            now,
-        )?;
+        let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
+        self.note_arrivals(tree, &others, is_held, now)?;
         self.withheld.extend(withheld.clone());
         Ok(withheld)
     }
@@ -160,17 +156,6 @@ impl<'a> Judge<'a> {
         shorten(&mut self.committers.others);
         Quarantine::withhold(&self.home, self.limits.hold().then_some(&self.withheld))?;
         write_json(&self.home.committers(), &self.committers)
-    }
-
-    /// The memory files of a working tree, without those that lie elsewhere, as drafts do.
-    fn files(&self, store: &Store, root: &Path) -> Result<Vec<File>> {
-        let file = |stored: Stored| {
-            let name = stored.path.strip_prefix(root).ok()?.to_owned();
-            let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
-            let hash = text_hash(str::from_utf8(&bytes).ok()?);
-            Some(File { name, hash, memory: stored.memory })
-        };
-        Ok(store.list()?.memories.into_iter().filter_map(file).collect())
     }
 
     /// Leaves those that others committed, as far as addresses alone do not tell.
@@ -276,7 +261,7 @@ impl<'a> Judge<'a> {
         &mut self,
         tree: &Tree,
         others: &[Other],
-        is_held: impl Fn(&Memory) -> bool,
+        is_held: impl Fn(&Stored) -> bool,
         now: Timestamp,
     ) -> Result<()> {
         let known: BTreeSet<String> =
@@ -292,7 +277,7 @@ impl<'a> Judge<'a> {
         }
         let state = self.dirs.tree(&tree.root);
         let before = Arrived::untold(&state).unwrap_or_default();
-        let held = new.iter().filter(|other| is_held(&other.file.memory)).count();
+        let held = new.iter().filter(|other| is_held(&other.file.stored)).count();
         let arrived = Arrived { at: now, new: before.new + new.len(), held: before.held + held };
         write_json(&state.arrived(), &arrived)
     }
@@ -315,7 +300,19 @@ struct File {
     /// From the root on.
     name: PathBuf,
     hash: String,
-    memory: Memory,
+    stored: Stored,
+}
+
+/// The memory files of a working tree, without those that lie elsewhere, as drafts do. Each is judged, those
+/// too that repeat another's id: which of them counts depends on it.
+fn files(store: &Store, root: &Path) -> Vec<File> {
+    let file = |stored: Stored| {
+        let name = stored.path.strip_prefix(root).ok()?.to_owned();
+        let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
+        let hash = text_hash(str::from_utf8(&bytes).ok()?);
+        Some(File { name, hash, stored })
+    };
+    store.files().into_iter().filter_map(file).collect()
 }
 
 /// One that others committed.
@@ -364,7 +361,7 @@ fn place(
     let Some(id) = head.files.get(&file.name) else { return local };
     if *differing > 0 && head.changed.contains(&file.name) {
         *differing -= 1;
-        let says = Quarantine::says(&file.memory, redactor);
+        let says = Quarantine::says(&file.stored.memory, redactor);
         let contents = committers::contents(root, &file.name);
         let said: Vec<Memory> =
             contents.iter().filter_map(|bytes| parse_bytes(bytes).ok()).collect();

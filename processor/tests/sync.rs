@@ -696,7 +696,7 @@ fn a_release_reaches_every_index() {
             scope,
             ..Memory::new(MemoryId([id; 16]), Kind::Fact, format!("Probe {id}"), text, now())
         };
-        store.save(memory, now()).unwrap().stored.memory
+        store.save(memory, now()).unwrap().stored
     });
     sealed.sync();
     assert!(sealed.sync().nothing_new);
@@ -705,13 +705,14 @@ fn a_release_reaches_every_index() {
         let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
         hits.iter().find(|hit| hit.id == id).unwrap().held
     };
-    for (store, memory) in [&store, &user].into_iter().zip(saved) {
-        assert!(held(memory.id));
+    for (store, stored) in [&store, &user].into_iter().zip(saved) {
+        let id = stored.memory.id;
+        assert!(held(id));
         // As another working tree's index sees it: without a note in the journal.
         let redactor = store.redactor(&Settings::default());
-        Quarantine::default().release(store.home(), &memory, &redactor).unwrap();
+        Quarantine::default().release(store.home(), &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
-        assert!(!held(memory.id));
+        assert!(!held(id));
         assert!(sealed.sync().nothing_new);
     }
 }

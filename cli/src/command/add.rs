@@ -67,7 +67,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
     }
-    if let Some(held) = Quarantine::read(store.home())?.held(&saved.stored.memory, &redactor) {
+    if let Some(held) = Quarantine::read(store.home())?.held(&saved.stored, &redactor) {
         writeln!(
             out,
             "It is held back: {}. `throughline review --release {}` lets it out.",

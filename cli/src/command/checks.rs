@@ -12,7 +12,6 @@ use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Recall, Search};
 use memory_store::settings_file;
-use memory_store::store::Store;
 use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
 
@@ -319,8 +318,15 @@ fn private_folders(world: &World) -> Check {
 
 fn project(world: &World, tree: &Tree) -> Vec<Check> {
     let mut checks = vec![vouched(world, tree)];
-    checks.extend(store(world, tree));
-    checks.extend(held(world, tree));
+    match Stores::at(world, tree.clone()) {
+        Ok(stores) => {
+            checks.extend(store(&stores));
+            checks.extend(held(&stores));
+        }
+        Err(failure) => {
+            checks.push(Check::bad("memories", failure.to_string(), "Check its permissions."));
+        }
+    }
     checks.push(index(world, tree));
     checks.push(background(world, tree));
     checks.push(transcripts(world, tree));
@@ -337,15 +343,11 @@ fn vouched(world: &World, tree: &Tree) -> Check {
     Check::good(NAME, format!("{}, {mode}", tree.root.display()))
 }
 
-fn store(world: &World, tree: &Tree) -> Vec<Check> {
+fn store(stores: &Stores) -> Vec<Check> {
     const NAME: &str = "memories";
-    let listed = Store::open(&world.dirs, tree).and_then(|store| {
-        let mut listing = store.list()?;
-        let own = Store::user(&world.dirs)?.list()?;
-        listing.memories.extend(own.memories);
-        listing.broken.extend(own.broken);
-        Ok((listing, store.tombstones()?.len()))
-    });
+    let listed = stores
+        .list()
+        .and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
     let (listing, tombstones) = match listed {
         Ok(listed) => listed,
         Err(error) => return vec![Check::bad(NAME, error.to_string(), "Check its permissions.")],
@@ -358,10 +360,9 @@ fn store(world: &World, tree: &Tree) -> Vec<Check> {
 }
 
 /// What is held back is no fault, but somebody has to look at it.
-fn held(world: &World, tree: &Tree) -> Option<Check> {
+fn held(stores: &Stores) -> Option<Check> {
     const NAME: &str = "held back";
-    let held = Stores::at(world, tree.clone()).and_then(|stores| stores.held());
-    match held {
+    match stores.held() {
         Ok(held) if held.is_empty() => None,
         Ok(held) => {
             let seen = format!("{} memories are not given to sessions", held.len());

@@ -158,7 +158,7 @@ fn show_held(held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
 fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Result {
     let (store, stored) = stores.find(id)?;
     let redactor = store.redactor(&stores.settings);
-    stores.quarantine(store)?.release(store.home(), &stored.memory, &redactor)?;
+    stores.quarantine(store)?.release(store.home(), &stored, &redactor)?;
     let saved = Noted::Saved(&stored, &redactor);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));

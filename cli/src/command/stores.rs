@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use memory_store::layout::{Tree, UserDirs};
+use memory_store::layout::Tree;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
-use memory_store::suspicion::{HeldBack, Quarantine};
+use memory_store::suspicion::{HeldBack, Quarantine, Withholding};
 use memory_store::{Error, MemoryId};
 
 use crate::failure::{Failure, Result};
@@ -22,7 +22,8 @@ pub struct Stores {
     pub user: Store,
     /// The settings in effect.
     pub settings: Settings,
-    dirs: UserDirs,
+    /// What others committed and is not given, as git tells it now and not when it was synced.
+    withheld: Withholding,
 }
 
 impl Stores {
@@ -35,8 +36,17 @@ impl Stores {
     pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
-        let dirs = world.dirs.clone();
-        Ok(Self { tree, project, user: Store::user(&world.dirs)?, settings, dirs })
+        let withheld = processor::pulled::withheld(&world.dirs, &tree, &settings)
+            .map_err(|error| Failure::new(format!("{error:#}")))?;
+        let user = Store::user(&world.dirs)?;
+        let mut stores = Self { tree, project, user, settings, withheld };
+        stores.project = stores.judged(&stores.project)?;
+        stores.user = stores.judged(&stores.user)?;
+        Ok(stores)
+    }
+
+    fn judged(&self, store: &Store) -> Result<Store> {
+        Ok(store.clone().judged(self.quarantine(store)?, &self.settings))
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -89,7 +99,7 @@ impl Stores {
         for store in [&self.project, &self.user] {
             let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
             for stored in store.list()?.memories {
-                if let Some(why) = quarantine.held(&stored.memory, &redactor) {
+                if let Some(why) = quarantine.held(&stored, &redactor) {
                     held.push((stored, why));
                 }
             }
@@ -97,15 +107,13 @@ impl Stores {
         Ok(held)
     }
 
-    /// What is held in one of the stores: of the project's, as git tells it now and not when it was synced.
+    /// What is held in one of the stores, by what is released now.
     pub fn quarantine(&self, store: &Store) -> Result<Quarantine> {
         let quarantine = Quarantine::releases(store.home())?;
-        if store.root().is_none() {
-            return Ok(quarantine);
+        match store.root() {
+            None => Ok(quarantine),
+            Some(_) => Ok(quarantine.withholding(self.withheld.clone())),
         }
-        let withheld = processor::pulled::withheld(&self.dirs, &self.tree, &self.settings)
-            .map_err(|error| Failure::new(format!("{error:#}")))?;
-        Ok(quarantine.withholding(withheld))
     }
 
     /// The ids of what is held back.

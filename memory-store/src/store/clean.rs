@@ -25,7 +25,8 @@ impl Store {
     pub fn clean(&self, redactor: &Redactor) -> Result<Cleaned> {
         let _lock = self.lock()?;
         let mut unclean: Vec<PathBuf> = Vec::new();
-        let folders = [&*self.folder, &self.home.drafts(), &self.home.archived_memories()];
+        let mut folders = self.folders();
+        folders.push(self.home.archived_memories());
         listing::visit(&folders, &mut |read| {
             if let Ok(read) = read
                 && redactor.redacted(&read.stored.memory) != read.stored.memory

@@ -42,7 +42,7 @@ pub struct Stored {
 pub struct Listing {
     /// The memories, by id.
     pub memories: Vec<Stored>,
-    /// Files that are no valid memory, or that repeat another's id. They are left alone.
+    /// Files that are no valid memory, or that repeat the id of one that counts. They are left alone.
     pub broken: Vec<Error>,
 }
 
@@ -53,38 +53,53 @@ pub(crate) struct Read {
     pub file: MemoryFile,
 }
 
-/// Lists folders; of several files with one id the first by folder and path counts. That a later
-/// folder repeats an earlier one is no fault: a draft may be in the tree again.
-pub(crate) fn list(folders: &[&Path]) -> Listing {
+/// Lists folders. Of several files with one id one counts that is in force, so that what is held hides nothing;
+/// of those the first by folder and path. That a later folder repeats an earlier one is no fault: a draft may
+/// be in the tree again.
+pub(crate) fn list<P: AsRef<Path>>(
+    folders: &[P],
+    is_held: &mut dyn FnMut(&Stored) -> bool,
+) -> Listing {
     let mut listing = Listing::default();
-    let mut by_id: BTreeMap<MemoryId, Stored> = BTreeMap::new();
+    let mut by_id: BTreeMap<MemoryId, Vec<Stored>> = BTreeMap::new();
     visit(folders, &mut |read| match read {
-        Ok(read) => match by_id.get(&read.stored.memory.id) {
-            Some(first) if !same_folder(folders, &first.path, &read.stored.path) => {}
-            Some(first) => listing.broken.push(repeated(&read.stored.path, &first.path)),
-            None => {
-                by_id.insert(read.stored.memory.id, read.stored);
-            }
-        },
+        Ok(read) => by_id.entry(read.stored.memory.id).or_default().push(read.stored),
         Err(error) => listing.broken.push(error),
     });
-    listing.memories = by_id.into_values().collect();
+    for (_, mut files) in by_id {
+        // Whether one is held is asked only where there is a choice.
+        let number = match files.len() {
+            1 => 0,
+            _ => files.iter().position(|stored| !is_held(stored)).unwrap_or_default(),
+        };
+        let counts = files.remove(number);
+        let repeats = files.iter().enumerate().filter(|(before, other)| {
+            *before < number || same_folder(folders, &counts.path, &other.path)
+        });
+        listing.broken.extend(repeats.map(|(_, other)| repeated(&other.path, &counts.path)));
+        listing.memories.push(counts);
+    }
     listing
 }
 
-fn same_folder(folders: &[&Path], a: &Path, b: &Path) -> bool {
+fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
 
 /// Reads every memory file, in the order of folders and paths. An error about a folder says that not all of it
 /// was read.
-pub(crate) fn visit(folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
+pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     visit_up_to(STORE_BYTES_MAX, folders, each);
 }
 
-fn visit_up_to(bytes_max: u64, folders: &[&Path], each: &mut dyn FnMut(Result<Read>)) {
+fn visit_up_to<P: AsRef<Path>>(
+    bytes_max: u64,
+    folders: &[P],
+    each: &mut dyn FnMut(Result<Read>),
+) {
     let (mut files, mut bytes) = (0, 0);
     for folder in folders {
+        let folder = folder.as_ref();
         let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let walk = WalkDir::new(folder)
             .min_depth(1)

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +17,12 @@ use crate::error::{At, Error, Result};
 use crate::id::MemoryId;
 use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
-use crate::layout::ProjectDir;
+use crate::layout::{ProjectDir, STORE_DIR};
 use crate::memory::Memory;
 use crate::redact::Redactor;
-use crate::store::{Privacy, private_options, read_if_there, remove, replace};
+use crate::store::{
+    MEMORIES_DIR, Privacy, Stored, private_options, read_if_there, remove, replace,
+};
 
 /// Bytes of the file of releases that are read: some 60,000 releases.
 const FILE_BYTES_MAX: u64 = 2 << 20;
@@ -31,7 +33,7 @@ const WITHHELD_BYTES_MAX: usize = 16 << 20;
 /// Characters of an author that are kept.
 const AUTHOR_CHARS_MAX: usize = 100;
 
-/// What others committed and is not given, by the hash of what it says (see [`Quarantine::says`]).
+/// What others committed and is not given, by file, id and what it says (see [`Quarantine::key`]).
 pub type Withholding = BTreeMap<String, Withheld>;
 
 /// A memory that others committed and that the user does not take unseen.
@@ -173,9 +175,10 @@ impl Quarantine {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn release(&self, home: &ProjectDir, memory: &Memory, redactor: &Redactor) -> Result<()> {
-        let says = Self::says(memory, redactor);
-        let file = self.withheld.get(&key(memory.id, &says)).map(|withheld| withheld.file.clone());
+    pub fn release(&self, home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
+        let says = Self::says(&stored.memory, redactor);
+        let withheld = self.withheld.get(&key(stored.memory.id, &says, &stored.path));
+        let file = withheld.map(|withheld| withheld.file.clone());
         Self::let_out(home, std::iter::once(says).chain(file))
     }
 
@@ -197,27 +200,29 @@ impl Quarantine {
     }
 
     /// Why a memory is held, if it is; `redactor` is that of its store.
-    pub fn held(&self, memory: &Memory, redactor: &Redactor) -> Option<HeldBack> {
-        self.held_as(memory.id, &record(memory, redactor))
+    pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
+        let record = record(&stored.memory, redactor);
+        self.held_as(stored.memory.id, &record, &stored.path)
     }
 
     /// Whether others committed it, and it is not given for that.
-    pub fn withholds(&self, memory: &Memory, redactor: &Redactor) -> bool {
-        self.held(memory, redactor).is_some_and(|held| held.withheld.is_some())
+    pub fn withholds(&self, stored: &Stored, redactor: &Redactor) -> bool {
+        self.held(stored, redactor).is_some_and(|held| held.withheld.is_some())
     }
 
     /// Marks a document that is to be held.
     pub fn judge(&self, document: &mut Document) {
-        match self.held_as(document.entry.id, &document.record) {
+        let record = &document.record;
+        match self.held_as(document.entry.id, record, &record.file) {
             Some(_) => document.entry.flags |= FLAG_HELD,
             None => document.entry.flags &= !FLAG_HELD,
         }
     }
 
-    fn held_as(&self, id: MemoryId, record: &Record) -> Option<HeldBack> {
+    fn held_as(&self, id: MemoryId, record: &Record, file: &Path) -> Option<HeldBack> {
         let says = hash(record);
         let order = of_record(record).filter(|_| !self.released.contains(&says));
-        let withheld = self.withheld.get(&key(id, &says));
+        let withheld = self.withheld.get(&key(id, &says, file));
         let withheld = withheld.filter(|withheld| !self.released.contains(&withheld.file)).cloned();
         (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
     }
@@ -234,9 +239,10 @@ impl Quarantine {
         *hasher.finalize().as_bytes()
     }
 
-    /// What a memory is withheld by: its id, and what it says. A copy of somebody else's has another.
-    pub fn key(memory: &Memory, redactor: &Redactor) -> String {
-        key(memory.id, &Self::says(memory, redactor))
+    /// What a memory is withheld by: its file, its id, and what it says. A copy that somebody else committed,
+    /// under the same id even, withholds itself alone.
+    pub fn key(stored: &Stored, redactor: &Redactor) -> String {
+        key(stored.memory.id, &Self::says(&stored.memory, redactor), &stored.path)
     }
 
     /// The hash of what a memory says, as an index would hold it; `redactor` is that of its store.
@@ -250,8 +256,26 @@ fn record(memory: &Memory, redactor: &Redactor) -> Record {
     Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
 }
 
-fn key(id: MemoryId, says: &str) -> String {
-    format!("{id} {says}")
+/// Names are of any length and others chose them: of a file its hash stands there.
+fn key(id: MemoryId, says: &str, file: &Path) -> String {
+    let name = blake3::hash(name_in_store(file).as_os_str().as_encoded_bytes());
+    format!("{id} {says} {}", &name.to_hex()[..32])
+}
+
+/// The name of a file below the committed folder of memories, from wherever its path begins: an index tells it
+/// from the working tree's root on, a store whole. Of a file elsewhere, which nobody commits, it is the path.
+fn name_in_store(file: &Path) -> &Path {
+    let mut parts = file.components();
+    let mut name = file;
+    while let Some(part) = parts.next() {
+        let mut rest = parts.clone();
+        let is_store = part == Component::Normal(STORE_DIR.as_ref())
+            && rest.next() == Some(Component::Normal(MEMORIES_DIR.as_ref()));
+        if is_store {
+            name = rest.as_path();
+        }
+    }
+    name
 }
 
 fn hash(record: &Record) -> String {

@@ -114,9 +114,9 @@ impl Run<'_> {
         let dirs = self.options.dirs;
         let mut texts = Texts::default();
         for tree in &self.trees {
-            self.add_memories(&Store::open(dirs, tree)?, &mut texts)?;
+            self.add_memories(&Store::open(dirs, tree)?, &mut texts);
         }
-        self.add_memories(&Store::user(dirs)?, &mut texts)?;
+        self.add_memories(&Store::user(dirs)?, &mut texts);
         for folder in self.indexes() {
             let made = |text: &str| embedding.has_turn(text);
             texts.turns.extend(waiting::turns(&folder, space, TURNS_MAX, &made)?);
@@ -124,13 +124,13 @@ impl Run<'_> {
         Ok(texts)
     }
 
-    fn add_memories(&self, store: &Store, texts: &mut Texts) -> Result<()> {
+    /// Adds what a store says, whichever of several files with one id counts.
+    fn add_memories(&self, store: &Store, texts: &mut Texts) {
         // Where the files lie is no part of the text.
         let root = &self.options.tree.root;
-        let memories = store.list()?.memories;
+        let files = store.files();
         texts
             .memories
-            .extend(memories.iter().map(|stored| build::document(stored, root).embedding_text()));
-        Ok(())
+            .extend(files.iter().map(|stored| build::document(stored, root).embedding_text()));
     }
 }
