@@ -75,21 +75,13 @@ impl From<io::Error> for Failure {
 impl From<memory_store::Error> for Failure {
     fn from(error: memory_store::Error) -> Self {
         use memory_store::Error;
-        let failure = Self::new(error.to_string());
+        let mut failure = Self::new(error.to_string());
+        failure.hint = error.remedy().map(str::to_owned);
         match error {
-            Error::NotFound { found: 0, .. } => failure
-                .code(exit::NOT_FOUND)
-                .hint("`throughline list` shows the ids of all memories."),
-            Error::NotFound { .. } => {
-                failure.code(exit::NOT_FOUND).hint("Give more characters of the id.")
+            Error::NotFound { .. } => failure.code(exit::NOT_FOUND),
+            Error::Memory { .. } | Error::Settings { .. } | Error::Refused { .. } => {
+                failure.code(exit::INVALID)
             }
-            Error::Memory { .. } | Error::Settings { .. } => failure
-                .code(exit::INVALID)
-                .hint("Correct the named place with any editor; the file was left as it is."),
-            Error::Io { .. } => {
-                failure.hint("Check that it exists, its permissions, and free space.")
-            }
-            Error::Index { .. } => failure.hint("Run `throughline sync --rebuild`."),
             _ => failure,
         }
     }

@@ -31,6 +31,16 @@ pub enum Error {
         /// What is wrong and what was expected.
         message: String,
     },
+    /// A file or folder of a store that is not read as it stands; [`Error::remedy`] says what helps.
+    #[error("{path}: {message}", path = shown(path), message = brief(message))]
+    Refused {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+        /// What helps, as a person would be told.
+        remedy: &'static str,
+    },
     /// A settings file is not valid. Correct the named key.
     #[error("{path}: {message}", path = shown(path), message = brief(message))]
     Settings {
@@ -71,6 +81,26 @@ pub enum Error {
         /// How many memories match.
         found: usize,
     },
+}
+
+impl Error {
+    /// What helps, in a sentence.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { remedy, .. } => Some(remedy),
+            Self::Memory { .. } | Self::Settings { .. } => {
+                Some("Correct the named place with any editor; the file was left as it is.")
+            }
+            Self::Io { .. } => Some("Check that it exists, its permissions, and free space."),
+            Self::Index { .. } => Some("Run `throughline sync --rebuild`."),
+            Self::NotFound { found: 0, .. } => {
+                Some("`throughline list` shows the ids of all memories.")
+            }
+            Self::NotFound { .. } => Some("Give more characters of the id."),
+            // The message says it.
+            Self::Model { .. } | Self::Path { .. } => None,
+        }
+    }
 }
 
 /// Characters of a message that quotes what somebody wrote.

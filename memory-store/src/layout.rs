@@ -160,7 +160,7 @@ impl ProjectDir {
         self.0.join("released")
     }
 
-    /// What others committed and the user does not take unseen, by the hash of what it says. Where it is
+    /// What others committed and the user does not take unseen, by file and what it says. Where it is
     /// missing, everything that others commit is taken.
     pub fn withheld(&self) -> PathBuf {
         self.0.join("withheld.json")

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::error::{brief, shown as shown_path};
+use crate::error::{Error, brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::redact::{OptionsError, PatternError, RedactOptions};
@@ -41,8 +41,8 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gap = if self.key.is_empty() { "" } else { " " };
-        write!(f, "{}:{gap}{}: {}", shown_path(&self.path), self.key, self.message)
+        let key = if self.key.is_empty() { String::new() } else { format!("{}: ", self.key) };
+        write!(f, "{}: {key}{}", shown_path(&self.path), self.message)
     }
 }
 
@@ -162,7 +162,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
         Some(root) => read_below(root, path, FILE_BYTES_MAX),
         None => read_bounded(path, FILE_BYTES_MAX),
     };
-    let bytes = if_there(read).map_err(|error| error.to_string())?;
+    let bytes = if_there(read).map_err(|error| without_path(error, path))?;
     let Some(bytes) = bytes else { return Ok((Table::new(), String::new())) };
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -173,6 +173,18 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
         format!("{place}: {}; the file is ignored", error.message())
     })?;
     Ok((table, text.to_owned()))
+}
+
+/// What went wrong with a file that is named beside it; a folder on the way to it by its own name.
+fn without_path(error: Error, path: &Path) -> String {
+    match error {
+        Error::Io { source, .. } => source.to_string(),
+        Error::Refused { path: at, message, .. } if at == path => message,
+        Error::Refused { path: at, message, .. } => {
+            format!("{}: {message}", at.file_name().unwrap_or_default().to_string_lossy())
+        }
+        error => error.to_string(),
+    }
 }
 
 /// A setting that files may give.
@@ -496,7 +508,13 @@ mod tests {
         std::os::unix::fs::symlink(&elsewhere, files.tree.store()).unwrap();
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
         assert_eq!(settings, Settings::default());
-        assert!(warnings[0].message.contains("symbolic link"), "{}", warnings[0].message);
+        let told = warnings[0].to_string();
+        let file = files.tree.store().join("config.toml");
+        let expected = format!(
+            "{}: .throughline: this is a symbolic link and is not followed",
+            file.display()
+        );
+        assert_eq!(told, expected);
     }
 
     #[test]

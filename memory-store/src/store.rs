@@ -25,7 +25,7 @@ pub(crate) use listing::{Read, visit};
 
 use beneath::Folder;
 
-use crate::error::{At, Error, Place, Result};
+use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
@@ -395,7 +395,9 @@ impl Store {
 
     /// Writes a memory file.
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        self.check_folder()?;
+        if path.starts_with(&self.folder) {
+            self.check_folder()?;
+        }
         let privacy = self.privacy_of(path);
         disk::replace_all(&[disk::Write { root: self.root_of(path), path, bytes, privacy }])
     }
@@ -518,12 +520,11 @@ pub fn check_folder(root: &Path) -> Result<()> {
     let store = root.join(STORE_DIR);
     for folder in [store.join(MEMORIES_DIR), store] {
         if std::fs::symlink_metadata(&folder).is_ok_and(|at| at.is_symlink()) {
-            return Err(Error::Memory {
-                path: folder,
-                place: Place { line: 1, column: 1 },
-                message: "this folder is a symbolic link and is not followed; make it a folder"
-                    .to_owned(),
-            });
+            return Err(disk::refused(
+                &folder,
+                "this folder is a symbolic link and is not followed",
+                "Remove the link and put the folder itself in its place.",
+            ));
         }
     }
     Ok(())
@@ -551,11 +552,11 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
     let path = folder.join(name);
     match std::fs::symlink_metadata(&path) {
         Err(_) => Ok(path),
-        Ok(_) => Err(Error::Memory {
-            path,
-            place: Place { line: 1, column: 1 },
-            message: "this file stands where a memory is to be written; move it away".to_owned(),
-        }),
+        Ok(_) => Err(disk::refused(
+            &path,
+            "this file stands where a memory is to be written",
+            "Move it away.",
+        )),
     }
 }
 

@@ -128,7 +128,10 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
     Quarantine::default().release(&home, &stored, &committed()).unwrap();
     let released = Quarantine::read(&home).unwrap();
     assert_eq!(released.held(&stored, &committed()), None);
-    assert_eq!(released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()), None);
+    assert_eq!(
+        released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()),
+        None
+    );
     assert!(released.held(&stored, &Redactor::default()).is_some());
     // As the processor publishes it, and as a hook sees it before that.
     journalled(&fixture, &stored);

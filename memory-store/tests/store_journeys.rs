@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Desired, GitState, Ledger, Marks, Outcome, Reason, reconcile};
@@ -947,6 +948,19 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
+    // What lies there is no copy of a draft, and nothing to clean.
+    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let draft = Memory { body: token, status: Status::Draft, ..memory(6) };
+    let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
+    fs::create_dir_all(store.home().drafts()).unwrap();
+    for folder in [store.home().drafts(), elsewhere.join("memories")] {
+        fs::write(folder.join("draft.md"), &text).unwrap();
+    }
+    assert_eq!(store.files().len(), 1);
+    let cleaned = store.clean(&Redactor::default()).unwrap();
+    assert_eq!((cleaned.files, cleaned.refused.len()), (1, 0), "{cleaned:?}");
+    store.forget(&draft.id.to_string(), Forget::Delete, NOW).unwrap();
+    assert_eq!(fs::read_to_string(elsewhere.join("memories/draft.md")).unwrap(), text);
 }
 
 #[test]

@@ -345,17 +345,17 @@ fn vouched(world: &World, tree: &Tree) -> Check {
 
 fn store(stores: &Stores) -> Vec<Check> {
     const NAME: &str = "memories";
-    let listed = stores
-        .list()
-        .and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
+    let listed =
+        stores.list().and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
     let (listing, tombstones) = match listed {
         Ok(listed) => listed,
         Err(error) => return vec![Check::bad(NAME, error.to_string(), "Check its permissions.")],
     };
     let count = listing.memories.len();
     let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
-    let remedy = "Correct the named place with any editor.";
-    checks.extend(listing.broken.iter().map(|error| Check::bad(NAME, error.to_string(), remedy)));
+    checks.extend(listing.broken.iter().map(|error| {
+        Check::bad(NAME, error.to_string(), error.remedy().unwrap_or("Check its permissions."))
+    }));
     checks
 }
 
@@ -461,7 +461,13 @@ fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
     let (settings, warnings) = settings_file::load(&world.dirs, tree);
     let mut checks: Vec<Check> = warnings
         .iter()
-        .map(|warning| Check::care(NAME, warning.to_string(), "Correct or remove the key."))
+        .map(|warning| {
+            let remedy = match warning.key.is_empty() {
+                true => "Mend the file, or remove it.",
+                false => "Correct or remove the key.",
+            };
+            Check::care(NAME, warning.to_string(), remedy)
+        })
         .collect();
     if let Some(llm) = &settings.llm {
         checks.push(ollama::check(world, llm));

@@ -210,6 +210,11 @@ pub fn warn_broken(broken: &[memory_store::Error]) {
     let mut stderr = anstream::stderr().lock();
     for error in broken {
         // Nothing can be done about a closed stderr.
-        let _ = writeln!(stderr, "{} {error}", paint(crate::style::CARE, "left out:"));
+        let _ = writeln!(
+            stderr,
+            "{} {error}. {}",
+            paint(crate::style::CARE, "left out:"),
+            error.remedy().unwrap_or_default()
+        );
     }
 }

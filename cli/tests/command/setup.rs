@@ -155,6 +155,39 @@ fn a_folder_that_took_the_place_of_another_is_not_read_until_a_person_says_what_
 }
 
 #[test]
+fn what_is_no_file_in_the_memory_folder_is_told_with_what_helps() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let memories = machine.path("home/work/.throughline/memories");
+    std::os::unix::fs::symlink("/etc/passwd", memories.join("link.md")).unwrap();
+    drop(std::os::unix::net::UnixListener::bind(memories.join("socket.md")).unwrap());
+    let pipe = memories.join("pipe.md");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    machine.write("home/work/.throughline/memories/long.md", &"x".repeat(300 << 10));
+    machine.write("home/work/.throughline/memories/CON.md", "x");
+    let told = machine.run(&["doctor"]).stdout;
+    for (name, remedy) in [
+        ("link.md: this is a symbolic link", "-> Remove the link, or put what it leads to"),
+        ("pipe.md: this is no regular", "-> Remove it, or move it away."),
+        ("socket.md: this is no regular", "-> Remove it, or move it away."),
+        ("long.md: longer than 256 KiB", "-> Shorten it, or move it away."),
+        ("CON.md: ", "-> Rename it."),
+    ] {
+        let at = told.find(name).unwrap_or_else(|| panic!("{name}: {told}"));
+        assert!(told[at..].lines().nth(1).unwrap().contains(remedy), "{name}: {told}");
+    }
+
+    std::fs::rename(machine.path("home/work/.throughline"), machine.path("elsewhere")).unwrap();
+    let store = machine.path("home/work/.throughline");
+    std::os::unix::fs::symlink(machine.path("elsewhere"), &store).unwrap();
+    let told = machine.run(&["doctor"]).stdout;
+    assert!(told.contains("/.throughline: this folder is a symbolic link"), "{told}");
+    assert!(told.contains("-> Remove the link and put the folder itself in its place."), "{told}");
+    assert!(told.contains("config.toml: .throughline: this is a symbolic link"), "{told}");
+    assert!(!told.contains("with any editor"), "{told}");
+}
+
+#[test]
 fn nobody_vouches_for_a_memory_folder_that_leads_elsewhere() {
     let machine = Machine::new();
     std::fs::create_dir_all(machine.path("elsewhere/memories")).unwrap();

@@ -210,7 +210,9 @@ impl Disk {
         let (mut files, mut failure) = (Vec::new(), None);
         visit(&[folder], &mut |read| match read {
             Ok(read) => files.push(read),
-            Err(Error::Memory { path, .. } | Error::Io { path, .. }) if is_file(&path) => {
+            Err(
+                Error::Memory { path, .. } | Error::Refused { path, .. } | Error::Io { path, .. },
+            ) if is_file(&path) => {
                 self.unreadable.insert(path);
             }
             // A folder that was not read to its end says nothing about what was deleted in it.

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::disk::{Privacy, refused};
+use super::disk::{ELSEWHERE, Privacy, refused};
 use crate::error::{At, Result};
 use crate::regular;
 
@@ -35,7 +35,8 @@ impl Folder {
     }
 
     fn walk(root: &Path, folder: &Path, create: Option<Privacy>) -> Result<Self> {
-        let outside = || refused(folder, &format!("this is not below {}", root.display()));
+        let outside =
+            || refused(folder, &format!("this is not below {}", root.display()), ELSEWHERE);
         let below = folder.strip_prefix(root).map_err(|_| outside())?;
         let handle = File::open(root).at(root)?;
         let mut reached = Self { handle, path: root.to_owned() };
@@ -46,7 +47,7 @@ impl Folder {
                 make_folder(&reached.handle, name, privacy).at(&path)?;
             }
             let handle = open_at(&reached.handle, name, libc::O_RDONLY | libc::O_DIRECTORY)
-                .map_err(|error| refuse_link(&path, error))?;
+                .map_err(|error| refuse(&path, error))?;
             reached = Self { handle, path };
         }
         Ok(reached)
@@ -56,13 +57,13 @@ impl Folder {
     pub fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let path = self.path.join(name);
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
-            .map_err(|error| refuse_link(&path, error))?;
-        let metadata = regular::check(&file).at(&path)?;
+            .map_err(|error| refuse(&path, error))?;
+        let metadata = regular::check(&file).map_err(|error| refuse(&path, error))?;
         let mut bytes = Vec::new();
         file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(&path)?;
         if bytes.len() > bytes_max {
-            let message = format!("longer than {} KiB; it is left alone", bytes_max >> 10);
-            return Err(refused(&path, &message));
+            let message = format!("longer than {} KiB", bytes_max >> 10);
+            return Err(refused(&path, &message, "Shorten it, or move it away."));
         }
         Ok((bytes, metadata))
     }
@@ -125,12 +126,17 @@ fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> 
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// Systems differ in what they say of a link that is not to be followed.
-fn refuse_link(path: &Path, error: io::Error) -> crate::Error {
-    match path.is_symlink() {
-        true => refused(path, "this is a symbolic link and is not followed"),
-        false => crate::Error::Io { path: path.to_owned(), source: error },
+/// What is no file of somebody's own by name, else what the system says. Systems differ in what they say of a
+/// link that is not to be followed; a socket cannot even be opened.
+fn refuse(path: &Path, error: io::Error) -> crate::Error {
+    if path.is_symlink() {
+        let remedy = "Remove the link, or put what it leads to in its place.";
+        return refused(path, "this is a symbolic link and is not followed", remedy);
     }
+    if error.kind() == ErrorKind::InvalidInput || error.raw_os_error() == Some(libc::ENXIO) {
+        return refused(path, "this is no regular file", "Remove it, or move it away.");
+    }
+    crate::Error::Io { path: path.to_owned(), source: error }
 }
 
 fn text(name: &OsStr) -> io::Result<CString> {

@@ -34,6 +34,9 @@ const SYNC_THREADS: usize = 8;
 const TEMP_PREFIX: &str = ".throughline-";
 const TEMP_SUFFIX: &str = ".tmp";
 
+/// What helps where a path cannot be used.
+pub(super) const ELSEWHERE: &str = "Name a file below the folder instead.";
+
 /// Names of temporary files that are tried: killed processes left some, others may be at work.
 const TEMP_NAMES_MAX: usize = 1000;
 
@@ -228,23 +231,20 @@ pub(crate) fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u
     }
 }
 
-pub(super) fn refused(path: &Path, message: &str) -> Error {
-    Error::Io {
-        path: path.to_owned(),
-        source: io::Error::new(io::ErrorKind::InvalidInput, message.to_owned()),
-    }
+pub(super) fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
+    Error::Refused { path: path.to_owned(), message: message.to_owned(), remedy }
 }
 
 fn parent(path: &Path) -> Result<&Path> {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Ok(Path::new(".")),
         Some(folder) => Ok(folder),
-        None => Err(refused(path, "this path has no folder")),
+        None => Err(refused(path, "this path has no folder", ELSEWHERE)),
     }
 }
 
 fn file_name(path: &Path) -> Result<&OsStr> {
-    path.file_name().ok_or_else(|| refused(path, "this path names no file"))
+    path.file_name().ok_or_else(|| refused(path, "this path names no file", ELSEWHERE))
 }
 
 /// Gives a temporary file the permissions of the file it replaces, or those of a new one.

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
-use super::disk;
-use crate::error::{Error, Place, Result};
+use super::disk::{self, refused};
+use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::memory::Memory;
@@ -20,6 +20,9 @@ pub const FILES_MAX: usize = 200_000;
 /// Bytes of all files of one store that are read; what is beyond is reported. Some 200,000 memories of the usual
 /// length; a store that is larger was made to be.
 pub const STORE_BYTES_MAX: u64 = 128 << 20;
+
+/// What helps where a store is larger than is read.
+const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
 /// Levels of folders in a store: a person may sort memories into a few.
 pub(super) const LEVELS_MAX: usize = 4;
@@ -92,11 +95,7 @@ pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<R
     visit_up_to(STORE_BYTES_MAX, folders, each);
 }
 
-fn visit_up_to<P: AsRef<Path>>(
-    bytes_max: u64,
-    folders: &[P],
-    each: &mut dyn FnMut(Result<Read>),
-) {
+fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     let (mut files, mut bytes) = (0, 0);
     for folder in folders {
         let folder = folder.as_ref();
@@ -113,7 +112,7 @@ fn visit_up_to<P: AsRef<Path>>(
                     files += 1;
                     if files > FILES_MAX {
                         let message = format!("more than {FILES_MAX} files; the rest is not read");
-                        each(Err(at_start(folder, message)));
+                        each(Err(refused(folder, &message, FEWER)));
                         return;
                     }
                     let read = unambiguous(folder, entry.path(), &mut seen)
@@ -127,7 +126,7 @@ fn visit_up_to<P: AsRef<Path>>(
                         let limit = bytes_max >> 20;
                         let message =
                             format!("the files have more than {limit} MiB; the rest is not read");
-                        each(Err(at_start(folder, message)));
+                        each(Err(refused(folder, &message, FEWER)));
                         return;
                     }
                 }
@@ -147,7 +146,7 @@ fn unambiguous(folder: &Path, path: &Path, seen: &mut BTreeMap<String, PathBuf>)
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let names = relative.components().map(|part| part.as_os_str().to_string_lossy());
     if let Some(why) = names.filter_map(|name| names::refused(&name)).next() {
-        return Err(at_start(path, format!("{why}; rename it")));
+        return Err(refused(path, why, "Rename it."));
     }
     let folded: String = relative.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
     match seen.entry(folded) {
@@ -155,14 +154,13 @@ fn unambiguous(folder: &Path, path: &Path, seen: &mut BTreeMap<String, PathBuf>)
             place.insert(path.to_owned());
             Ok(())
         }
-        Entry::Occupied(first) => Err(at_start(
-            path,
-            format!(
-                "where case and composed letters make no difference it is the same file as {}; \
-                 rename one of them",
+        Entry::Occupied(first) => {
+            let message = format!(
+                "where case and composed letters make no difference it is the same file as {}",
                 crate::error::shown(first.get())
-            ),
-        )),
+            );
+            Err(refused(path, &message, "Rename one of them."))
+        }
     }
 }
 
@@ -224,11 +222,8 @@ fn is_missing(error: &walkdir::Error) -> bool {
 }
 
 fn repeated(path: &Path, first: &Path) -> Error {
-    at_start(path, format!("has the same id as {}; only that one is read", first.display()))
-}
-
-fn at_start(path: &Path, message: String) -> Error {
-    Error::Memory { path: path.to_owned(), place: Place { line: 1, column: 1 }, message }
+    let message = format!("has the same id as {}; only that one is read", first.display());
+    refused(path, &message, "Remove one of the two, or give this one another `id`.")
 }
 
 #[cfg(test)]
@@ -251,7 +246,7 @@ mod tests {
         assert_eq!(read(4 << 20).len(), 4);
         let errors = read(1 << 20);
         assert_eq!(errors.len(), 3, "two files, and that there are more");
-        let Error::Memory { path, message, .. } = &errors[2] else { panic!("{errors:?}") };
+        let Error::Refused { path, message, .. } = &errors[2] else { panic!("{errors:?}") };
         assert_eq!(path, folder.path());
         assert_eq!(message, "the files have more than 1 MiB; the rest is not read");
     }
