@@ -198,7 +198,7 @@ impl Backend for Local {
         let tree = self.writable_tree()?;
         let asked_paths = request.paths.len();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
-        let mut memory = self.memory(request, &tree, &settings)?;
+        let memory = self.memory(request, &tree, &settings)?;
         let left_out = asked_paths - memory.paths.len();
         let store = match memory.scope {
             Scope::User => Store::user(&self.environment.dirs)?,
@@ -206,10 +206,9 @@ impl Backend for Local {
         };
         let store = judged(store, &settings)?;
         let redactor = store.redactor_for_writing(&settings)?;
-        let redacted = redactor.redact_memory(&mut memory);
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
-        let saved = store.save(memory, self.environment.clock.now())?;
+        let saved = store.save(memory, &redactor, self.environment.clock.now())?;
         let journalled = journal::note(
             &self.environment.dirs,
             &tree,
@@ -243,7 +242,7 @@ impl Backend for Local {
             .to_owned(),
             file: self.shown(&saved.stored.path, &tree),
             title: saved.stored.memory.title,
-            redacted,
+            redacted: saved.hidden,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
         })
     }
@@ -253,11 +252,13 @@ impl Backend for Local {
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let project = judged(Store::open(&self.environment.dirs, &tree)?, &settings)?;
-        let (store, stored, scope) = match project.forget(id, Forget::Archive, now) {
+        let forget =
+            |store: &Store| store.forget(id, Forget::Archive, &store.redactor(&settings), now);
+        let (store, stored, scope) = match forget(&project) {
             Ok(stored) => (project, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
                 let user = judged(Store::user(&self.environment.dirs)?, &settings)?;
-                let stored = user.forget(id, Forget::Archive, now)?;
+                let stored = forget(&user)?;
                 (user, stored, Scope::User)
             }
             Err(error) => return Err(error.into()),

@@ -14,6 +14,7 @@ use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::layout::UserDirs;
 use memory_store::recall::Recall;
+use memory_store::redact::Redactor;
 use memory_store::second::{Direction, Given, TextHash, write};
 use memory_store::settings::Embedder;
 use memory_store::settings::Settings;
@@ -635,7 +636,9 @@ fn the_processor_is_asked_for_vectors_of_the_second_space() {
     let titles = ["Invoices are archived in Postgres", "The parser keeps comments"];
     for (number, title) in titles.iter().enumerate() {
         let id = MemoryId([number as u8 + 1; 16]);
-        store.save(Memory::new(id, Kind::Fact, *title, "", now()), now()).unwrap();
+        store
+            .save(Memory::new(id, Kind::Fact, *title, "", now()), &Redactor::default(), now())
+            .unwrap();
     }
     let embedder = Embedder { search_ms: 20_000, ..Embedder::default() };
     let settings = Settings { embedder: Some(embedder.clone()), ..Settings::default() };

@@ -10,6 +10,7 @@ mod fields;
 mod front;
 mod heading;
 mod name;
+mod redacted;
 mod split;
 mod yaml;
 
@@ -19,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::memory::Memory;
 
 pub use name::{EXTENSION, file_name};
+pub use redacted::parts;
 pub use split::FRONT_BYTES_MAX;
 
 use split::Fault;
@@ -143,13 +145,6 @@ fn read(text: &str) -> Result<Memory, Fault> {
         let offset = yaml::read(front_text).map_or(0, |root| root.locate(&wrong.path));
         Fault::new(split.front.start + offset, wrong.to_string())
     })
-}
-
-/// The parts of a memory file's text that have nothing to do with one another: each line of its fields, and
-/// all below them. A text without fields is one part.
-pub fn parts(text: &str) -> Vec<&str> {
-    let body = split::split(text).map_or(0, |split| split.body.start);
-    text[..body].split_inclusive('\n').chain([&text[body..]]).collect()
 }
 
 fn invalid(path: &Path, text: &str, fault: &Fault) -> Error {

@@ -24,6 +24,7 @@ use crate::layout::ProjectDir;
 use crate::memory::Memory;
 use crate::time::Timestamp;
 
+pub(crate) use clean::redacted_file;
 pub use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;

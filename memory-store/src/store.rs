@@ -30,7 +30,7 @@ use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use crate::ledger::{Entry, Ledger, Reason, Tombstone};
+use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::memory::{Memory, Scope, Status};
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
@@ -62,6 +62,8 @@ pub struct Saved {
     pub stored: Stored,
     /// Whether it is new, changed or the same as before.
     pub change: Change,
+    /// How many secrets were taken out.
+    pub hidden: usize,
 }
 
 /// What happened to a file.
@@ -214,70 +216,86 @@ impl Store {
         pick(self.list()?.memories, id)
     }
 
-    /// Saves a memory that a person or a model wrote. One of the same kind and title is updated:
-    /// its text is replaced, tags and paths are united.
-    pub fn save(&self, memory: Memory, now: Timestamp) -> Result<Saved> {
+    /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
+    /// and title is updated: its text is replaced, tags and paths are united.
+    pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
-            return Self::user(&self.dirs)?.save(memory, now);
+            return Self::user(&self.dirs)?.save(memory, redactor, now);
         }
+        let hidden = redactor.redact_memory(&mut memory);
         let _lock = self.lock()?;
         let same = self.list()?.memories.into_iter().find(|stored| is_same(stored, &memory));
         match same {
-            Some(stored) => self.update(&stored.path, |old| unite(old, memory, now)),
+            Some(stored) => {
+                let saved = self.update(&stored.path, redactor, |old| unite(old, memory, now))?;
+                Ok(Saved { hidden: saved.hidden + hidden, ..saved })
+            }
             None => {
                 self.check_folder()?;
-                let file = MemoryFile::new(memory)?;
+                let mut file = MemoryFile::new(memory)?;
+                let hidden = hidden + file.redact(redactor)?;
                 let path = self.free_path(&file.memory)?;
                 self.write(&path, file.bytes())?;
                 self.note_saved(&path, &file)?;
                 let stored = listing::read_back(&path, &file)?;
-                Ok(Saved { stored, change: Change::Created })
+                Ok(Saved { stored, change: Change::Created, hidden })
             }
         }
     }
 
-    /// Changes a memory; its id stays. The file is edited in place.
-    pub fn edit(&self, id: &str, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
+    /// Changes a memory; its id stays. The file is edited in place, and all of it is written without what
+    /// `redactor` hides.
+    pub fn edit(
+        &self,
+        id: &str,
+        redactor: &Redactor,
+        change: impl FnOnce(&mut Memory),
+    ) -> Result<Saved> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
-        self.update(&stored.path, change)
+        self.update(&stored.path, redactor, change)
     }
 
-    /// Takes over what a person made of a memory's file in an editor, as `change` leaves it; the id stays.
-    /// `None`: the file does not say what they began with any more, and is left alone.
+    /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id
+    /// stays. `None`: the file does not say what they began with any more, and is left alone.
     pub fn rewrite(
         &self,
         id: &str,
         before: &[u8],
         mut file: MemoryFile,
-        change: impl FnOnce(&mut Memory),
+        redactor: &Redactor,
     ) -> Result<Option<Saved>> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
         if read_bounded(&stored.path, FILE_BYTES_MAX)?.0 != before {
             return Ok(None);
         }
-        let mut memory = file.memory.clone();
-        change(&mut memory);
-        memory.id = stored.memory.id;
-        file.set(&memory)?;
-        self.put(stored, before, &file).map(Some)
+        file.set(&Memory { id: stored.memory.id, ..file.memory.clone() })?;
+        self.put(stored, before, file, redactor).map(Some)
     }
 
-    /// Takes a memory out of recall, and keeps it from being learned again.
-    pub fn forget(&self, id: &str, how: Forget, now: Timestamp) -> Result<Stored> {
+    /// Takes a memory out of recall, and keeps it from being learned again. What is kept of it has nothing
+    /// that `redactor` hides.
+    pub fn forget(
+        &self,
+        id: &str,
+        how: Forget,
+        redactor: &Redactor,
+        now: Timestamp,
+    ) -> Result<Stored> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
         // In this order a crash leaves the memory where it was, or complete in both places.
         if how == Forget::Archive {
-            let (bytes, _) = read_bounded(&stored.path, FILE_BYTES_MAX)?;
-            replace(&archived, &bytes, Privacy::Private)?;
+            let file = listing::read(&stored.path)?.file;
+            replace(&archived, redacted_file(file.text(), redactor).as_bytes(), Privacy::Private)?;
         }
         let mut ledger = Ledger::open(&self.home)?;
         let name = self.relative(&stored.path);
-        ledger.bury(memory.id, &memory.title, Reason::Forgotten, name.as_deref(), now)?;
+        let title = redactor.redact(&memory.title);
+        ledger.bury(memory.id, &title, Reason::Forgotten, name.as_deref(), now)?;
         if how == Forget::Delete {
             ledger.scrub(memory.id)?;
             remove(&archived)?;
@@ -289,9 +307,9 @@ impl Store {
         Ok(stored)
     }
 
-    /// Brings back a memory that was put aside, or lifts the tombstone of one that is learned
-    /// again at the next sync.
-    pub fn restore(&self, id: &str) -> Result<Option<Stored>> {
+    /// Brings back a memory that was put aside, without what `redactor` hides, or lifts the tombstone of one
+    /// that is learned again at the next sync.
+    pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
         let stored = match pick(self.archived()?.memories, id) {
@@ -305,14 +323,15 @@ impl Store {
             }
         };
         self.check_folder()?;
-        let (bytes, _) = read_bounded(&stored.path, FILE_BYTES_MAX)?;
+        let mut file = listing::read(&stored.path)?.file;
+        file.redact(redactor)?;
         let was_at =
             ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
             Some(path) if self.may_create(&path) => path,
             Some(_) | None => self.free_path(&stored.memory)?,
         };
-        self.write(&path, &bytes)?;
+        self.write(&path, file.bytes())?;
         ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
         remove(&stored.path)?;
         Ok(Some(listing::read(&path)?.stored))
@@ -325,7 +344,8 @@ impl Store {
         let draft = self.find_draft(id)?;
         self.check_folder()?;
         let Read { mut file, .. } = listing::read(&draft.path)?;
-        file.set(&Memory { status: Status::Active, ..redactor.redacted(&draft.memory) })?;
+        file.set(&Memory { status: Status::Active, ..file.memory.clone() })?;
+        file.redact(redactor)?;
         let path = self.free_path(&file.memory)?;
         let mut ledger = Ledger::open(&self.home)?;
         let entry = ledger.entry(draft.memory.id).cloned();
@@ -341,12 +361,14 @@ impl Store {
         Ok(listing::read(&path)?.stored)
     }
 
-    /// Turns a draft down: it is removed and not learned again.
-    pub fn reject(&self, id: &str, now: Timestamp) -> Result<Stored> {
+    /// Turns a draft down: it is removed and not learned again. Its title is kept, without what `redactor`
+    /// hides.
+    pub fn reject(&self, id: &str, redactor: &Redactor, now: Timestamp) -> Result<Stored> {
         let _lock = self.lock()?;
         let draft = self.find_draft(id)?;
         let mut ledger = Ledger::open(&self.home)?;
-        ledger.bury(draft.memory.id, &draft.memory.title, Reason::Rejected, None, now)?;
+        let title = redactor.redact(&draft.memory.title);
+        ledger.bury(draft.memory.id, &title, Reason::Rejected, None, now)?;
         remove(&draft.path)?;
         Ok(draft)
     }
@@ -462,24 +484,37 @@ impl Store {
         path.strip_prefix(&self.folder).ok().and_then(Path::to_str).map(str::to_owned)
     }
 
-    fn update(&self, path: &Path, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
+    fn update(
+        &self,
+        path: &Path,
+        redactor: &Redactor,
+        change: impl FnOnce(&mut Memory),
+    ) -> Result<Saved> {
         let Read { stored, mut file } = listing::read(path)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);
         memory.id = stored.memory.id;
         let before = file.bytes().to_vec();
         file.set(&memory)?;
-        self.put(stored, &before, &file)
+        self.put(stored, &before, file, redactor)
     }
 
-    /// Writes the file of a memory where it is, unless it says so already.
-    fn put(&self, stored: Stored, before: &[u8], file: &MemoryFile) -> Result<Saved> {
+    /// Writes the file of a memory where it is, without what is to be hidden, unless it says so already.
+    fn put(
+        &self,
+        stored: Stored,
+        before: &[u8],
+        mut file: MemoryFile,
+        redactor: &Redactor,
+    ) -> Result<Saved> {
+        let hidden = file.redact(redactor)?;
         if file.bytes() == before {
-            return Ok(Saved { stored, change: Change::Unchanged });
+            return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
         self.write(&stored.path, file.bytes())?;
-        self.note_saved(&stored.path, file)?;
-        Ok(Saved { stored: listing::read_back(&stored.path, file)?, change: Change::Updated })
+        self.note_saved(&stored.path, &file)?;
+        let stored = listing::read_back(&stored.path, &file)?;
+        Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
     /// What a person or a model saved survives `git clean` and the like as what was derived does.

@@ -146,7 +146,8 @@ impl Journey {
     }
 
     fn reconcile_once(&self) -> Outcome {
-        reconcile(&self.store(), self.desired.clone(), &self.trees(), NOW).unwrap()
+        reconcile(&self.store(), &Redactor::default(), self.desired.clone(), &self.trees(), NOW)
+            .unwrap()
     }
 
     /// Reconciles, and again to see that this changes nothing.
@@ -318,7 +319,7 @@ fn a_deleted_file_stays_deleted_until_it_is_restored() {
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!(journey.files(), [0, 2]);
 
-    let restored = journey.store().restore(&memory(1).id.short()).unwrap();
+    let restored = journey.store().restore(&memory(1).id.short(), &Redactor::default()).unwrap();
     assert_eq!(restored, None);
     assert_eq!(journey.sync().written, 1);
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2], vec![]));
@@ -352,9 +353,13 @@ fn what_a_stash_swallowed_is_written_again() {
     journey.commit_memories();
     journey.desired.push(Desired { memory: memory(3), root: journey.root().to_owned() });
     journey.sync();
-    journey.store().save(memory(9), NOW).unwrap();
+    journey.store().save(memory(9), &Redactor::default(), NOW).unwrap();
     let store = journey.store();
-    store.edit(&memory(3).id.short(), |memory| memory.body = "My words.".to_owned()).unwrap();
+    store
+        .edit(&memory(3).id.short(), &Redactor::default(), |memory| {
+            memory.body = "My words.".to_owned()
+        })
+        .unwrap();
     let late = [journey.path(3), journey.path(9)];
     let texts = late.each_ref().map(|path| fs::read_to_string(path).unwrap());
     late.iter().for_each(|path| fs::remove_file(path).unwrap());
@@ -412,7 +417,8 @@ fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
         }
         for _ in 0..2 {
             let desired = journey.desired.clone();
-            let outcome = reconcile(&journey.store(), desired, &asked, NOW).unwrap();
+            let outcome =
+                reconcile(&journey.store(), &Redactor::default(), desired, &asked, NOW).unwrap();
             assert!(outcome.unsettled && outcome.written == 0, "{moves:?}: {outcome:?}");
             assert_eq!(journey.tombstones(), [], "{moves:?}");
         }
@@ -582,7 +588,7 @@ fn what_a_person_wrote_survives_git_clean_as_they_wrote_it() {
     journey.sync();
     let edited = fs::read_to_string(journey.path(0)).unwrap().replace("Text of 0.", "My words.");
     fs::write(journey.path(0), &edited).unwrap();
-    let saved = journey.store().save(memory(9), NOW).unwrap();
+    let saved = journey.store().save(memory(9), &Redactor::default(), NOW).unwrap();
     assert_eq!(saved.change, Change::Created);
     journey.sync();
     journey.git("clean -fdq");
@@ -769,7 +775,8 @@ fn two_clones_share_what_was_learned_without_writing_it_twice() {
     journey.desired.push(Desired { memory: memory(1), root: clone.clone() });
     let sync = |journey: &Journey, roots: [&Path; 2]| {
         let trees = roots.map(|root| journey.git_state(root));
-        reconcile(&journey.store(), journey.desired.clone(), &trees, NOW).unwrap()
+        reconcile(&journey.store(), &Redactor::default(), journey.desired.clone(), &trees, NOW)
+            .unwrap()
     };
     let here = journey.root().to_owned();
     assert_eq!(sync(&journey, [&here, &clone]).written, 1);
@@ -859,17 +866,17 @@ fn forgetting_is_remembered_and_restoring_gives_the_same_bytes() {
     journey.sync();
     let store = journey.store();
     let (path, bytes) = (journey.path(0), fs::read(journey.path(0)).unwrap());
-    store.forget(&memory(0).id.short(), Forget::Archive, NOW).unwrap();
+    store.forget(&memory(0).id.short(), Forget::Archive, &Redactor::default(), NOW).unwrap();
     assert_eq!(journey.sync().tombstoned, 1);
     assert_eq!((journey.files(), store.archived().unwrap().memories.len()), (vec![1, 2], 1));
     assert_eq!(store.archived().unwrap().memories[0].memory.status, Status::Archived);
-    let restored = store.restore(&memory(0).id.short()).unwrap().unwrap();
+    let restored = store.restore(&memory(0).id.short(), &Redactor::default()).unwrap().unwrap();
     assert_eq!((&restored.path, fs::read(&path).unwrap()), (&path, bytes));
     assert!(store.archived().unwrap().memories.is_empty());
     assert_eq!(journey.sync().unchanged, 3);
 
     // Deleted for good: no copy of its text is left anywhere of ours.
-    store.forget(&memory(1).id.short(), Forget::Delete, NOW).unwrap();
+    store.forget(&memory(1).id.short(), Forget::Delete, &Redactor::default(), NOW).unwrap();
     journey.sync();
     assert_eq!(journey.files(), [0, 2]);
     for (path, (bytes, _)) in journey.everything() {
@@ -891,7 +898,7 @@ fn what_waits_for_review_is_known_but_not_in_the_tree() {
     assert_eq!(store.drafts().unwrap().memories.len(), 3);
     let promoted = store.promote(&memory(0).id.short(), &Redactor::default()).unwrap();
     assert_eq!(promoted.memory.status, Status::Active);
-    store.reject(&memory(1).id.short(), NOW).unwrap();
+    store.reject(&memory(1).id.short(), &Redactor::default(), NOW).unwrap();
     assert_eq!(journey.sync().unchanged, 2);
     assert_eq!((journey.files(), journey.known()), (vec![0], vec![0, 2]));
     assert_eq!(journey.tombstones(), [(1, Reason::Rejected)]);
@@ -927,7 +934,8 @@ fn without_git_a_deleted_file_stays_deleted_and_a_lost_folder_comes_back() {
     fs::remove_dir_all(journey.root().join(".git")).unwrap();
     let sync = || {
         let trees = [GitState { root: journey.root().to_owned(), ..GitState::default() }];
-        reconcile(&journey.store(), journey.desired.clone(), &trees, NOW).unwrap()
+        reconcile(&journey.store(), &Redactor::default(), journey.desired.clone(), &trees, NOW)
+            .unwrap()
     };
     sync();
     journey.delete(1);
@@ -943,8 +951,16 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     fs::create_dir_all(elsewhere.join("memories")).unwrap();
     std::os::unix::fs::symlink(&elsewhere, journey.root().join(".throughline")).unwrap();
     let store = journey.store();
-    assert!(store.save(memory(5), NOW).unwrap_err().to_string().contains("symbolic link"));
-    let error = reconcile(&store, journey.desired.clone(), &journey.trees(), NOW).unwrap_err();
+    assert!(
+        store
+            .save(memory(5), &Redactor::default(), NOW)
+            .unwrap_err()
+            .to_string()
+            .contains("symbolic link")
+    );
+    let error =
+        reconcile(&store, &Redactor::default(), journey.desired.clone(), &journey.trees(), NOW)
+            .unwrap_err();
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
@@ -959,7 +975,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert_eq!(store.files().len(), 1);
     let cleaned = store.clean(&Redactor::default()).unwrap();
     assert_eq!((cleaned.files, cleaned.refused.len()), (1, 0), "{cleaned:?}");
-    store.forget(&draft.id.to_string(), Forget::Delete, NOW).unwrap();
+    store.forget(&draft.id.to_string(), Forget::Delete, &Redactor::default(), NOW).unwrap();
     assert_eq!(fs::read_to_string(elsewhere.join("memories/draft.md")).unwrap(), text);
 }
 
@@ -977,12 +993,12 @@ fn a_folder_that_became_a_link_leads_nothing_out_of_the_store() {
     journey.sync();
     assert!(journey.path(0).starts_with(&sub));
     let store = journey.store();
-    store.forget(&memory(0).id.short(), Forget::Archive, NOW).unwrap();
+    store.forget(&memory(0).id.short(), Forget::Archive, &Redactor::default(), NOW).unwrap();
     // What a pull can bring.
     fs::remove_dir_all(&sub).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &sub).unwrap();
 
-    let restored = store.restore(&memory(0).id.short()).unwrap().unwrap();
+    let restored = store.restore(&memory(0).id.short(), &Redactor::default()).unwrap().unwrap();
     assert_eq!(restored.path.parent(), Some(memories.as_path()));
     assert_eq!(journey.sync().written, 2);
     assert_eq!(journey.files(), [0, 1, 2]);

@@ -11,6 +11,7 @@ use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Desired, GitState, reconcile};
 use memory_store::memory::{PathRef, Scope};
+use memory_store::redact::Redactor;
 use memory_store::store::{Change, Forget, Store};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
 
@@ -60,22 +61,28 @@ fn path(path: &str) -> PathRef {
 fn what_an_editor_left_is_taken_over_changed_and_known_and_nobody_elses_work_is_lost() {
     let home = Home::new();
     let store = home.store();
-    let stored = store.save(memory(1, Kind::Fact, "Port", "It is 80."), NOW).unwrap().stored;
+    let stored = store
+        .save(memory(1, Kind::Fact, "Port", "It is 80."), &Redactor::default(), NOW)
+        .unwrap()
+        .stored;
     let (id, before) = (stored.memory.id.to_string(), fs::read(&stored.path).unwrap());
     let written = |says: &str| {
         let text = String::from_utf8(before.clone()).unwrap().replace("It is 80.", says);
         let other = memory(2, Kind::Fact, "", "").id.to_string();
         MemoryFile::parse(Path::new("copy.md"), text.replace(&id, &other).into_bytes()).unwrap()
     };
-    let hide = |memory: &mut Memory| memory.body = memory.body.replace("secret", "hidden");
+    let (redactor, secret) =
+        (Redactor::default(), format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB"));
 
-    let saved = store.rewrite(&id, &before, written("It is 8080, secret."), hide).unwrap().unwrap();
+    let file = written(&format!("It is 8080, {secret}."));
+    let saved = store.rewrite(&id, &before, file, &redactor).unwrap().unwrap();
     assert_eq!((saved.change, saved.stored.memory.id), (Change::Updated, stored.memory.id));
     let text = fs::read_to_string(&stored.path).unwrap();
-    assert!(text.contains("It is 8080, hidden.") && text.contains(&id), "{text}");
-    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains("It is 8080, hidden."));
+    let says = "It is 8080, [redacted:github-token].";
+    assert!(text.contains(says) && text.contains(&id), "{text}");
+    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains(says));
 
-    assert_eq!(store.rewrite(&id, &before, written("It is 9."), hide).unwrap(), None);
+    assert_eq!(store.rewrite(&id, &before, written("It is 9."), &redactor).unwrap(), None);
     assert_eq!(fs::read_to_string(&stored.path).unwrap(), text);
 }
 
@@ -86,28 +93,31 @@ fn saving_the_same_kind_and_title_again_updates() {
     let mut first = memory(1, Kind::Convention, "Use tabs", "Everywhere.");
     first.tags = vec!["style".to_owned()];
     first.paths = vec![path("src/a.rs")];
-    assert_eq!(store.save(first.clone(), NOW).unwrap().change, Change::Created);
+    assert_eq!(
+        store.save(first.clone(), &Redactor::default(), NOW).unwrap().change,
+        Change::Created
+    );
 
     let mut again = memory(2, Kind::Convention, "use  TABS", "In Makefiles.");
     again.tags = vec!["make".to_owned(), "style".to_owned()];
     again.paths = vec![PathRef { seen: Some("0123abc".to_owned()), ..path("src/a.rs") }, path("b")];
-    let saved = store.save(again.clone(), NOW).unwrap();
+    let saved = store.save(again.clone(), &Redactor::default(), NOW).unwrap();
     assert_eq!(saved.change, Change::Updated);
     let memory_now = saved.stored.memory;
     assert_eq!((memory_now.id, memory_now.title.as_str()), (first.id, "Use tabs"));
     assert_eq!((memory_now.body.as_str(), memory_now.occurred), ("In Makefiles.", Some(NOW)));
     assert_eq!(memory_now.tags, ["style", "make"]);
     assert_eq!(memory_now.paths, again.paths);
-    assert_eq!(store.save(again, NOW).unwrap().change, Change::Unchanged);
+    assert_eq!(store.save(again, &Redactor::default(), NOW).unwrap().change, Change::Unchanged);
 
     // Another kind is another memory.
     let other = memory(3, Kind::Preference, "Use tabs", "");
-    assert_eq!(store.save(other, NOW).unwrap().change, Change::Created);
+    assert_eq!(store.save(other, &Redactor::default(), NOW).unwrap().change, Change::Created);
     assert_eq!(store.list().unwrap().memories.len(), 2);
     // One for every project goes to the user's own store.
     let mut own = memory(4, Kind::Preference, "Answer briefly", "");
     own.scope = Scope::User;
-    let saved = store.save(own, NOW).unwrap();
+    let saved = store.save(own, &Redactor::default(), NOW).unwrap();
     assert!(saved.stored.path.starts_with(home.dirs.user_memories()));
     assert_eq!(Store::user(&home.dirs).unwrap().list().unwrap().memories.len(), 1);
 }
@@ -119,8 +129,8 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
     let one = memory(1, Kind::Fact, "One", "");
     let two =
         Memory { id: MemoryId::new(Timestamp(5), [1; 10]), ..memory(2, Kind::Fact, "Two", "") };
-    let saved = store.save(one.clone(), NOW).unwrap();
-    store.save(two.clone(), NOW).unwrap();
+    let saved = store.save(one.clone(), &Redactor::default(), NOW).unwrap();
+    store.save(two.clone(), &Redactor::default(), NOW).unwrap();
     fs::rename(&saved.stored.path, home.folder().join("mein Text é.md")).unwrap();
     assert_eq!(store.find(&one.id.to_string()).unwrap().memory.title, "One");
     assert_eq!(store.find(&one.id.to_string().to_uppercase()).unwrap().memory.title, "One");
@@ -132,11 +142,14 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
     assert_eq!(found(&one.id.short()), 2);
     assert_eq!((found("zzzzzz"), found(""), found("1")), (0, 0, 0));
 
-    let edited = store.edit(&two.id.to_string(), |memory| memory.title = "Three".to_owned());
+    let edited = store.edit(&two.id.to_string(), &Redactor::default(), |memory| {
+        memory.title = "Three".to_owned()
+    });
     let edited = edited.unwrap();
     assert_eq!((edited.change, edited.stored.memory.id), (Change::Updated, two.id));
     assert_eq!(store.find(&two.id.to_string()).unwrap().memory.title, "Three");
-    let same = store.edit(&two.id.to_string(), |memory| memory.id = one.id).unwrap();
+    let same =
+        store.edit(&two.id.to_string(), &Redactor::default(), |memory| memory.id = one.id).unwrap();
     assert_eq!((same.change, same.stored.memory.id), (Change::Unchanged, two.id));
 }
 
@@ -144,7 +157,8 @@ fn memories_are_found_by_id_whatever_their_file_is_called() {
 fn broken_files_are_named_with_their_place_and_left_alone() {
     let home = Home::new();
     let store = home.store();
-    let good = store.save(memory(1, Kind::Fact, "Good", ""), NOW).unwrap().stored;
+    let good =
+        store.save(memory(1, Kind::Fact, "Good", ""), &Redactor::default(), NOW).unwrap().stored;
     let folder = home.folder();
     let text = fs::read_to_string(&good.path).unwrap();
     fs::write(folder.join("kind.md"), text.replace("kind: fact", "kind: fct")).unwrap();
@@ -179,7 +193,10 @@ fn broken_files_are_named_with_their_place_and_left_alone() {
     let desired =
         Desired { memory: memory(9, Kind::Fact, "New", ""), root: home.tree.root.clone() };
     let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    assert_eq!(reconcile(&store, vec![desired], &trees, NOW).unwrap().written, 1);
+    assert_eq!(
+        reconcile(&store, &Redactor::default(), vec![desired], &trees, NOW).unwrap().written,
+        1
+    );
     assert_eq!(fs::read_to_string(folder.join("plain.md")).unwrap(), "# Just Markdown\n");
 }
 
@@ -190,7 +207,7 @@ fn a_file_that_stands_in_the_way_is_not_overwritten() {
     let new = memory(1, Kind::Fact, "One", "");
     let taken = home.folder().join(memory_store::file::file_name(&new));
     fs::write(&taken, "a person's notes").unwrap();
-    let saved = home.store().save(new.clone(), NOW).unwrap();
+    let saved = home.store().save(new.clone(), &Redactor::default(), NOW).unwrap();
     assert_eq!(saved.stored.path, home.folder().join(format!("{}.md", new.id)));
     assert_eq!(fs::read_to_string(taken).unwrap(), "a person's notes");
 }
@@ -200,18 +217,18 @@ fn forgetting_takes_copies_along_and_restoring_finds_a_free_place() {
     let home = Home::new();
     let store = home.store();
     let one = memory(1, Kind::Fact, "One", "Text.");
-    let path = store.save(one.clone(), NOW).unwrap().stored.path;
+    let path = store.save(one.clone(), &Redactor::default(), NOW).unwrap().stored.path;
     fs::copy(&path, home.folder().join("copy.md")).unwrap();
-    store.forget(&one.id.short(), Forget::Archive, NOW).unwrap();
+    store.forget(&one.id.short(), Forget::Archive, &Redactor::default(), NOW).unwrap();
     assert!(store.list().unwrap().memories.is_empty());
     assert_eq!(store.tombstones().unwrap()[0].title, "One");
-    assert!(store.forget(&one.id.short(), Forget::Archive, NOW).is_err());
+    assert!(store.forget(&one.id.short(), Forget::Archive, &Redactor::default(), NOW).is_err());
 
     fs::write(home.folder().join("copy.md"), "taken").unwrap();
-    let restored = store.restore(&one.id.short()).unwrap().unwrap();
+    let restored = store.restore(&one.id.short(), &Redactor::default()).unwrap().unwrap();
     assert_eq!((restored.path.is_file(), restored.memory), (true, one.clone()));
     assert!(store.tombstones().unwrap().is_empty());
-    assert!(store.restore(&one.id.short()).is_err());
+    assert!(store.restore(&one.id.short(), &Redactor::default()).is_err());
 }
 
 #[test]
@@ -223,8 +240,14 @@ fn many_writers_at_once_make_one_memory() {
             scope.spawn(move || {
                 let mut same = memory(n, Kind::Fact, "Same", &format!("Text {n}"));
                 same.tags = vec![format!("tag-{n}")];
-                store.save(same, NOW).unwrap();
-                store.save(memory(100 + n, Kind::Fact, &format!("Own {n}"), ""), NOW).unwrap();
+                store.save(same, &Redactor::default(), NOW).unwrap();
+                store
+                    .save(
+                        memory(100 + n, Kind::Fact, &format!("Own {n}"), ""),
+                        &Redactor::default(),
+                        NOW,
+                    )
+                    .unwrap();
             });
         }
     });
@@ -241,12 +264,13 @@ fn private_files_are_private_and_committed_ones_are_not() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let home = Home::new();
     let store = home.store();
-    let stored = store.save(memory(1, Kind::Fact, "One", ""), NOW).unwrap().stored;
+    let stored =
+        store.save(memory(1, Kind::Fact, "One", ""), &Redactor::default(), NOW).unwrap().stored;
     let plain = home.tree.root.join("plain");
     fs::write(&plain, "").unwrap();
     assert_eq!(mode(&stored.path), mode(&plain));
     let own = Store::user(&home.dirs).unwrap();
-    let own = own.save(memory(2, Kind::Fact, "Two", ""), NOW).unwrap().stored;
+    let own = own.save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).unwrap().stored;
     assert_eq!((mode(&own.path), mode(own.path.parent().unwrap())), (0o600, 0o700));
     assert_eq!((mode(&store.home().ledger()), mode(&store.home().0)), (0o600, 0o700));
     assert_eq!(mode(&home.dirs.by_path(&home.tree.root)), 0o600);
@@ -268,7 +292,7 @@ fn a_full_disk_is_named_and_loses_nothing() {
     }
     let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
-    home.store().save(memory(1, Kind::Fact, "One", "Text."), NOW).unwrap();
+    home.store().save(memory(1, Kind::Fact, "One", "Text."), &Redactor::default(), NOW).unwrap();
     fs::create_dir_all(home.store().home().drafts()).unwrap();
     let before = all_files(folder.path());
     let child = std::process::Command::new(std::env::current_exe().unwrap())
@@ -280,7 +304,8 @@ fn a_full_disk_is_named_and_loses_nothing() {
     assert!(child.status.success() && said.contains("1 passed"), "{said}");
     assert_eq!(all_files(folder.path()), before);
     // With space again everything goes on.
-    let saved = home.store().save(memory(2, Kind::Fact, "Two", ""), NOW).unwrap();
+    let saved =
+        home.store().save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).unwrap();
     assert_eq!(saved.change, Change::Created);
 }
 
@@ -296,12 +321,13 @@ fn on_a_full_disk(path: &Path) {
         assert_eq!(libc::setrlimit(libc::RLIMIT_FSIZE, &none), 0);
     }
     let failures = [
-        store.save(memory(2, Kind::Fact, "Two", ""), NOW).map(drop),
-        store.edit(&id, |memory| memory.body = "Other.".to_owned()).map(drop),
-        store.forget(&id, Forget::Archive, NOW).map(drop),
-        store.forget(&id, Forget::Delete, NOW).map(drop),
+        store.save(memory(2, Kind::Fact, "Two", ""), &Redactor::default(), NOW).map(drop),
+        store.edit(&id, &Redactor::default(), |memory| memory.body = "Other.".to_owned()).map(drop),
+        store.forget(&id, Forget::Archive, &Redactor::default(), NOW).map(drop),
+        store.forget(&id, Forget::Delete, &Redactor::default(), NOW).map(drop),
         reconcile(
             &store,
+            &Redactor::default(),
             vec![Desired {
                 memory: memory(3, Kind::Fact, "Three", ""),
                 root: home.tree.root.clone(),
@@ -331,7 +357,11 @@ fn on_a_full_disk(path: &Path) {
 fn a_folder_that_cannot_be_made_is_named() {
     let home = Home::new();
     fs::write(home.tree.root.join(".throughline"), "a file").unwrap();
-    let error = home.store().save(memory(1, Kind::Fact, "One", ""), NOW).unwrap_err().to_string();
+    let error = home
+        .store()
+        .save(memory(1, Kind::Fact, "One", ""), &Redactor::default(), NOW)
+        .unwrap_err()
+        .to_string();
     assert!(error.contains(".throughline"), "{error}");
     assert_eq!(fs::read_to_string(home.tree.root.join(".throughline")).unwrap(), "a file");
 }
@@ -356,7 +386,7 @@ fn a_thousand_memories_are_written_and_listed_quickly() {
     let store = home.store();
     let sync = |text: &str| {
         let began = std::time::Instant::now();
-        let outcome = reconcile(&store, desired(text), &trees, NOW).unwrap();
+        let outcome = reconcile(&store, &Redactor::default(), desired(text), &trees, NOW).unwrap();
         (outcome, began.elapsed())
     };
     let (first, writing) = sync("One.");
@@ -370,4 +400,72 @@ fn a_thousand_memories_are_written_and_listed_quickly() {
     // Far beyond what it takes, even unoptimised on a busy machine: only a slip into quadratic
     // work or a wait per file is caught.
     assert!((writing + looking + updating + listing).as_secs() < 60);
+}
+
+#[test]
+fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written() {
+    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let redactor = Redactor::default();
+    let home = Home::new();
+    let store = home.store();
+    let spoil = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap().replace("[redacted:github-token]", &token);
+        let lines = format!("# by {token}\nwiki: {token}\nkind:");
+        let text = if text.contains("wiki") { text } else { text.replace("kind:", &lines) };
+        fs::write(path, text).unwrap();
+    };
+    let is_clean = |path: &Path| {
+        let text = fs::read_to_string(path).unwrap();
+        let hidden = "[redacted:github-token]";
+        let lines = format!("# by {hidden}\nwiki: \"{hidden}\"\nkind:");
+        assert!(text.contains(&lines) && !text.contains(&token), "{text}");
+        let ledger = fs::read_to_string(store.home().ledger()).unwrap();
+        assert!(!ledger.contains(&token), "{ledger}");
+    };
+    let one = memory(1, Kind::Fact, "One", "Text.");
+    let (id, path) = (one.id.short(), store.save(one.clone(), &redactor, NOW).unwrap().stored.path);
+
+    spoil(&path);
+    let saved = store.edit(&id, &redactor, |memory| memory.body = "Other.".to_owned()).unwrap();
+    assert_eq!(saved.hidden, 2);
+    is_clean(&path);
+
+    // Said again.
+    spoil(&path);
+    assert_eq!(store.save(one, &redactor, NOW).unwrap().hidden, 2);
+    is_clean(&path);
+
+    // Put aside, and brought back.
+    spoil(&path);
+    store.forget(&id, Forget::Archive, &redactor, NOW).unwrap();
+    let archived = store.archived().unwrap().memories.remove(0).path;
+    is_clean(&archived);
+    spoil(&archived);
+    is_clean(&store.restore(&id, &redactor).unwrap().unwrap().path);
+
+    // Seen by a reconciliation, lost, and written again; superseded where it stands.
+    let trees = |stash: Option<&str>| {
+        [GitState {
+            root: home.tree.root.clone(),
+            stash: stash.map(str::to_owned),
+            ..GitState::default()
+        }]
+    };
+    let mut two = memory(2, Kind::Fact, "Two", "Derived.");
+    let sync = |two: &Memory, stash| {
+        let desired = Desired { memory: two.clone(), root: home.tree.root.clone() };
+        reconcile(&store, &redactor, vec![desired], &trees(stash), NOW).unwrap()
+    };
+    assert_eq!(sync(&two, None).written, 1);
+    let derived = home.folder().join(memory_store::file::file_name(&two));
+    spoil(&derived);
+    let seen = sync(&two, None);
+    assert_eq!(seen.unchanged, 2);
+    assert!(!fs::read_to_string(store.home().ledger()).unwrap().contains(&token));
+    two.superseded_by = Some(MemoryId([9; 16]));
+    assert_eq!(sync(&two, None).updated, 1);
+    is_clean(&derived);
+    fs::remove_file(&derived).unwrap();
+    sync(&two, Some("a stash"));
+    is_clean(&derived);
 }

@@ -373,7 +373,7 @@ impl Bench {
             .collect();
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
-        ledger::reconcile(&store, desired, &[state], now)?;
+        ledger::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
         let publication = Publication {
             withheld: &BTreeMap::new(),
             dirs: &self.dirs,

@@ -488,7 +488,7 @@ impl<'a> Run<'a> {
         self.names_wait = names.waiting > 0;
         self.report.warnings.extend(names.warning());
         let states = self.git_states()?;
-        let outcome = ledger::reconcile(&store, desired, &states, self.options.now)?;
+        let outcome = ledger::reconcile(&store, &redactor, desired, &states, self.options.now)?;
         self.written_to = Some(match outcome.unsettled {
             true => String::new(),
             false => self.fingerprint_of_trees(),

@@ -12,6 +12,7 @@ use memory_store::left::Left;
 use memory_store::memory::Scope;
 use memory_store::progress::Progress;
 use memory_store::recall::{Fate, Recall, Search};
+use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
 use memory_store::suspicion::Quarantine;
@@ -607,7 +608,7 @@ fn what_the_user_always_wants_stays_in_the_session_start_block() {
         scope: Scope::User,
         ..Memory::new(id, Kind::Preference, "Answer in short sentences", "", now())
     };
-    Store::user(&sealed.dirs).unwrap().save(wish, now()).unwrap();
+    Store::user(&sealed.dirs).unwrap().save(wish, &Redactor::default(), now()).unwrap();
     sealed.sync();
     let start = Recall::open(&sealed.dirs, &sealed.tree).start(now(), 1_200);
     assert_eq!(start.hits.first().map(|hit| hit.id), Some(id), "{:?}", start.hits);
@@ -620,7 +621,10 @@ fn what_claude_md_says_is_not_injected_again_and_is_found_when_asked() {
     let id = MemoryId::new(now(), [1; 10]);
     let title = "Invoices are rounded half to even";
     let wish = Memory::new(id, Kind::Convention, title, "", now());
-    Store::open(&sealed.dirs, &sealed.tree).unwrap().save(wish, now()).unwrap();
+    Store::open(&sealed.dirs, &sealed.tree)
+        .unwrap()
+        .save(wish, &Redactor::default(), now())
+        .unwrap();
     sealed.sync();
     let recall = || Recall::open(&sealed.dirs, &sealed.tree).with_traces();
     let starts = || recall().start(now(), 1_200).hits.iter().any(|hit| hit.id == id);
@@ -696,7 +700,7 @@ fn a_release_reaches_every_index() {
             scope,
             ..Memory::new(MemoryId([id; 16]), Kind::Fact, format!("Probe {id}"), text, now())
         };
-        store.save(memory, now()).unwrap().stored
+        store.save(memory, &Redactor::default(), now()).unwrap().stored
     });
     sealed.sync();
     assert!(sealed.sync().nothing_new);

@@ -57,11 +57,10 @@ pub struct Add {
 /// Runs the command.
 pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let mut memory = args.memory(world, &stores)?;
+    let memory = args.memory(world, &stores)?;
     let store = if args.user { &stores.user } else { &stores.project };
     let redactor = store.redactor_for_writing(&stores.settings)?;
-    let hidden = redactor.redact_memory(&mut memory);
-    let saved = store.save(memory, world.now)?;
+    let saved = store.save(memory, &redactor, world.now)?;
     let scope = saved.stored.memory.scope;
     journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored, &redactor))?;
     if args.json {
@@ -82,7 +81,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     };
     let id = paint(NAME, saved.stored.memory.id.short());
     writeln!(out, "{done} {id} in {}", view::path(&saved.stored.path))?;
-    view::taken_out(hidden, out)
+    view::taken_out(saved.hidden, out)
 }
 
 impl Add {

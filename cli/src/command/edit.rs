@@ -10,6 +10,7 @@ use memory_store::Kind;
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef};
+use memory_store::redact::Redactor;
 use memory_store::store::{Change, Saved, Store, Stored, read_bounded};
 
 use super::stores::Stores;
@@ -61,16 +62,13 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     }
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
-    let (redactor, mut hidden) = (store.redactor_for_writing(&stores.settings)?, 0);
-    let Saved { stored, change } = if args.changes_something() {
+    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let Saved { stored, change, hidden } = if args.changes_something() {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
-        store.edit(&id, |memory| {
-            args.apply(&paths, memory);
-            hidden = redactor.redact_memory(memory);
-        })?
+        store.edit(&id, &redactor, |memory| args.apply(&paths, memory))?
     } else {
-        edit_by_hand(store, stored, |memory| hidden = redactor.redact_memory(memory))?
+        edit_by_hand(store, stored, &redactor)?
     };
     let saved = Noted::Saved(&stored, &redactor);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
@@ -95,9 +93,9 @@ fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Re
     Ok(())
 }
 
-/// Opens a copy of the file in an editor, and takes it over, as `change` leaves it, if it still is a memory:
+/// Opens a copy of the file in an editor, and takes it over, without its secrets, if it still is a memory:
 /// what is half done is in nobody's way, and what is wrong costs nothing.
-fn edit_by_hand(store: &Store, stored: Stored, change: impl FnOnce(&mut Memory)) -> Result<Saved> {
+fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor) -> Result<Saved> {
     let path = &stored.path;
     let editor = ["VISUAL", "EDITOR"]
         .into_iter()
@@ -123,10 +121,11 @@ fn edit_by_hand(store: &Store, stored: Stored, change: impl FnOnce(&mut Memory))
     }
     let taken = read_bounded(&copy, FILE_BYTES_MAX).and_then(|(after, _)| {
         if after == before {
-            return Ok(Some(Saved { stored: stored.clone(), change: Change::Unchanged }));
+            let (stored, change) = (stored.clone(), Change::Unchanged);
+            return Ok(Some(Saved { stored, change, hidden: 0 }));
         }
         let file = MemoryFile::parse(&copy, after)?;
-        store.rewrite(&stored.memory.id.to_string(), &before, file, change)
+        store.rewrite(&stored.memory.id.to_string(), &before, file, redactor)
     });
     let problem = match taken {
         Ok(Some(saved)) => return Ok(saved),

@@ -34,7 +34,7 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     }
     for (store, stored) in &found {
         let memory = &stored.memory;
-        store.forget(&memory.id.to_string(), how, world.now)?;
+        store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
         journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
         let id = paint(NAME, memory.id.short());
         match how {

@@ -26,9 +26,9 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let of_project = stores.project.redactor_for_writing(&stores.settings)?;
     let of_user = stores.user.redactor_for_writing(&stores.settings)?;
     for id in &args.id {
-        let (redactor, restored) = match stores.project.restore(id) {
+        let (redactor, restored) = match stores.project.restore(id, &of_project) {
             Err(memory_store::Error::NotFound { found: 0, .. }) => {
-                (&of_user, stores.user.restore(id)?)
+                (&of_user, stores.user.restore(id, &of_user)?)
             }
             other => (&of_project, other?),
         };

@@ -233,7 +233,8 @@ fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) 
 
 fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
-    stores.project.reject(&memory.id.to_string(), world.now)?;
+    let redactor = stores.project.redactor(&stores.settings);
+    stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
     journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())

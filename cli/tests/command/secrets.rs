@@ -99,33 +99,34 @@ fn what_a_person_edits_is_redacted_too() {
     let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
     let said = machine.ok(&["edit", &id, "--body", &format!("It is {}.", token())]);
     assert!(said.contains("1 secret or personal value(s) were taken out"), "{said}");
-    let script =
-        format!("#!/bin/sh\necho 'Or ask tess@harbour.co.uk for {}.' >> \"$1\"\n", token());
+    let script = format!(
+        "#!/bin/sh\nsed -i '2i wiki: {0} # or {0}' \"$1\"\necho 'Or ask tess@harbour.co.uk for {0}.' >> \"$1\"\n",
+        token()
+    );
     machine.program("editor", &script);
     let editor = machine.path("bin/editor").display().to_string();
     let said = machine.run_with(&["edit", &id], &[("EDITOR", &editor)]);
-    assert!(said.stdout.contains("2 secret or personal value(s)"), "{}", said.whole());
+    assert!(said.stdout.contains("4 secret or personal value(s)"), "{}", said.whole());
     let text = std::fs::read_to_string(memory_file(&machine)).unwrap();
     assert!(text.contains("Or ask [redacted:email] for [redacted:github-token]."), "{text}");
+    assert!(text.contains("\nwiki: \"[redacted:github-token]"), "{text}");
     for secret in [token().as_str(), "tess@harbour"] {
         assert_eq!(holding(&machine, secret), Vec::<PathBuf>::new());
     }
 }
 
 #[test]
-fn what_comes_back_is_indexed_without_its_secrets() {
+fn what_comes_back_comes_without_its_secrets() {
     let machine = with_a_memory();
     let file = memory_file(&machine);
     let text = std::fs::read_to_string(&file).unwrap().replace("the vault", &token());
-    std::fs::write(&file, text).unwrap();
+    std::fs::write(&file, text.replace("kind:", &format!("# by {}\nkind:", token()))).unwrap();
     let id = machine.json(&["list", "--json"])[0]["short"].as_str().unwrap().to_owned();
     machine.ok(&["forget", &id]);
     machine.ok(&["restore", &id]);
     assert!(machine.ok(&["search", "deploy key"]).contains("[redacted:github-token]"));
-    // The file stays a person's own; the index, from which hooks print, is ours.
-    let state = machine.path("home/.local/state");
-    assert!(!holding(&machine, &token()).iter().any(|file| file.starts_with(&state)));
-    assert!(std::fs::read_to_string(memory_file(&machine)).unwrap().contains(&token()));
+    assert_eq!(holding(&machine, &token()), Vec::<PathBuf>::new());
+    assert!(std::fs::read_to_string(memory_file(&machine)).unwrap().contains("\n# by [redacted:"));
 }
 
 #[test]
@@ -153,14 +154,15 @@ fn a_draft_is_redacted_for_those_who_will_read_it() {
     let draft = project.with_file_name("drafts").join(file.file_name().unwrap());
     let text = std::fs::read_to_string(&file)
         .unwrap()
-        .replace("kind:", "status: draft\nkind:")
+        .replace("kind:", "status: draft\nasked: tess@harbour.co.uk # not a friend\nkind:")
         .replace("the vault", "what tess@harbour.co.uk has");
     std::fs::create_dir_all(draft.parent().unwrap()).unwrap();
     std::fs::write(&draft, text).unwrap();
     std::fs::remove_file(file).unwrap();
     machine.ok(&["review", "--accept-all"]);
     let text = std::fs::read_to_string(memory_file(&machine)).unwrap();
-    assert!(text.contains("[redacted:email]") && !text.contains("tess@"), "{text}");
+    assert!(text.contains("what [redacted:email] has") && !text.contains("tess@"), "{text}");
+    assert!(text.contains("asked: \"[redacted:email] # not a friend\"\n"), "{text}");
 }
 
 #[test]

@@ -58,14 +58,10 @@ impl Entry {
 
 /// The text of a memory file without its secrets: as its file is changed, and as plain text where
 /// that is refused.
-fn redacted_file(text: &str, redactor: &Redactor) -> String {
-    let changed =
-        MemoryFile::parse(Path::new(""), text.as_bytes().to_vec()).and_then(|mut file| {
-            let memory = redactor.redacted(&file.memory);
-            file.set(&memory).map(|()| file.text().to_owned())
-        });
-    let text = changed.as_deref().unwrap_or(text);
-    parts(text).into_iter().map(|part| redactor.redact(part)).collect()
+pub(crate) fn redacted_file(text: &str, redactor: &Redactor) -> String {
+    let file = MemoryFile::parse(Path::new(""), text.as_bytes().to_vec());
+    let changed = file.and_then(|mut file| file.redact(redactor).map(|_| file.text().to_owned()));
+    changed.unwrap_or_else(|_| parts(text).iter().map(|part| redactor.redact(part)).collect())
 }
 
 #[cfg(test)]

@@ -14,24 +14,27 @@ use super::turn::{Turn, Wanted};
 use super::{Desired, GitState, Ledger, Outcome};
 use crate::error::Result;
 use crate::id::MemoryId;
+use crate::redact::Redactor;
 use crate::store::Store;
 use crate::time::Timestamp;
 
 /// Makes the files say what is desired: the complete set of this project's derived memories.
 /// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
-/// among them goes to the main one.
+/// among them goes to the main one. What people wrote is kept without what `redactor` hides.
 pub fn reconcile(
     store: &Store,
+    redactor: &Redactor,
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
 ) -> Result<Outcome> {
-    run(store, desired, trees, now, usize::MAX)
+    run(store, redactor, desired, trees, now, usize::MAX)
 }
 
 /// [`reconcile`], killed after this many steps.
 fn run(
     store: &Store,
+    redactor: &Redactor,
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
@@ -41,7 +44,7 @@ fn run(
     let mut ledger = Ledger::open(store.home())?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
     let survey = Survey::look(store, &ledger, trees)?;
-    let mut plan = plan(&survey, &ledger, desired, now)?;
+    let mut plan = plan(&survey, &ledger, redactor, desired, now)?;
     if steps == 0 {
         return Ok(plan.outcome);
     }
@@ -59,7 +62,13 @@ fn run(
     Ok(plan.outcome)
 }
 
-fn plan(survey: &Survey, ledger: &Ledger, desired: Vec<Desired>, now: Timestamp) -> Result<Plan> {
+fn plan(
+    survey: &Survey,
+    ledger: &Ledger,
+    redactor: &Redactor,
+    desired: Vec<Desired>,
+    now: Timestamp,
+) -> Result<Plan> {
     let mut plan = Plan::default();
     let mut wanted: BTreeMap<MemoryId, Wanted> = BTreeMap::new();
     for desired in desired {
@@ -78,7 +87,7 @@ fn plan(survey: &Survey, ledger: &Ledger, desired: Vec<Desired>, now: Timestamp)
             plan.outcome.tombstoned += usize::from(wanted.is_some());
             continue;
         }
-        let mut turn = Turn { survey, plan: &mut plan, now };
+        let mut turn = Turn { survey, plan: &mut plan, redactor, now };
         match (ledger.entry(id), wanted) {
             (entry, Some(wanted)) => turn.want(entry, wanted)?,
             (Some(entry), None) => turn.unwanted(entry)?,
@@ -123,7 +132,7 @@ mod tests {
             let desired = desired.iter().cloned();
             let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
             let trees = [GitState { root: self.root.clone(), ..GitState::default() }];
-            run(&self.store, desired.collect(), &trees, NOW, steps).unwrap()
+            run(&self.store, &Redactor::default(), desired.collect(), &trees, NOW, steps).unwrap()
         }
 
         fn files(&self, below: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::clean::redacted_file;
 use super::entry::{Aside, Entry};
 use super::fate::Fate;
 use super::plan::{Note, Plan};
@@ -11,6 +12,7 @@ use super::{Desired, Reason, Tombstone};
 use crate::error::Result;
 use crate::file::{MemoryFile, file_name};
 use crate::memory::{Memory, Status};
+use crate::redact::Redactor;
 use crate::store::{Read, free_path_in};
 use crate::time::Timestamp;
 
@@ -42,6 +44,8 @@ impl Wanted {
 pub(super) struct Turn<'r, 'a> {
     pub survey: &'r Survey<'a>,
     pub plan: &'r mut Plan,
+    /// Hides the secrets of what people wrote; what is wanted has none.
+    pub redactor: &'r Redactor,
     pub now: Timestamp,
 }
 
@@ -83,10 +87,11 @@ impl<'r> Turn<'r, '_> {
         }
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
         self.plan.outcome.unchanged += 1;
-        let mut entry = Entry { saved: true, text: file.file.text().to_owned(), ..entry };
+        let mut entry = Entry { saved: true, text: self.kept(before, file), ..entry };
         if in_tree.is_none() {
             if entry.aside == Aside::Held && !self.survey.holds(&entry) {
-                return self.return_from_aside(before, entry, file, file.file.text());
+                let text = entry.text.clone();
+                return self.return_from_aside(before, entry, file, &text);
             }
         } else {
             entry.name = self.name(&entry, &file.stored.path);
@@ -164,7 +169,7 @@ impl<'r> Turn<'r, '_> {
         let superseded_by = wanted.memory.superseded_by;
         let is_news = superseded_by.is_some() && edit.memory.superseded_by.is_none();
         let memory = Memory { superseded_by, ..edit.memory.clone() };
-        if is_news && edit.set(&memory).is_ok() {
+        if is_news && edit.set(&memory).and_then(|()| edit.redact(self.redactor)).is_ok() {
             self.plan.outcome.updated += 1;
             let store = self.survey.store(&entry.root);
             self.plan.write(store, &file.stored.path, edit.text());
@@ -172,9 +177,17 @@ impl<'r> Turn<'r, '_> {
             self.plan.outcome.unchanged += 1;
         }
         entry.name = self.name(&entry, &file.stored.path);
-        entry.text = edit.text().to_owned();
+        entry.text = redacted_file(edit.text(), self.redactor);
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
+    }
+
+    /// What the ledger keeps of what a person wrote.
+    fn kept(&self, before: &Entry, file: &Read) -> String {
+        match file.file.text() {
+            known if known == before.text => known.to_owned(),
+            news => redacted_file(news, self.redactor),
+        }
     }
 
     /// Its file waits in the private folder.
@@ -187,7 +200,8 @@ impl<'r> Turn<'r, '_> {
     ) -> Result<()> {
         let found = file.file.text();
         let is_ours = entry.wrote(found) || found == wanted.text;
-        let text = if is_ours { wanted.text.as_str() } else { found };
+        let theirs = self.kept(&entry, file);
+        let text = if is_ours { wanted.text.as_str() } else { &theirs };
         let waits = match entry.aside {
             Aside::Held => self.survey.holds(&entry),
             Aside::No | Aside::Review => wanted.memory.status == Status::Draft || !is_ours,
@@ -204,7 +218,7 @@ impl<'r> Turn<'r, '_> {
             entry.will_write(text);
         }
         text.clone_into(&mut entry.text);
-        if text == found {
+        if text == found || !is_ours {
             self.plan.outcome.unchanged += 1;
         } else {
             self.plan.outcome.updated += 1;
@@ -230,7 +244,7 @@ impl<'r> Turn<'r, '_> {
         }
         if before.is_edited() {
             let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into())?;
-            return self.offer(before, entry, &before.text, &file.memory);
+            return self.offer_theirs(before, entry, file);
         }
         self.offer(before, entry, &wanted.text, &wanted.memory)
     }
@@ -243,13 +257,28 @@ impl<'r> Turn<'r, '_> {
                 let title = file.map(|file| file.memory.title).unwrap_or_default();
                 self.deleted(before, entry, &title, reason);
             }
-            (Some(Fate::Moved), Ok(file)) if is_theirs => {
-                self.offer(before, entry, &before.text, &file.memory)?;
-            }
+            (Some(Fate::Moved), Ok(file)) if is_theirs => self.offer_theirs(before, entry, file)?,
             (Some(Fate::Unclear), _) => self.plan.outcome.unsettled = true,
             (Some(Fate::Moved) | None, _) => self.plan.results.push(Note::Drop(before.id)),
         }
         Ok(())
+    }
+
+    /// Writes again what a person wrote, without what they want hidden by now.
+    fn offer_theirs(
+        &mut self,
+        before: &Entry,
+        mut entry: Entry,
+        mut file: MemoryFile,
+    ) -> Result<()> {
+        if let Err(error) = file.redact(self.redactor) {
+            self.plan.outcome.refused.push(error.to_string());
+            return Ok(());
+        }
+        if entry.is_edited() {
+            file.text().clone_into(&mut entry.text);
+        }
+        self.offer(before, entry, file.text(), &file.memory)
     }
 
     /// Writes a memory, for the first time or again: into the working tree, or aside when it waits
@@ -275,7 +304,7 @@ impl<'r> Turn<'r, '_> {
         if before.name.is_empty() {
             entry.will_name(&file_name(memory));
         }
-        self.write_new(before, entry, &path, text);
+        self.write_new(entry, &path, text);
         Ok(())
     }
 
@@ -315,15 +344,13 @@ impl<'r> Turn<'r, '_> {
             entry.will_name(&name);
         }
         entry.committed = false;
-        self.write_new(before, entry, &path, text);
+        self.write_new(entry, &path, text);
         Ok(())
     }
 
-    fn write_new(&mut self, before: &Entry, mut entry: Entry, path: &Path, text: &str) {
+    fn write_new(&mut self, mut entry: Entry, path: &Path, text: &str) {
         // What a person wrote stays theirs when it is written again.
-        if before.is_edited() && before.text == text {
-            text.clone_into(&mut entry.text);
-        } else {
+        if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
         }
         entry.placed = false;

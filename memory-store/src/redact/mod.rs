@@ -37,7 +37,7 @@ pub use personal::{Class, Personal, Policy};
 use rule::Rule;
 
 /// The beginning of what stands where a secret stood.
-const PLACEHOLDER_OPEN: &str = "[redacted:";
+pub(crate) const PLACEHOLDER_OPEN: &str = "[redacted:";
 
 /// How often the result is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 8;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Store, listing};
+use super::{Read, Store, listing};
 use crate::error::{Error, Result};
 use crate::ledger::Ledger;
 use crate::redact::Redactor;
@@ -28,16 +28,16 @@ impl Store {
         let mut folders = self.folders();
         folders.push(self.home.archived_memories());
         listing::visit(&folders, &mut |read| {
-            if let Ok(read) = read
-                && redactor.redacted(&read.stored.memory) != read.stored.memory
+            if let Ok(Read { stored, mut file }) = read
+                && !file.redact(redactor).is_ok_and(|hidden| hidden == 0)
             {
-                unclean.push(read.stored.path);
+                unclean.push(stored.path);
             }
         });
         let mut cleaned = Cleaned::default();
         for path in unclean {
             // As by `edit`, so that the ledger knows of it.
-            match self.update(&path, |memory| *memory = redactor.redacted(memory)) {
+            match self.update(&path, redactor, |_| {}) {
                 Ok(_) => cleaned.files += 1,
                 Err(error) => cleaned.refused.push(error),
             }
