@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::layout::TreeDir;
+use crate::layout::{TreeDir, read_short};
 use crate::time::Timestamp;
 
 /// Memories of others that are new, or say something new.
@@ -33,8 +33,8 @@ impl Arrived {
     }
 
     fn read(path: &Path) -> Option<Self> {
-        let bytes = std::fs::read(path).ok()?;
-        serde_json::from_slice(&bytes).ok().filter(|arrived: &Self| arrived.new > 0)
+        let text = read_short(path)?;
+        serde_json::from_str(&text).ok().filter(|arrived: &Self| arrived.new > 0)
     }
 }
 

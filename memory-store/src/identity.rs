@@ -17,11 +17,14 @@ use crate::error::{At, Error, Result};
 use crate::id::ProjectId;
 use crate::layout::{ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record};
 use crate::seal::{Seal, Strange};
-use crate::store::{Privacy, read_if_there, remove, replace};
+use crate::store::{Privacy, lock, read_if_there, remove, replace};
 use crate::time::Timestamp;
 
 /// Bytes that a project's record may take.
 const IDENTITY_BYTES_MAX: usize = 1 << 20;
+
+/// Bytes of an address; a longer one cannot be trusted, and nobody who commits with one is.
+pub const ADDRESS_BYTES_MAX: usize = 254;
 
 /// Where a project keeps its memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -263,9 +266,8 @@ pub fn init(
     random: [u8; 16],
     now: Timestamp,
 ) -> Result<Tree> {
-    let mut identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    identity.mode = mode;
-    record(dirs, identity, observed)
+    let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
+    record(dirs, identity, observed, Some(mode))
 }
 
 /// Vouches for a working tree without changing where its project keeps memories.
@@ -276,7 +278,7 @@ pub fn trust(
     now: Timestamp,
 ) -> Result<Tree> {
     let identity = known(dirs, observed)?.unwrap_or_else(|| new_identity(random, now));
-    record(dirs, identity, observed)
+    record(dirs, identity, observed, None)
 }
 
 /// Recognises a working tree without anybody vouching for it: one that is recorded already, or is
@@ -284,7 +286,7 @@ pub fn trust(
 /// to say so.
 pub fn join(dirs: &UserDirs, observed: &Observed) -> Result<Option<Tree>> {
     let Some(identity) = recognise(dirs, observed)? else { return Ok(None) };
-    record(dirs, identity, observed).map(Some)
+    record(dirs, identity, observed, None).map(Some)
 }
 
 /// Makes a working tree part of a project because the user says so.
@@ -294,7 +296,7 @@ pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<
     if let Some(before) = recorded(dirs, observed)?.filter(|&before| before != project) {
         leave(dirs, before, observed.tree(project).main_root.as_path())?;
     }
-    record(dirs, identity, observed)
+    record(dirs, identity, observed, None)
 }
 
 /// The projects that a working tree might belong to, for the user to choose from.
@@ -335,7 +337,7 @@ pub fn review(
     let lost = || new_identity(record.project.0, Timestamp::default());
     let identity = identity.unwrap_or_else(lost);
     let Some(why) = identity.objection(&observed, &record.seal, &now) else {
-        return self::record(dirs, identity, &observed).map(|_| None);
+        return self::record(dirs, identity, &observed, None).map(|_| None);
     };
     if record.seal == Sealed::No {
         let mut broken = by_path_record(record.project, root);
@@ -358,27 +360,39 @@ pub fn learn_history(
     tree: &Tree,
     observe: impl FnOnce(&Path) -> Observed,
 ) -> Result<()> {
-    let Some(mut identity) = Identity::read(&dirs.project(tree.project))? else { return Ok(()) };
+    let Some(identity) = Identity::read(&dirs.project(tree.project))? else { return Ok(()) };
     if !identity.root_commits.is_empty() && !identity.remotes.is_empty() {
         return Ok(());
     }
-    let before = identity.clone();
+    // Git takes its time, in which the user may say something else about the project.
     let observed = observe(&tree.main_root).of(&tree.main_root);
-    if identity.root_commits.is_empty() && !observed.shallow {
-        add(&mut identity.root_commits, observed.root_commits.iter().cloned());
-    }
-    if identity.remotes.is_empty() {
-        add(&mut identity.remotes, observed.normal_remotes());
-    }
-    if identity == before { Ok(()) } else { identity.write(dirs) }
+    change(dirs, tree.project, |known| {
+        let Some(identity) = known else { return Ok(()) };
+        if identity.root_commits.is_empty() && !observed.shallow {
+            add(&mut identity.root_commits, observed.root_commits.iter().cloned());
+        }
+        if identity.remotes.is_empty() {
+            add(&mut identity.remotes, observed.normal_remotes());
+        }
+        Ok(())
+    })
 }
 
-/// Sets the limits of the trust in what others commit to a project.
-pub fn limit(dirs: &UserDirs, project: ProjectId, authors: Option<Authors>) -> Result<()> {
-    let mut identity = Identity::read(&dirs.project(project))?
-        .ok_or_else(|| Error::NotFound { id: project.to_string(), found: 0 })?;
-    identity.authors = authors;
-    identity.write(dirs)
+/// Changes the limits of the trust in what others commit to a project, and returns what they are then.
+pub fn limit<E: From<Error>>(
+    dirs: &UserDirs,
+    project: ProjectId,
+    limits: impl FnOnce(Option<Authors>) -> Result<Option<Authors>, E>,
+) -> Result<Option<Authors>, E> {
+    let missing = || Error::NotFound { id: project.to_string(), found: 0 };
+    if Identity::read(&dirs.project(project))?.is_none() {
+        return Err(missing().into());
+    }
+    change(dirs, project, |known| {
+        let identity = known.as_mut().ok_or_else(missing)?;
+        identity.authors = limits(identity.authors.take())?;
+        Ok(identity.authors.clone())
+    })
 }
 
 /// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
@@ -386,11 +400,12 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     match Tree::locate(dirs, root) {
         Some(Place::Trusted(tree) | Place::Changed(tree)) => {
             leave(dirs, tree.project, &tree.main_root)?;
-            if let Some(mut identity) = Identity::read(&dirs.project(tree.project))? {
-                add(&mut identity.revoked, [tree.main_root]);
-                identity.write(dirs)?;
-            }
-            Ok(())
+            change(dirs, tree.project, |known| {
+                known
+                    .iter_mut()
+                    .for_each(|known| add(&mut known.revoked, [tree.main_root.clone()]));
+                Ok(())
+            })
         }
         None => Ok(()),
     }
@@ -485,16 +500,43 @@ fn new_identity(random: [u8; 16], now: Timestamp) -> Identity {
     }
 }
 
-fn record(dirs: &UserDirs, mut identity: Identity, observed: &Observed) -> Result<Tree> {
+/// Changes the record of a project as it is when nobody else does: several programs may, and none may lose
+/// what another one wrote. `None` is a project without record.
+fn change<T, E: From<Error>>(
+    dirs: &UserDirs,
+    project: ProjectId,
+    change: impl FnOnce(&mut Option<Identity>) -> Result<T, E>,
+) -> Result<T, E> {
+    let home = dirs.project(project);
+    let _lock = lock(&home)?;
+    let before = Identity::read(&home)?;
+    let mut identity = before.clone();
+    let done = change(&mut identity)?;
+    match identity {
+        Some(identity) if before.as_ref() != Some(&identity) => identity.write(dirs)?,
+        Some(_) | None => {}
+    }
+    Ok(done)
+}
+
+/// Notes that a working tree is this project's; `mode` says where memories are kept from now on.
+fn record(
+    dirs: &UserDirs,
+    identity: Identity,
+    observed: &Observed,
+    mode: Option<Mode>,
+) -> Result<Tree> {
     if let Some(path) = observed.roots().find(|root| root.to_str().is_none()) {
         return Err(Error::Path { path: path.clone() });
     }
-    let before = Identity::read(&dirs.project(identity.project))?;
-    identity.learn(observed);
-    if before.as_ref() != Some(&identity) {
-        identity.write(dirs)?;
-    }
-    let tree = observed.tree(identity.project);
+    let project = identity.project;
+    change::<_, Error>(dirs, project, |known| {
+        let identity = known.get_or_insert(identity);
+        identity.mode = mode.unwrap_or(identity.mode);
+        identity.learn(observed);
+        Ok(())
+    })?;
+    let tree = observed.tree(project);
     let known = ByPath::read(dirs, &tree.main_root);
     if known.is_none_or(|known| known.project != tree.project) {
         // What was derived of another project must not be given to sessions of this one.
@@ -534,11 +576,10 @@ fn remove_derived(state: &TreeDir) -> Result<()> {
 
 fn leave(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     remove_record(dirs, project, root)?;
-    if let Some(mut identity) = Identity::read(&dirs.project(project))? {
-        identity.paths.retain(|path| path != root);
-        identity.write(dirs)?;
-    }
-    Ok(())
+    change(dirs, project, |known| {
+        known.iter_mut().for_each(|known| known.paths.retain(|path| path != root));
+        Ok(())
+    })
 }
 
 fn remove_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
@@ -742,6 +783,38 @@ mod tests {
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         untrust(&home.dirs, &tree.root).unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_the_user_says_while_others_write_the_record_stays() {
+        let home = Home::new();
+        let observed = home.observed("work", &[], &[]);
+        let tree = home.init(&observed, 1);
+        let trust = |address: &str| {
+            let trusted = limit::<Error>(&home.dirs, tree.project, |before| {
+                let mut authors = before.unwrap_or_default();
+                authors.add(address);
+                Ok(Some(authors))
+            });
+            trusted.unwrap().unwrap().trusted
+        };
+        let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
+        learn_history(&home.dirs, &tree, |_| {
+            trust("bob@example.com");
+            with_git.clone()
+        })
+        .unwrap();
+        let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
+        assert_eq!(identity().root_commits, ["r"]);
+        assert_eq!(identity().authors.unwrap().trusted, ["bob@example.com"]);
+        // However many say something at once.
+        std::thread::scope(|scope| {
+            for number in 0..8 {
+                let trust = &trust;
+                scope.spawn(move || trust(&format!("{number}@example.com")));
+            }
+        });
+        assert_eq!(identity().authors.unwrap().trusted.len(), 9);
     }
 
     #[test]

@@ -401,12 +401,7 @@ impl Store {
     /// Held while files of this project are changed. Blocks until the other writer is done, which
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
-        create_folder(&self.home.0, Privacy::Private)?;
-        let path = self.home.0.join("store.lock");
-        let mut options = private_options();
-        let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
-        lock.lock().at(&path)?;
-        Ok(lock)
+        lock(&self.home)
     }
 
     /// Refuses a committed folder that is a symbolic link: a commit of somebody else could make
@@ -547,6 +542,16 @@ impl Store {
         });
         copies
     }
+}
+
+/// Held while files of a project are changed, its record among them; see [`Store::lock`].
+pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
+    create_folder(&home.0, Privacy::Private)?;
+    let path = home.0.join("store.lock");
+    let mut options = private_options();
+    let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
+    lock.lock().at(&path)?;
+    Ok(lock)
 }
 
 /// Refuses a working tree whose committed folder is a symbolic link; to be asked before anybody

@@ -24,9 +24,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::git;
 use crate::git::committers::{self, Brought, Head};
-use crate::state::write_json;
+use crate::stamp;
+use crate::state::{read_json, write_json};
 
-/// Texts that are remembered as the user's own, and as those of others.
+/// Texts that are remembered as the user's own, and as those of others, beside those that are there now.
 const REMEMBERED_MAX: usize = 20_000;
 /// Files changed since HEAD whose former text is looked at; more count as unchanged.
 const CHANGED_MAX: usize = 200;
@@ -65,6 +66,36 @@ struct Committers {
     others: Vec<(String, Option<String>)>,
     /// The commits that brought the files of the working trees, by id and path.
     brought: BTreeMap<String, Brought>,
+    /// What the folder of memory files of each working tree was like when it was last looked at.
+    looked_at: BTreeMap<PathBuf, String>,
+}
+
+impl Committers {
+    /// Forgets the oldest of what is not in use, as far as there is too much of it. What is there now is never
+    /// forgotten, however much it is (the store has bounds of its own): it would be new at each sync.
+    fn shorten(&mut self, used: &Used, texts_max: usize) {
+        fn keep<T>(list: &mut Vec<T>, texts_max: usize, is_used: impl Fn(&T) -> bool) {
+            let idle = list.iter().filter(|item| !is_used(item)).count();
+            let mut surplus = idle.saturating_sub(texts_max);
+            list.retain(|item| {
+                let stays = is_used(item) || surplus == 0;
+                surplus -= usize::from(!stays);
+                stays
+            });
+        }
+        keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
+        keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
+        self.brought.retain(|key, _| used.brought.contains(key));
+        self.looked_at.retain(|root, _| used.roots.contains(root));
+    }
+}
+
+/// What of [`Committers`] is about files that are there.
+#[derive(Debug, Default)]
+struct Used {
+    texts: BTreeSet<String>,
+    brought: BTreeSet<String>,
+    roots: BTreeSet<PathBuf>,
 }
 
 /// Judges the memory files of a project's working trees.
@@ -76,8 +107,8 @@ pub struct Judge<'a> {
     committers: Committers,
     /// Whether nothing was remembered: then nothing is new.
     is_first: bool,
-    /// What of `brought` is still in use.
-    used: BTreeSet<String>,
+    /// What is still in use; `None` when not all working trees were looked at.
+    used: Option<Used>,
     withheld: Withholding,
 }
 
@@ -86,8 +117,7 @@ impl<'a> Judge<'a> {
     pub fn open(dirs: &'a UserDirs, tree: &Tree, settings: &'a Settings) -> Result<Self> {
         let home = dirs.project(tree.project);
         let identity = Identity::read(&home)?;
-        let known = std::fs::read(home.committers()).ok();
-        let known = known.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let known = read_json::<Committers>(&home.committers());
         Ok(Self {
             limits: Limits::of(settings, identity.as_ref()),
             dirs,
@@ -95,7 +125,7 @@ impl<'a> Judge<'a> {
             settings,
             is_first: known.is_none(),
             committers: known.unwrap_or_default(),
-            used: BTreeSet::new(),
+            used: Some(Used::default()),
             withheld: Withholding::new(),
         })
     }
@@ -104,6 +134,13 @@ impl<'a> Judge<'a> {
     pub fn tree(&mut self, tree: &Tree, now: Timestamp) -> Result<Withholding> {
         let store = Store::open(self.dirs, tree)?;
         let Some(root) = store.root() else { return Ok(Withholding::new()) };
+        // Before the files are read: what changes meanwhile is looked at again.
+        let look = blake3::hash(stamp::of_folder(store.folder()).as_bytes()).to_hex().to_string();
+        if !self.limits.hold() && self.committers.looked_at.get(root) == Some(&look) {
+            // Nothing is withheld, and nothing came.
+            self.used = None;
+            return Ok(Withholding::new());
+        }
         let redactor = store.redactor(self.settings);
         // Before the files are read and git is asked: what git does in between belongs to nobody yet.
         let marks = git::marks(root);
@@ -144,16 +181,19 @@ impl<'a> Judge<'a> {
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
         let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
         self.note_arrivals(tree, &others, is_held, now)?;
+        self.committers.looked_at.insert(root.to_owned(), look);
+        if let Some(used) = &mut self.used {
+            used.roots.insert(root.to_owned());
+        }
         self.withheld.extend(withheld.clone());
         Ok(withheld)
     }
 
     /// Writes what is known by now.
     pub fn finish(mut self) -> Result<()> {
-        let used = std::mem::take(&mut self.used);
-        self.committers.brought.retain(|key, _| used.contains(key));
-        shorten(&mut self.committers.own);
-        shorten(&mut self.committers.others);
+        if let Some(used) = &self.used {
+            self.committers.shorten(used, REMEMBERED_MAX);
+        }
         Quarantine::withhold(&self.home, self.limits.hold().then_some(&self.withheld))?;
         write_json(&self.home.committers(), &self.committers)
     }
@@ -171,6 +211,9 @@ impl<'a> Judge<'a> {
         // Without marks nobody knows what git does, unless there is none.
         let is_blind = matches!(head, committers::Tree::Head(_)) && *marks == Marks::default();
         let is_moving = is_blind || marks.have_moved() || marks.is_unfinished();
+        if let Some(used) = &mut self.used {
+            used.texts.extend(files.iter().map(|file| file.hash.clone()));
+        }
         let ledger = Ledger::open(&self.home)?;
         let written = ledger.written();
         let own: BTreeSet<String> = self.committers.own.iter().cloned().collect();
@@ -243,7 +286,9 @@ impl<'a> Judge<'a> {
             let Some(id) = wanted.get(&other.file.name) else { continue };
             let key = key(&other.file.name, id);
             other.brought = brought.get(&key).cloned();
-            self.used.insert(key);
+            if let Some(used) = &mut self.used {
+                used.brought.insert(key);
+            }
         }
     }
 
@@ -278,7 +323,11 @@ impl<'a> Judge<'a> {
         let state = self.dirs.tree(&tree.root);
         let before = Arrived::untold(&state).unwrap_or_default();
         let held = new.iter().filter(|other| is_held(&other.file.stored)).count();
-        let arrived = Arrived { at: now, new: before.new + new.len(), held: before.held + held };
+        let arrived = Arrived {
+            at: now,
+            new: before.new.saturating_add(new.len()),
+            held: before.held.saturating_add(held),
+        };
         write_json(&state.arrived(), &arrived)
     }
 }
@@ -375,6 +424,25 @@ fn place(
     Place::Head(id.clone())
 }
 
-fn shorten<T>(list: &mut Vec<T>) {
-    list.drain(..list.len().saturating_sub(REMEMBERED_MAX));
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_is_never_forgotten_and_of_the_rest_the_oldest_goes() {
+        let texts = |range: std::ops::Range<u8>| range.map(|n| n.to_string());
+        let mut committers = Committers {
+            own: texts(0..6).collect(),
+            others: texts(0..6).map(|hash| (hash, None)).collect(),
+            ..Committers::default()
+        };
+        let used = Used { texts: texts(0..3).collect(), ..Used::default() };
+        committers.shorten(&used, 2);
+        assert_eq!(committers.own, ["0", "1", "2", "4", "5"]);
+        assert_eq!(committers.others.len(), 5);
+        // More than there may be: they would be told again each time.
+        committers.shorten(&used, 0);
+        assert_eq!(committers.own, ["0", "1", "2"]);
+        assert_eq!(committers.others.len(), 3);
+    }
 }

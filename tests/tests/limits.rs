@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 type Place = (String, String);
 
 /// Where pieces of text are looked at that are within these bounds already.
-const WITHIN: [&str; 7] = [
+const WITHIN: [&str; 9] = [
     "memory-store/src/embed/",
     "memory-store/src/recall/query.rs",
     "memory-store/src/redact/",
     "memory-store/src/signature/",
-    "memory-store/src/suspicion/",
+    "memory-store/src/suspicion/decode.rs",
+    "memory-store/src/suspicion/mod.rs",
+    "memory-store/src/suspicion/rules.rs",
     "memory-store/src/text/",
     "processor/src/extract/",
 ];

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::identity::{self, Authors, Identity, Known};
+use memory_store::identity::{self, ADDRESS_BYTES_MAX, Authors, Known};
 use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::suspicion::{Quarantine, Withholding};
@@ -81,7 +81,8 @@ fn at(world: &World, folder: PathBuf) -> World {
 
 fn check(address: &str) -> Result {
     let address = address.trim();
-    if !address.is_empty() && !address.contains(|c: char| c.is_whitespace() || "<>,".contains(c)) {
+    let has_length = (1..=ADDRESS_BYTES_MAX).contains(&address.len());
+    if has_length && !address.contains(|c: char| c.is_whitespace() || "<>,".contains(c)) {
         return Ok(());
     }
     Err(Failure::new(format!("`{}` is no address", view::plain(address)))
@@ -92,13 +93,14 @@ fn check(address: &str) -> Result {
 /// Changes whose commits bring memories that are given, and publishes what follows.
 fn limit(args: &Trust, world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
     let home = world.dirs.project(tree.project);
-    let before = Identity::read(&home)?.and_then(|identity| identity.authors);
-    let authors = args.limits(before)?;
-    // From here on, readers without an index hold back what nobody looked at.
-    if authors.is_some() && !home.withheld().exists() {
-        Quarantine::withhold(&home, Some(&Withholding::new()))?;
-    }
-    identity::limit(&world.dirs, tree.project, authors.clone())?;
+    let authors = identity::limit(&world.dirs, tree.project, |before| {
+        let authors = args.limits(before)?;
+        // From here on, readers without an index hold back what nobody looked at.
+        if authors.is_some() && !home.withheld().exists() {
+            Quarantine::withhold(&home, Some(&Withholding::new()))?;
+        }
+        Ok::<_, Failure>(authors)
+    })?;
     match &authors {
         None => writeln!(out, "What anybody commits to {} is given.", view::path(&tree.main_root))?,
         Some(authors) => writeln!(out, "{}", told(authors))?,

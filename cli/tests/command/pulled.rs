@@ -325,6 +325,12 @@ fn signatures_are_checked_with_the_users_own_keys_and_programs() {
     commit(7, "Signed by Mallory in Bob's name", "mallory");
     assert!(team.given().0 == ["Signed by Bob"], "{:?}", team.given());
 
+    // A key that is withdrawn is believed no more, and one that is given again is.
+    team.0.write("home/signers", "");
+    assert_eq!(team.given().0, [""; 0]);
+    team.0.write("home/signers", &line(BOB, "bob"));
+    assert_eq!(team.given().0, ["Signed by Bob"]);
+
     // The repository's own configuration says who is believed, and what is run: neither counts.
     team.0.write("evil-signers", &line(BOB, "mallory"));
     let evil = team.0.path("evil-signers");
@@ -337,22 +343,104 @@ fn signatures_are_checked_with_the_users_own_keys_and_programs() {
     for setting in ["gpg.ssh.program", "gpg.program", "gpg.openpgp.program", "gpg.x509.program"] {
         team.git(&["config", setting, program.to_str().unwrap()]);
     }
-    commit_unsigned(&team);
     assert_eq!(team.given().0, ["Signed by Bob"]);
     assert!(!team.0.work().join("ran").exists(), "a program of the repository was run");
     // A list of the user's own that a path leads into the repository for is the repository's, too.
     team.git(&["config", "--unset", "gpg.ssh.allowedSignersFile"]);
     team.git(&["config", "--global", "gpg.ssh.allowedSignersFile", "signers"]);
     team.0.write("home/work/signers", &line(BOB, "mallory"));
-    commit_unsigned(&team);
     assert_eq!(team.given().0, [""; 0]);
 }
 
-/// Something new, so that everything is looked at again.
-fn commit_unsigned(team: &Team) {
-    let count = team.git_command().args(["rev-list", "--count", "HEAD"]).output().unwrap();
-    team.0.write("home/work/count", &String::from_utf8(count.stdout).unwrap());
+#[test]
+fn openpgp_signatures_are_checked_with_the_users_own_keyring() {
+    let gpg = |team: &Team, arguments: &[&str]| {
+        let mut gpg = Command::new("gpg");
+        gpg.args(["--batch", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]);
+        gpg.args(arguments).current_dir(team.0.work()).env_clear();
+        gpg.env("PATH", "/usr/bin:/bin").env("HOME", team.0.path("home")).output()
+    };
+    let team = Team::at_work();
+    let keys = team.0.path("home/.gnupg");
+    std::fs::create_dir(&keys).unwrap();
+    std::fs::set_permissions(&keys, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    if gpg(&team, &["--version"]).is_err() {
+        // Said, so that nobody takes it for tested.
+        return eprintln!("skipped: no gpg on this machine");
+    }
+    let run = |arguments: &[&str]| {
+        let output = gpg(&team, arguments).unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+    };
+    run(&["--quick-gen-key", &format!("Bob <{BOB}>"), "ed25519", "sign", "never"]);
+    team.0.ok(&["trust", "--author", BOB, "--signed"]);
+    team.memory("6.md", 6, "Signed by Bob");
+    team.git(&["add", "."]);
+    let author = format!("--author=Bob <{BOB}>");
+    let key = format!("user.signingKey={BOB}");
+    team.git(&["-c", "gpg.format=openpgp", "-c", &key, "commit", "--quiet", "-S", "-mx", &author]);
+    assert_eq!(team.given().0, ["Signed by Bob"]);
+    // As a program of the repository's would say of any commit.
+    team.0.program("evil", "#!/bin/sh\ntouch ran\nprintf '[GNUPG:] GOODSIG 1 Bob\\n' >&2\n");
+    let program = team.0.path("bin/evil");
+    for setting in ["gpg.program", "gpg.openpgp.program"] {
+        team.git(&["config", setting, program.to_str().unwrap()]);
+    }
+    assert_eq!(team.given().0, ["Signed by Bob"]);
+    assert!(!team.0.work().join("ran").exists(), "a program of the repository was run");
+    // Without the key nobody can tell.
+    let listed = gpg(&team, &["--list-keys", "--with-colons"]).unwrap().stdout;
+    let listed = String::from_utf8(listed).unwrap();
+    let print = listed.lines().find_map(|line| line.strip_prefix("fpr:")).unwrap();
+    run(&["--yes", "--delete-secret-and-public-key", print.trim_matches(':')]);
+    assert_eq!(team.given().0, [""; 0]);
+    let stop = Command::new("gpgconf").arg("--homedir").arg(&keys).args(["--kill", "all"]).status();
+    assert!(stop.unwrap().success());
+}
+
+#[test]
+fn who_the_user_is_and_how_far_history_goes_is_asked_anew() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    assert_eq!(team.held(), [""; 0]);
+    team.git(&["config", "--global", "user.email", "carol@example.com"]);
+    assert_eq!(team.held(), ["Prices are integer cents"]);
+    team.git(&["config", "--global", "user.email", ADA]);
+    assert_eq!(team.held(), [""; 0]);
+
+    team.memory("new.md", 3, "The staging database is fast");
     team.commit(BOB);
+    team.0.write("home/work/other", "");
+    team.commit(ADA);
+    let head = team.git_command().args(["rev-parse", "HEAD"]).output().unwrap();
+    team.0.write("home/work/.git/shallow", &String::from_utf8(head.stdout).unwrap());
+    assert_eq!(team.held(), ["The staging database is fast"]);
+    std::fs::remove_file(team.0.path("home/work/.git/shallow")).unwrap();
+    assert_eq!(team.held(), [""; 0]);
+}
+
+#[test]
+fn without_limits_git_is_asked_only_when_files_changed() {
+    let team = Team::at_work();
+    let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/asked\"\nPATH=/usr/bin:/bin exec git \"$@\"\n";
+    team.0.program("git", script);
+    let path = format!("{}:/usr/bin:/bin", team.0.path("bin").display());
+    // Whether the history of the memory files was asked for.
+    let is_asked = || {
+        team.0.write("home/asked", "");
+        let said = team.0.run_with(&["sync", "--rebuild"], &[("PATH", &path)]);
+        assert_eq!(said.code, 0, "{}", said.whole());
+        let asked = team.0.read("home/asked");
+        assert!(asked.contains("rev-parse"), "{asked}");
+        asked.lines().any(|line| line.contains("ls-tree -r -z HEAD"))
+    };
+    assert!(!is_asked());
+    team.memory("bob.md", 2, "The staging database is fast");
+    assert!(is_asked());
+    assert!(!is_asked());
+    team.0.ok(&["trust", "--author", BOB]);
+    assert!(is_asked());
+    assert!(is_asked());
 }
 
 #[test]

@@ -24,11 +24,11 @@ use crate::store::{
     MEMORIES_DIR, Privacy, Stored, private_options, read_if_there, remove, replace,
 };
 
-/// Bytes of the file of releases that are read: some 60,000 releases.
-const FILE_BYTES_MAX: u64 = 2 << 20;
+/// Bytes of the file of releases: some 60,000 releases.
+const RELEASED_BYTES_MAX: u64 = 2 << 20;
 
-/// Bytes of the file of what is withheld that are read: some 60,000 memories.
-const WITHHELD_BYTES_MAX: usize = 16 << 20;
+/// Bytes of the file of what is withheld: more than all files take that a store may have.
+const WITHHELD_BYTES_MAX: usize = 128 << 20;
 
 /// Characters of an author that are kept.
 const AUTHOR_CHARS_MAX: usize = 100;
@@ -140,7 +140,7 @@ impl Quarantine {
         let path = home.released();
         let mut text = String::new();
         match fs::File::open(&path) {
-            Ok(file) => file.take(FILE_BYTES_MAX).read_to_string(&mut text).at(&path)?,
+            Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(&path)?,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(error).at(&path),
         };
@@ -195,6 +195,14 @@ impl Quarantine {
         let lines: String = hashes.map(|hash| hash + "\n").collect();
         let mut options = private_options();
         let mut file = options.create(true).append(true).open(&path).at(&path)?;
+        if file.metadata().at(&path)?.len() + lines.len() as u64 > RELEASED_BYTES_MAX {
+            // Nobody would read it: better said than forgotten.
+            return Err(Error::Refused {
+                path,
+                message: "too much was released before; what is beyond is not read".to_owned(),
+                remedy: "Remove the first lines of this file, the oldest releases.",
+            });
+        }
         file.write_all(lines.as_bytes()).at(&path)?;
         file.sync_all().at(&path)
     }

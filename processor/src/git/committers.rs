@@ -6,10 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use memory_store::identity::Authors;
+use memory_store::identity::{ADDRESS_BYTES_MAX, Authors};
 use serde::{Deserialize, Serialize};
 
 use super::{command, line, output, output_of, overrule, prefix, without_filters};
+use crate::stamp;
 
 /// Signatures that are checked by one call of git, which runs a program for each.
 const SIGNATURES_MAX: usize = 50;
@@ -17,6 +18,10 @@ const SIGNATURES_MAX: usize = 50;
 /// Lies in git's folder after `merge --squash`, until what it left in the working tree is committed. Of git's
 /// other unfinished work [`memory_store::ledger::Marks`] tell.
 const SQUASHED: &str = "SQUASH_MSG";
+
+/// Files that tell what keys gpg and gpgsm believe, below their folder.
+const KEYRINGS: [&str; 5] =
+    ["pubring.kbx", "pubring.gpg", "public-keys.d/pubring.db", "trustdb.gpg", "gpg.conf"];
 
 /// The commit that brought what a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -157,7 +162,9 @@ pub fn brought(
         }
         let Some(path) = below(&prefix, &touch.path) else { continue };
         if wanted.get(&path) == Some(&touch.id) {
-            let (commit, author) = (touch.commit, Authors::normal(&touch.author));
+            let (commit, mut author) = (touch.commit, Authors::normal(&touch.author));
+            // One character more than anybody can trust: what is cut is nobody's address.
+            author.truncate(author.floor_char_boundary(ADDRESS_BYTES_MAX + 1));
             found.entry(path).or_insert(Brought { commit, author });
         }
     }
@@ -261,6 +268,28 @@ pub fn own_addresses(root: &Path) -> BTreeSet<String> {
     let found = settings(root, r"^(user|author)\.email$");
     let own = found.into_iter().filter(|setting| !setting.is_repositorys);
     own.map(|setting| Authors::normal(&setting.value)).filter(|own| !own.is_empty()).collect()
+}
+
+/// What judging depends on besides files and commits, in a form to compare with an earlier one: how far back
+/// history goes, who the user is, and where signatures count, which keys are believed.
+pub fn grounds(root: &Path, signed: bool) -> String {
+    let mut grounds: Vec<String> = own_addresses(root).into_iter().collect();
+    let shallow = line(root, &["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
+    grounds.extend(shallow.map(|path| stamp::of_file(Path::new(&path))));
+    if signed {
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        for setting in settings(root, r"^gpg\.") {
+            grounds.push(format!("{} {} {}", setting.is_repositorys, setting.key, setting.value));
+            if setting.key.ends_with("file") {
+                let path = setting.value.strip_prefix("~/").map(|below| home.join(below));
+                grounds.push(stamp::of_file(&path.unwrap_or_else(|| root.join(&setting.value))));
+            }
+        }
+        let keys = std::env::var_os("GNUPGHOME").map(PathBuf::from);
+        let keys = keys.unwrap_or_else(|| home.join(".gnupg"));
+        grounds.extend(KEYRINGS.map(|name| stamp::of_file(&keys.join(name))));
+    }
+    grounds.join("\n")
 }
 
 /// A setting of git.

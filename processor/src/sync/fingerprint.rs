@@ -1,14 +1,15 @@
 //! Whether there is anything to do: what a sync depends on, in one short text.
 
-use std::path::Path;
-
 use memory_store::identity::{self, Identity};
 use memory_store::layout::Tree;
 use memory_store::suspicion::Quarantine;
 
 use super::Run;
 use crate::git;
+use crate::git::committers;
 use crate::known::Known;
+use crate::pulled::Limits;
+use crate::stamp;
 
 impl Run<'_> {
     /// What the published result depends on, and the result as far as a look at the folders shows
@@ -33,7 +34,17 @@ impl Run<'_> {
         let mode = identity::mode(self.options.dirs, self.options.tree.project);
         add(&format!("{:?}", mode.ok()));
         let identity = Identity::read(&self.home).ok().flatten();
-        add(&format!("{:?}", identity.and_then(|identity| identity.authors)));
+        let limits = Limits::of(&self.settings, identity.as_ref());
+        add(&format!("{limits:?}"));
+        if limits.hold() {
+            for tree in &self.trees {
+                add(&committers::grounds(&tree.root, limits.authors.signed));
+            }
+            if limits.authors.signed {
+                // Keys end with time, and no file tells.
+                add(&self.options.now.date());
+            }
+        }
         for (name, session) in &self.state.sessions {
             add(name);
             add(&session.content);
@@ -45,7 +56,7 @@ impl Run<'_> {
         for tree in &self.trees {
             let state = self.options.dirs.tree(&tree.root);
             for index in [state.index(), state.thinking()] {
-                add(&stamp(&index.join("MANIFEST")));
+                add(&stamp::of_file(&index.join("MANIFEST")));
             }
             Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
         }
@@ -56,9 +67,9 @@ impl Run<'_> {
             self.home.archived_memories(),
             self.options.dirs.user_memories(),
         ] {
-            add(&fingerprint_of_folder(&folder));
+            add(&stamp::of_folder(&folder));
         }
-        add(&stamp(&self.home.ledger()));
+        add(&stamp::of_file(&self.home.ledger()));
         for home in [&self.home, &self.options.dirs.user_dir()] {
             // Of releases that cannot be read, publishing says so.
             let judged = Quarantine::read(home).map(|quarantine| quarantine.fingerprint());
@@ -70,28 +81,9 @@ impl Run<'_> {
     /// What is in the working trees, as far as a look at the folders and git show it.
     pub(super) fn fingerprint_of_trees(&self) -> String {
         let of_tree = |tree: &Tree| {
-            let folder = fingerprint_of_folder(&tree.store().join("memories"));
+            let folder = stamp::of_folder(&tree.store().join("memories"));
             format!("{}\n{}\n{folder}", tree.root.display(), git::position(&tree.root))
         };
         self.trees.iter().map(of_tree).collect::<Vec<_>>().join("\n")
-    }
-}
-
-fn fingerprint_of_folder(folder: &Path) -> String {
-    let listing = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut stamps: Vec<String> = listing.map(|entry| stamp(&entry.path())).collect();
-    stamps.sort();
-    stamps.join("\n")
-}
-
-fn stamp(path: &Path) -> String {
-    match std::fs::metadata(path) {
-        Ok(metadata) => format!(
-            "{} {} {}",
-            path.display(),
-            metadata.len(),
-            crate::archive::modified_ns(&metadata)
-        ),
-        Err(_) => String::new(),
     }
 }
