@@ -5,9 +5,10 @@
 mod clean;
 mod history;
 mod mask;
+mod pieces;
 mod texts;
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -16,6 +17,7 @@ use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
+use pieces::{Piece, looked_at};
 use serde::Serialize;
 
 use crate::lock::Lock;
@@ -173,19 +175,21 @@ fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
 /// is read as a whole, for a key has several lines; of what programs write each line stands alone.
 fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = stored::open(path)? else { return Ok(false) };
-    let (mut reader, mut line, mut number) = (BufReader::new(file), Vec::new(), 0);
+    let (mut reader, mut line, mut number) = (BufReader::new(file), Piece::default(), 0);
     let (mut prose, mut above) = (String::new(), 0);
     let context = || format!("{}: it cannot be read to its end", path.display());
-    while next_line(&mut reader, &mut line).with_context(context)? {
-        number += 1;
+    while line.next(&mut reader).with_context(context)? {
+        number += usize::from(line.repeated == 0);
         if is_prose {
-            prose.push_str(&String::from_utf8_lossy(&line));
+            prose.push_str(&String::from_utf8_lossy(line.news()));
             if prose.len() as u64 >= LINE_BYTES_MAX {
                 each_part(&prose, |below, part| each(above + below + 1, part));
-                (prose, above) = (String::new(), number);
+                let looked_at = looked_at(&prose);
+                above += newlines(&prose[..looked_at]);
+                prose.drain(..looked_at);
             }
         } else {
-            for text in texts::of_line(&line) {
+            for text in texts::of_line(&line.bytes) {
                 each_part(&text.text, |_, part| each(number, part));
             }
         }
@@ -211,10 +215,4 @@ fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
 
 fn newlines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count()
-}
-
-/// Reads the next line with its end, or a part of one that is very long; `false` at the end.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    line.clear();
-    Ok(reader.take(LINE_BYTES_MAX).read_until(b'\n', line)? > 0)
 }

@@ -158,15 +158,38 @@ fn prefix(root: &Path) -> String {
 
 /// Begins to tell what commits of all branches added to files below a folder, as `git log -p` does
 /// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
-/// of the parents has, where attributes do not say so. The caller reads its output and waits for it.
+/// of the parents has, or where attributes could hide that, what each of them has not. The caller reads
+/// its output and waits for it.
 pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
-    command(root)
-        .args(["log", "--all", "--reflog", "--full-history"])
+    let mut log = command(root);
+    let merges = if without_attributes(&mut log, root) { "--cc" } else { "-m" };
+    log.args(["log", "--all", "--reflog", "--full-history"])
         .args(["--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
-        .args(["--text", "--cc", "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
+        .args(["--text", merges, "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
         .spawn()
+}
+
+/// Keeps git from asking attributes what is text, for a merge's diff does so despite `--text`. `false`
+/// where that cannot be had: an older git, or attributes that the repository has for itself.
+fn without_attributes(command: &mut Command, root: &Path) -> bool {
+    let own = place(root).map(|(repository, _)| Path::new(&repository).join("info/attributes"));
+    let has_own = own.is_none_or(|own| own.symlink_metadata().is_ok());
+    // Of nothing at all: standard input is empty.
+    let empty_tree = line(root, &["hash-object", "-t", "tree", "--stdin"]);
+    let knows = line(root, &["version"]).is_some_and(|version| knows_attribute_source(&version));
+    let Some(tree) = empty_tree.filter(|_| knows && !has_own) else { return false };
+    command.env("GIT_ATTR_SOURCE", tree).env("GIT_ATTR_NOSYSTEM", "1");
+    command.args(["-c", "core.attributesFile=/dev/null"]);
+    true
+}
+
+/// Whether git takes attributes from where `GIT_ATTR_SOURCE` says: since 2.41.
+fn knows_attribute_source(version: &str) -> bool {
+    let numbers = version.strip_prefix("git version ").unwrap_or_default();
+    let mut numbers = numbers.split('.').map_while(|number| number.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(2), Some(41))
 }
 
 /// Whether git leaves a file out of commits; so it is outside a repository.
@@ -418,6 +441,13 @@ fn command(root: &Path) -> Command {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn attributes_are_put_aside_by_a_git_that_can() {
+        let knows = |version: &str| knows_attribute_source(&format!("git version {version}"));
+        assert!(["2.41.0", "2.47.3", "2.50.1 (Apple Git-155)", "3.0.rc1"].into_iter().all(knows));
+        assert!(!["2.40.4", "1.99", "", "unknown"].into_iter().any(knows));
+    }
 
     fn git(root: &Path, arguments: &[&str]) {
         let status = command(root)

@@ -305,9 +305,48 @@ fn no_attribute_and_no_merge_hides_a_commit() {
     };
     let told = rules();
     assert!(told.contains(&"private-key") && told.contains(&"github-token"), "{told:?}");
-    // Of a merge, git does not show what it is told to take for no text.
-    put(&root.join(".gitattributes"), "*.md -diff\n");
-    assert_eq!(rules(), ["private-key"]);
+    // Git would not show of a merge what it is told to take for no text.
+    for attributes in [".gitattributes", ".git/info/attributes"] {
+        put(&root.join(attributes), "*.md -diff\n");
+        let told = rules();
+        assert!(told.contains(&"private-key") && told.contains(&"github-token"), "{told:?}");
+    }
+}
+
+#[test]
+fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
+    let sealed = Sealed::new();
+    let root = &sealed.tree.root;
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    let word = "lorem ipsum dolor ";
+    let words = |bytes: usize| word.repeat(bytes / word.len());
+    // Across the border of two pieces, and far behind it.
+    let long = (4 << 20) - 20;
+    let token = token();
+    let text = format!(
+        "---\nid: x\n---\n{} {token} {} end\n{}short\n",
+        words(long),
+        words(1 << 19),
+        key()
+    );
+    let file = root.join(".throughline/memories/long.md");
+    let inbox = state.inbox();
+    git(root, &["init", "-q"]);
+    put(&file, &text);
+    put(&inbox, &format!("{} {token} {}\n", words(long), words(1 << 19)));
+    git(root, &["add", "."]);
+    git(root, &["commit", "-qm", "first"]);
+    let report = audited(&sealed, false);
+    let of = |path: &Path| -> Vec<(&str, usize)> {
+        let of_file = report.found.iter().filter(|found| found.path == path);
+        of_file.map(|found| (found.rule, found.line)).collect()
+    };
+    assert_eq!(of(&file), [("github-token", 4), ("private-key", 5)]);
+    assert_eq!(of(&inbox), [("github-token", 1)]);
+    let history: Vec<&str> = report.history.iter().map(|found| found.rule).collect();
+    assert_eq!(history, ["github-token", "private-key"], "{report:?}");
+    audited(&sealed, true);
+    assert_eq!(holding(&sealed), BTreeSet::from([file]), "no memory, so a person has to look");
 }
 
 #[test]

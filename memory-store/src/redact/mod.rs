@@ -35,6 +35,7 @@ pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
 use rule::Rule;
+pub use stream::OVERLAP_BYTES;
 
 /// The beginning of what stands where a secret stood.
 pub(crate) const PLACEHOLDER_OPEN: &str = "[redacted:";

@@ -12,7 +12,7 @@ use super::{Finding, PRIVATE_TEXT, Redactor, placeholder};
 const BLOCK_BYTES: usize = 512 << 10;
 
 /// Bytes at the end of a block that wait for the next: more than any secret but private text takes.
-const OVERLAP_BYTES: usize = 96 << 10;
+pub const OVERLAP_BYTES: usize = 96 << 10;
 
 /// Bytes of private text after which its end is looked for without keeping it.
 const HELD_BYTES_MAX: usize = 1 << 20;

@@ -8,7 +8,8 @@ use anyhow::{Context, Result, ensure};
 use memory_store::layout::Tree;
 use memory_store::redact::Redactor;
 
-use super::{Audit, AuditReport, Found, LINE_BYTES_MAX, each_part, next_line, note};
+use super::pieces::{Piece, looked_at};
+use super::{Audit, AuditReport, Found, LINE_BYTES_MAX, each_part, note};
 use crate::git;
 
 /// The folders of repositories whose history was looked through.
@@ -31,27 +32,30 @@ impl Audit<'_> {
         let output = child.stdout.take().context("git says nothing")?;
         let mut reader = BufReader::new(output);
         let (mut commit, mut path) = (String::new(), PathBuf::new());
-        let (mut line, mut hunk) = (Vec::new(), Hunk::default());
+        let (mut line, mut hunk) = (Piece::default(), Hunk::default());
         loop {
-            let goes_on = next_line(&mut reader, &mut line)?;
-            let text = String::from_utf8_lossy(&line);
+            let goes_on = line.next(&mut reader)?;
+            let text = String::from_utf8_lossy(line.news());
             // In a hunk each line begins with its signs, so that no text is taken for a heading.
-            let is_taken = goes_on && hunk.takes(&text);
+            let is_taken =
+                goes_on && if line.repeated > 0 { hunk.goes_on(&text) } else { hunk.takes(&text) };
             if is_taken && (hunk.added.len() as u64) < LINE_BYTES_MAX {
                 continue;
             }
-            self.note_added(redactor, (&commit, &path), &std::mem::take(&mut hunk.added));
+            self.note_added(redactor, (&commit, &path), &hunk.added);
             if is_taken {
+                hunk.added.drain(..looked_at(&hunk.added));
                 continue;
             }
-            hunk.parents = 0;
+            hunk = Hunk::default();
             if !goes_on {
                 break;
             }
             let text = text.trim_end();
             if let Some(hash) = text.strip_prefix("commit ") {
+                // Of a merge that is compared with each parent it is told as often.
+                self.report.commits += usize::from(commit != hash);
                 commit = hash.to_owned();
-                self.report.commits += 1;
             } else if let Some(name) = text.strip_prefix("+++ ") {
                 // A name with odd characters is in quotes.
                 let name = name.trim_matches('"');
@@ -81,6 +85,8 @@ struct Hunk {
     /// How many signs a line begins with: one for each parent of the commit, none outside of a hunk.
     parents: usize,
     added: String,
+    /// Whether the last line was added.
+    is_added: bool,
 }
 
 impl Hunk {
@@ -93,10 +99,19 @@ impl Hunk {
             // That a file does not end with a line's end.
             return self.parents > 0 && line.starts_with('\\');
         };
-        if signs.contains(&b'+') {
+        self.is_added = signs.contains(&b'+');
+        if self.is_added {
             self.added.push_str(&line[self.parents..]);
         }
         true
+    }
+
+    /// Takes up more of a line, if it is one of this.
+    fn goes_on(&mut self, more: &str) -> bool {
+        if self.parents > 0 && self.is_added {
+            self.added.push_str(more);
+        }
+        self.parents > 0
     }
 }
 

@@ -10,7 +10,8 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use memory_store::redact::Redactor;
 
-use super::{next_line, texts};
+use super::pieces::Piece;
+use super::texts;
 
 /// How often a file is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 4;
@@ -39,14 +40,13 @@ pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
 
 fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
     let mut reader = BufReader::new(file);
-    let (mut line, mut start, mut any) = (Vec::new(), 0, false);
-    while next_line(&mut reader, &mut line)? {
-        for text in texts::of_line(&line) {
+    let (mut line, mut any) = (Piece::default(), false);
+    while line.next(&mut reader)? {
+        for text in texts::of_line(&line.bytes) {
             for finding in redactor.findings(&text.text) {
-                any |= overwrite(file, start, &line, text.place(&finding.range))?;
+                any |= overwrite(file, line.start, &line.bytes, text.place(&finding.range))?;
             }
         }
-        start += line.len() as u64;
     }
     Ok(any)
 }

@@ -1,0 +1,88 @@
+//! Files line by line, a very long line in pieces: each but the first begins with the end of the one before,
+//! so that a secret across the border is whole in one of them.
+
+use std::io::{self, BufRead, Read};
+
+use memory_store::redact::OVERLAP_BYTES;
+
+use super::LINE_BYTES_MAX;
+
+/// A line with its end, or a piece of a long one.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// How many of them, at the start, the piece before had, too.
+    pub repeated: usize,
+    /// Where it begins in what is read.
+    pub start: u64,
+}
+
+impl Piece {
+    /// Reads the next one into this; `false` at the end. The first is read into an empty one.
+    pub fn next(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
+        self.start += self.bytes.len() as u64;
+        self.repeated = 0;
+        if self.is_torn() {
+            self.repeated = self.bytes.len().min(OVERLAP_BYTES);
+            self.start -= self.repeated as u64;
+        }
+        self.bytes.drain(..self.bytes.len() - self.repeated);
+        let room = LINE_BYTES_MAX - self.repeated as u64;
+        Ok(reader.take(room).read_until(b'\n', &mut self.bytes)? > 0)
+    }
+
+    /// Whether the line goes on in the next piece, as it may.
+    pub fn is_torn(&self) -> bool {
+        self.bytes.last().is_some_and(|byte| *byte != b'\n')
+    }
+
+    /// What the piece before did not have.
+    pub fn news(&self) -> &[u8] {
+        &self.bytes[self.repeated..]
+    }
+}
+
+/// How much of a text that was looked at is looked at once more with what follows: some whole lines, or the end
+/// of a long one.
+pub(super) fn looked_at(text: &str) -> usize {
+    let end = text.floor_char_boundary(text.len().saturating_sub(OVERLAP_BYTES));
+    let from = text.floor_char_boundary(end.saturating_sub(OVERLAP_BYTES));
+    memchr::memrchr(b'\n', &text.as_bytes()[from..end]).map_or(end, |line| from + line + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_comes_in_pieces_that_overlap() {
+        let long = "x".repeat(LINE_BYTES_MAX as usize) + "yz\n";
+        let text = format!("one\n{long}\ntwo");
+        let mut reader = text.as_bytes();
+        let (mut piece, mut read, mut pieces) = (Piece::default(), Vec::new(), Vec::new());
+        while piece.next(&mut reader).unwrap() {
+            let start = usize::try_from(piece.start).unwrap();
+            assert_eq!(&text.as_bytes()[start..start + piece.bytes.len()], piece.bytes);
+            read.extend_from_slice(piece.news());
+            pieces.push((piece.bytes.len(), piece.repeated, piece.is_torn()));
+        }
+        assert_eq!(read, text.as_bytes());
+        let max = LINE_BYTES_MAX as usize;
+        let rest = (OVERLAP_BYTES + 3, OVERLAP_BYTES, false);
+        assert_eq!(pieces, [(4, 0, false), (max, 0, true), rest, (1, 0, false), (3, 0, true)]);
+    }
+
+    #[test]
+    fn what_is_looked_at_again_begins_with_a_line() {
+        let line = "x".repeat(99) + "\n";
+        let text = line.repeat(4_000);
+        let at = looked_at(&text);
+        assert!(
+            at.is_multiple_of(100)
+                && (OVERLAP_BYTES..OVERLAP_BYTES + 200).contains(&(text.len() - at))
+        );
+        assert_eq!(looked_at(&"x".repeat(300_000)), 300_000 - OVERLAP_BYTES);
+        assert_eq!(looked_at("short\n"), 0);
+    }
+}
