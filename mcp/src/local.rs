@@ -219,7 +219,8 @@ impl Backend for Local {
         let quarantine = Quarantine::read(store.home())?;
         if let Some(held) = quarantine.held(&saved.stored, &redactor) {
             notes.push(format!(
-                "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
+                "It is saved but held back: {}. The user can release it with `throughline review --release {}`.",
+                held.reason(),
                 saved.stored.memory.id.short()
             ));
         }
@@ -241,7 +242,7 @@ impl Backend for Local {
             }
             .to_owned(),
             file: self.shown(&saved.stored.path, &tree),
-            title: saved.stored.memory.title,
+            title: render::clean(&saved.stored.memory.title),
             redacted: saved.hidden,
             note: (!notes.is_empty()).then(|| notes.join(" ")),
         })
@@ -330,7 +331,7 @@ impl Backend for Local {
             broken: broken.take(BROKEN_MAX).map(Error::to_string).collect(),
             unprocessed: has_unprocessed(&dirs.tree(&tree.root)),
             last_run: (progress.last_run.0 > 0).then(|| progress.last_run.to_string()),
-            failure: progress.failure,
+            failure: progress.failure.as_deref().map(render::clean),
             llm: settings.llm.map(|llm| format!("{}/{}", llm.provider, llm.model)),
         })
     }
@@ -408,7 +409,7 @@ fn page(hits: Vec<Hit>, page: Page) -> (Vec<Hit>, bool) {
 
 fn note(degraded: Option<String>, stale: bool, understood: &[String]) -> Option<String> {
     let health = match (degraded, stale) {
-        (Some(what), _) => Some(format!("The answer may be incomplete: {what}")),
+        (Some(what), _) => Some(format!("The answer may be incomplete: {}", render::clean(&what))),
         (None, true) => Some(
             "Some memories changed since they were indexed and are left out until the next sync."
                 .to_owned(),

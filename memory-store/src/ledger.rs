@@ -30,7 +30,7 @@ pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;
 pub use reconcile::reconcile;
 
-use entry::Seen;
+use entry::{More, Seen};
 use plan::Note;
 
 /// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
@@ -123,6 +123,9 @@ pub struct Tombstone {
     pub at: Timestamp,
     /// Where its file was, below the folder of memory files.
     pub name: Option<String>,
+    /// What a later version of the program notes besides.
+    #[serde(flatten)]
+    more: More,
 }
 
 /// The ledger of one project. Whoever changes it holds the store's lock.
@@ -252,7 +255,14 @@ impl Ledger {
         at: Timestamp,
     ) -> Result<()> {
         let (title, name) = (title.to_owned(), name.map(str::to_owned));
-        self.add(vec![Event::Tombstone(Tombstone { id, title, reason, at, name })])
+        self.add(vec![Event::Tombstone(Tombstone {
+            id,
+            title,
+            reason,
+            at,
+            name,
+            more: More::new(),
+        })])
     }
 
     /// Removes every trace of a memory's text and title; that it is not learned again stays.
@@ -270,6 +280,9 @@ impl Ledger {
     /// wrote and nobody here can read goes as well.
     pub fn forget_history(&mut self) -> Result<()> {
         self.foreign.clear();
+        self.entries.values_mut().for_each(|entry| entry.more.clear());
+        self.tombstones.values_mut().for_each(|tombstone| tombstone.more.clear());
+        self.seen.values_mut().for_each(|seen| seen.more.clear());
         self.rewrite()
     }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
-use memory_store::store::Forget as How;
+use memory_store::store::{Forget as How, Store, Stored};
 
 use super::stores::Stores;
 use super::view::plain;
@@ -32,20 +32,30 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     for id in &args.id {
         found.push(stores.find(id)?);
     }
-    for (store, stored) in &found {
-        let memory = &stored.memory;
-        store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-        journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
-        let id = paint(NAME, memory.id.short());
-        match how {
-            How::Archive => writeln!(
-                out,
-                "Put aside {id} {}. `throughline restore {}` brings it back.",
-                plain(&memory.title),
-                memory.id.short()
-            )?,
-            How::Delete => writeln!(out, "Deleted {id} {}.", plain(&memory.title))?,
-        }
+    found.iter().try_for_each(|(store, stored)| put_aside(world, &stores, store, stored, how, out))
+}
+
+/// Takes one memory out of recall, and says so.
+pub fn put_aside(
+    world: &World,
+    stores: &Stores,
+    store: &Store,
+    stored: &Stored,
+    how: How,
+    out: &mut dyn Write,
+) -> Result {
+    let memory = &stored.memory;
+    store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
+    journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
+    let id = paint(NAME, memory.id.short());
+    match how {
+        How::Archive => writeln!(
+            out,
+            "Put aside {id} {}. `throughline restore {}` brings it back.",
+            plain(&memory.title),
+            memory.id.short()
+        )?,
+        How::Delete => writeln!(out, "Deleted {id} {}.", plain(&memory.title))?,
     }
     Ok(())
 }

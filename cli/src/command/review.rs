@@ -1,15 +1,17 @@
 //! `throughline review`: what waits for a person's word: what was learned (`promote = "review"`), and what
 //! is held back because it looks like an order to the model or because others committed it.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
 use dialoguer::Select;
 use memory_store::index::journal::{self, Change as Noted};
-use memory_store::store::{Store, Stored};
-use memory_store::suspicion::{HeldBack, Quarantine};
+use memory_store::store::{Forget, Store, Stored};
+use memory_store::suspicion::{HeldBack, Quarantine, Why, Withheld};
 use serde::Serialize;
 
+use super::forget;
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain};
 use crate::failure::{Failure, Result};
@@ -83,17 +85,15 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     let held = stores.held()?;
-    show_held(&held, out)?;
-    if waiting.is_empty() {
-        if held.is_empty() {
-            writeln!(out, "Nothing waits for review.")?;
-        }
-    } else if world.interactive {
-        ask_about(world, &stores, &waiting, out)?;
-    } else {
-        list(&stores.project, &waiting, out)?;
+    if waiting.is_empty() && held.is_empty() {
+        writeln!(out, "Nothing waits for review.")?;
+        return Ok(());
     }
-    Ok(())
+    if world.interactive {
+        return ask_about(world, &stores, &held, &waiting, out);
+    }
+    show_held(&stores, &held, out)?;
+    if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
 }
 
 /// A memory that waits, and why it is held back if it is.
@@ -128,7 +128,7 @@ impl<'a> Waiting<'a> {
     }
 }
 
-fn show_held(held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
+fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
     if held.is_empty() {
         return Ok(());
     }
@@ -145,11 +145,23 @@ fn show_held(held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
         "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
          lets it out, `throughline forget ID` puts it aside.\n"
     )?;
-    if held.iter().any(|(_, why)| why.withheld.is_some()) {
+    let withheld: Vec<&Withheld> =
+        held.iter().filter_map(|(_, why)| why.withheld.as_ref()).collect();
+    if !withheld.is_empty() {
         writeln!(
             out,
-            "`throughline trust --author ADDRESS` takes whatever that author commits, `throughline review \
-             --release-pulled` all that is there by now.\n"
+            "`throughline review --release-pulled` lets out all that is held only because others committed it, \
+             as it is by now.\n"
+        )?;
+    }
+    if withheld.iter().any(|withheld| withheld.why == Why::Author && withheld.author.is_some()) {
+        let signed = match stores.takes_only_signed()? {
+            true => ", if it is signed",
+            false => "",
+        };
+        writeln!(
+            out,
+            "`throughline trust --author ADDRESS` takes what that author commits{signed}.\n"
         )?;
     }
     Ok(())
@@ -192,11 +204,35 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn ask_about(world: &World, stores: &Stores, waiting: &[Stored], out: &mut dyn Write) -> Result {
-    for stored in waiting {
+/// Asks about each memory that is held, then about each that was learned and waits.
+fn ask_about(
+    world: &World,
+    stores: &Stores,
+    held: &[(Stored, HeldBack)],
+    waiting: &[Stored],
+    out: &mut dyn Write,
+) -> Result {
+    let mut gone = BTreeSet::new();
+    for (stored, why) in held {
+        view::whole(stored, out)?;
+        writeln!(out, "{}", paint(CARE, format!("held back: {}", plain(&why.to_string()))))?;
+        out.flush()?;
+        // What looks like an order is let out only by who chose to.
+        match ask("Let it out", "Put it aside", Word::Later)? {
+            Word::Accept => release(world, stores, &stored.memory.id.to_string(), out)?,
+            Word::Reject => {
+                let (store, stored) = stores.find(&stored.memory.id.to_string())?;
+                forget::put_aside(world, stores, store, &stored, Forget::Archive, out)?;
+                gone.insert(stored.memory.id);
+            }
+            Word::Later => {}
+            Word::Stop => return Ok(()),
+        }
+    }
+    for stored in waiting.iter().filter(|stored| !gone.contains(&stored.memory.id)) {
         view::whole(stored, out)?;
         out.flush()?;
-        match ask()? {
+        match ask("Take it in", "Turn it down", Word::Accept)? {
             Word::Accept => accept(world, stores, stored, out)?,
             Word::Reject => reject(world, stores, stored, out)?,
             Word::Later => {}
@@ -206,19 +242,20 @@ fn ask_about(world: &World, stores: &Stores, waiting: &[Stored], out: &mut dyn W
     Ok(())
 }
 
-fn ask() -> Result<Word> {
-    const WORDS: [(Word, &str); 4] = [
-        (Word::Accept, "Take it in"),
-        (Word::Reject, "Turn it down"),
+/// Asks for a word about one memory; `usual` is what a mere return means.
+fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
+    let words = [
+        (Word::Accept, accept),
+        (Word::Reject, reject),
         (Word::Later, "Later"),
         (Word::Stop, "Stop here"),
     ];
     let chosen = Select::new()
-        .items(WORDS.map(|(_, text)| text))
-        .default(0)
+        .items(words.map(|(_, text)| text))
+        .default(words.iter().position(|(word, _)| *word == usual).unwrap_or_default())
         .interact_opt()
         .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
-    Ok(chosen.and_then(|at| WORDS.get(at)).map_or(Word::Stop, |(word, _)| *word))
+    Ok(chosen.and_then(|at| words.get(at)).map_or(Word::Stop, |(word, _)| *word))
 }
 
 fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use memory_store::identity::Identity;
 use memory_store::layout::Tree;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -114,6 +115,12 @@ impl Stores {
             None => Ok(quarantine),
             Some(_) => Ok(quarantine.withholding(self.withheld.clone())),
         }
+    }
+
+    /// Whether of what others commit only what is signed is taken.
+    pub fn takes_only_signed(&self) -> Result<bool> {
+        let identity = Identity::read(self.project.home())?;
+        Ok(identity.and_then(|identity| identity.authors).is_some_and(|authors| authors.signed))
     }
 
     /// The ids of what is held back.

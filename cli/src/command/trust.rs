@@ -8,6 +8,8 @@ use clap::Args;
 use memory_store::identity::{self, ADDRESS_BYTES_MAX, Authors, Known};
 use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::mode::Mode;
+use memory_store::settings::Pulled;
+use memory_store::settings_file;
 use memory_store::suspicion::{Quarantine, Withholding};
 use processor::progress::Silent;
 use serde::Serialize;
@@ -20,15 +22,16 @@ use crate::world::World;
 /// Vouches for this project's memory folder, so that it is read; without it nothing is.
 ///
 /// With --author, of what others commit only that author's memories are given; the rest is held back until
-/// `throughline review` lets it out. Your own commits, what is written on this machine and what is not
-/// committed yet are always given. The author is what a commit says, and anybody can write any address
+/// `throughline review` lets it out. Your own commits (with --signed, those that you signed), what is written on
+/// this machine and what is not committed yet count as yours. `pulled = "reviewed"` in your own settings holds
+/// what others commit whoever they are. The author is what a commit says, and anybody can write any address
 /// there: without --signed this is a convenience and no protection.
 #[derive(Debug, Args)]
 pub struct Trust {
     /// The working tree; without it, the current one
     dir: Option<PathBuf>,
     /// List what this machine vouches for
-    #[arg(long, conflicts_with = "revoke")]
+    #[arg(long, conflicts_with_all = ["dir", "author", "signed", "revoke"])]
     list: bool,
     /// Take only what this author commits, and those named before; may be repeated
     #[arg(long, value_name = "ADDRESS")]
@@ -101,10 +104,8 @@ fn limit(args: &Trust, world: &World, tree: &Tree, out: &mut dyn Write) -> Resul
         }
         Ok::<_, Failure>(authors)
     })?;
-    match &authors {
-        None => writeln!(out, "What anybody commits to {} is given.", view::path(&tree.main_root))?,
-        Some(authors) => writeln!(out, "{}", told(authors))?,
-    }
+    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
+    writeln!(out, "{}", told(authors.as_ref(), settings.pulled))?;
     if world.mode == Mode::Full {
         sync::sync(world, &sync::Request { tree, from: None, afresh: false }, &Silent)?;
         let held = super::stores::Stores::at(world, tree.clone())?.held()?.len();
@@ -115,18 +116,35 @@ fn limit(args: &Trust, world: &World, tree: &Tree, out: &mut dyn Write) -> Resul
     Ok(())
 }
 
-/// Whose memories are given, in words.
-fn told(authors: &Authors) -> String {
-    let whose = match authors.trusted.as_slice() {
+/// Whose memories are given, in words: by what was said of the project, and by the settings, which may be
+/// stricter.
+fn told(authors: Option<&Authors>, pulled: Pulled) -> String {
+    let trusted = authors.map_or(&[][..], |authors| &authors.trusted);
+    if pulled == Pulled::Reviewed {
+        let noted = match trusted {
+            [] => String::new(),
+            trusted => format!(" Until they say otherwise, {} are noted only.", trusted.join(", ")),
+        };
+        return format!(
+            "Given: your own memories only. Your settings say `pulled = \"reviewed\"`: what others commit waits \
+             for `throughline review`, whoever they are.{noted}"
+        );
+    }
+    let whose = match trusted {
         [] => "your own memories only".to_owned(),
         trusted => format!("your own memories and those committed by {}", trusted.join(", ")),
     };
-    if authors.signed {
-        format!("Given: {whose}, where the commit has a good signature of one of you.")
-    } else {
-        format!(
+    match authors {
+        None if pulled == Pulled::All => "Given: what anybody commits.".to_owned(),
+        None => format!(
+            "Given: {whose}, for your settings say `pulled = \"authors\"` and no author is named here."
+        ),
+        Some(authors) if authors.signed => {
+            format!("Given: {whose}, where the commit has a good signature of one of you.")
+        }
+        Some(_) => format!(
             "Given: {whose}. Anybody can write any author into a commit; --signed asks for signatures."
-        )
+        ),
     }
 }
 
@@ -250,7 +268,14 @@ fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
                 [] => "nobody".to_owned(),
                 trusted => trusted.join(", "),
             };
-            writeln!(out, "  authors besides you: {}{signed}", view::plain(&trusted))?;
+            let (settings, _) = settings_file::load(&world.dirs, None);
+            let strict = match settings.pulled {
+                Pulled::All | Pulled::Authors => "",
+                Pulled::Reviewed => {
+                    ", held until a review all the same (`pulled` in your settings)"
+                }
+            };
+            writeln!(out, "  authors besides you: {}{signed}{strict}", view::plain(&trusted))?;
         }
         if known.paths.is_empty() {
             writeln!(out, "  {}", paint(QUIET, "no working tree is left"))?;

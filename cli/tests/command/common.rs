@@ -1,8 +1,11 @@
 //! A sealed environment for the command: its own home, folder of programs and clock.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::ptr::null_mut;
 
 use serde_json::json;
 
@@ -84,6 +87,14 @@ impl Machine {
     }
 
     pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
+        let mut command = self.command(args);
+        let Output { status, stdout, stderr } =
+            command.envs(variables.iter().copied()).output().unwrap();
+        let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
+        Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(self.path("bin/throughline"));
         command
             .args(args)
@@ -95,11 +106,40 @@ impl Machine {
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
             // Nothing answers there.
-            .env("OLLAMA_HOST", "127.0.0.1:9")
-            .envs(variables.iter().copied());
-        let Output { status, stdout, stderr } = command.output().unwrap();
-        let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
-        Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
+            .env("OLLAMA_HOST", "127.0.0.1:9");
+        command
+    }
+
+    /// Runs the command at a terminal. Each answer is typed once the text before it was read; returns all
+    /// that the terminal showed.
+    pub fn at_terminal(&self, args: &[&str], answers: &[(&str, &str)]) -> String {
+        let (mut terminal, program) = terminal();
+        let mut child = self
+            .command(args)
+            .env("TERM", "xterm")
+            .stdin(program.try_clone().unwrap())
+            .stdout(program.try_clone().unwrap())
+            .stderr(program)
+            .spawn()
+            .unwrap();
+        let (mut shown, mut read) = (String::new(), 0);
+        let mut answers = answers.iter();
+        let mut next = answers.next();
+        let mut bytes = [0; 4096];
+        // The terminal ends with the last program that has it.
+        while let Ok(count @ 1..) = terminal.read(&mut bytes) {
+            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            while let Some((text, keys)) = next
+                && let Some(at) = shown[read..].find(text)
+            {
+                read += at + text.len();
+                terminal.write_all(keys.as_bytes()).unwrap();
+                next = answers.next();
+            }
+        }
+        assert!(child.wait().unwrap().success(), "{shown}");
+        assert_eq!(next, None, "{shown}");
+        self.tidy(&shown)
     }
 
     /// Runs the command; it has to succeed.
@@ -123,6 +163,17 @@ impl Machine {
     fn tidy(&self, text: &str) -> String {
         text.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "")
     }
+}
+
+/// A terminal of our own: the side that a person would sit at, and a program's.
+fn terminal() -> (File, OwnedFd) {
+    let (mut ours, mut theirs) = (0, 0);
+    // SAFETY: both places are valid, and the rest may be null.
+    let opened =
+        unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut()) };
+    assert_eq!(opened, 0);
+    // SAFETY: both were opened a moment ago, and nobody else has them.
+    unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }
 }
 
 impl Said {

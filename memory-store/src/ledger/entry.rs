@@ -33,7 +33,13 @@ pub(crate) struct Entry {
     pub promoted: bool,
     /// Whether a person or a model wrote it: then it stays without any transcript asking for it.
     pub saved: bool,
+    /// What a later version of the program notes besides.
+    #[serde(flatten)]
+    pub more: More,
 }
+
+/// Fields that this version does not know; kept, so that a later one finds them again.
+pub(crate) type More = serde_json::Map<String, serde_json::Value>;
 
 /// Why a memory's file lies in the private drafts folder instead of the working tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +69,7 @@ impl Entry {
             aside: Aside::No,
             promoted: false,
             saved: false,
+            more: More::new(),
         }
     }
 
@@ -102,6 +109,9 @@ pub(crate) struct Seen {
     /// Whether the store's README was there and not committed: what removes untracked files takes
     /// it along, a person who deletes a memory does not.
     pub loose_readme: bool,
+    /// What a later version of the program notes besides.
+    #[serde(flatten)]
+    pub more: More,
 }
 
 fn remember(list: &mut Vec<String>, item: String) {

@@ -175,6 +175,7 @@ impl<'a> Traces<'a> {
             stash: self.git.stash.clone(),
             swept: self.git.marks.swept().map(str::to_owned),
             loose_readme: self.readme.exists() && !self.committed.contains(readme.as_path()),
+            more: self.seen.more.clone(),
         })
     }
 

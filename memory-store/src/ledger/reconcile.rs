@@ -235,6 +235,35 @@ mod tests {
         assert_eq!(Ledger::open(home.store.home()).unwrap().entries().count(), 1);
     }
 
+    #[test]
+    fn so_do_its_fields_in_lines_of_ours() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let path = home.store.home().ledger();
+        Ledger::open(home.store.home())
+            .unwrap()
+            .bury(MemoryId([9; 16]), "Nine", Reason::Forgotten, None, Timestamp(0))
+            .unwrap();
+        // Each line as a later version would write it; behind them a torn one, which is a reason to rewrite.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let later = text.lines().map(|line| {
+            let json = format!(r#"{},"later":["kept"]}}}}"#, line[9..].strip_suffix("}}").unwrap());
+            let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+            format!("{sum:08x} {json}\n")
+        });
+        std::fs::write(&path, later.chain(["0000".to_owned()]).collect::<String>()).unwrap();
+        home.run(&[memory(1, "One", "b")], usize::MAX);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let kinds = ["entry", "tombstone", "seen"].map(|kind| format!("{{\"{kind}\":"));
+        for kind in &kinds {
+            let line = text.lines().rfind(|line| line.contains(kind.as_str())).unwrap();
+            assert!(line.contains(r#""later":["kept"]"#), "{kind}: {text}");
+        }
+        // Not what is to be removed with all that nobody here can read.
+        Ledger::open(home.store.home()).unwrap().forget_history().unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
+    }
+
     /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
     const SPARE_ROUNDS: usize = 130;
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::clean::redacted_file;
-use super::entry::{Aside, Entry};
+use super::entry::{Aside, Entry, More};
 use super::fate::Fate;
 use super::plan::{Note, Plan};
 use super::survey::Survey;
@@ -387,6 +387,7 @@ impl<'r> Turn<'r, '_> {
             reason,
             at: self.now,
             name: Some(entry.name),
+            more: More::new(),
         }));
     }
 

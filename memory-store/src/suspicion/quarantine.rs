@@ -94,6 +94,18 @@ pub struct HeldBack {
     pub withheld: Option<Withheld>,
 }
 
+impl HeldBack {
+    /// Why, in words that nobody else chose: for a model, which is not to read what a commit calls its author.
+    pub fn reason(&self) -> String {
+        match &self.order {
+            Some(order) => format!("{} ({})", order.reason, order.place),
+            None => {
+                "somebody else committed it, and the user takes it only after a look".to_owned()
+            }
+        }
+    }
+}
+
 impl fmt::Display for HeldBack {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(order) = &self.order {
