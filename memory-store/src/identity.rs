@@ -508,7 +508,8 @@ fn change<T, E: From<Error>>(
     change: impl FnOnce(&mut Option<Identity>) -> Result<T, E>,
 ) -> Result<T, E> {
     let home = dirs.project(project);
-    let _lock = lock(&home)?;
+    // Of a project that is about to begin nobody else knows, and where it cannot nothing is to stay.
+    let _lock = home.0.is_dir().then(|| lock(&home)).transpose()?;
     let before = Identity::read(&home)?;
     let mut identity = before.clone();
     let done = change(&mut identity)?;

@@ -242,7 +242,7 @@ mod tests {
         let path = home.store.home().ledger();
         Ledger::open(home.store.home())
             .unwrap()
-            .bury(MemoryId([9; 16]), "Nine", Reason::Forgotten, None, Timestamp(0))
+            .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))
             .unwrap();
         // Each line as a later version would write it; behind them a torn one, which is a reason to rewrite.
         let text = std::fs::read_to_string(&path).unwrap();
