@@ -95,8 +95,7 @@ fn now() -> Timestamp {
 /// Prints the vector of the query on stdin in the second space, or what stands in the way.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()> {
-    let mut query = String::new();
-    std::io::stdin().take(QUERY_BYTES_MAX).read_to_string(&mut query).context("the query")?;
+    let query = query(std::io::stdin()).context("the query on standard input")?;
     let (settings, _) = settings_file::load(dirs, Some(tree));
     let asker = Asker::new(&settings, ollama_host);
     let answer = match asker.map(|asker| asker.vector(&query)) {
@@ -106,6 +105,22 @@ fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()>
     };
     println!("{answer}");
     Ok(())
+}
+
+/// Reads a query; of a longer one as many whole characters as fit.
+fn query(input: impl Read) -> Result<String> {
+    let mut bytes = Vec::new();
+    input.take(QUERY_BYTES_MAX).read_to_end(&mut bytes)?;
+    let end = match str::from_utf8(&bytes) {
+        Ok(text) => text.len(),
+        // The bound fell into a character.
+        Err(error) if error.error_len().is_none() && bytes.len() as u64 == QUERY_BYTES_MAX => {
+            error.valid_up_to()
+        }
+        Err(error) => bail!("it is no UTF-8 from byte {} on", error.valid_up_to()),
+    };
+    bytes.truncate(end);
+    Ok(String::from_utf8(bytes)?)
 }
 
 /// What the program is to do.
@@ -145,5 +160,24 @@ impl Asked {
             }
         }
         Ok(Self { project: project.context(USAGE)?, what })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_query_ends_with_a_whole_character() {
+        let max = usize::try_from(QUERY_BYTES_MAX).unwrap();
+        for before in 0..4 {
+            let text = "x".repeat(before) + &"\u{1F600}".repeat(max);
+            let read = query(text.as_bytes()).unwrap();
+            assert!(text.starts_with(&read) && read.len() > max - 4 && read.len() <= max);
+        }
+        assert_eq!(query("ä".as_bytes()).unwrap(), "ä");
+        for wrong in [b"ab\xff".as_slice(), b"ab\xc3"] {
+            assert_eq!(query(wrong).unwrap_err().to_string(), "it is no UTF-8 from byte 2 on");
+        }
     }
 }
