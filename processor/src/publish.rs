@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
@@ -53,7 +54,7 @@ pub struct Publication<'a> {
     /// Where vectors come from; without, recall goes by words alone.
     pub vectors: Option<&'a dyn Vectors>,
     /// What others committed and is not given, by the working tree's root.
-    pub withheld: &'a BTreeMap<PathBuf, Withholding>,
+    pub withheld: &'a BTreeMap<PathBuf, Arc<Withholding>>,
     /// The time.
     pub now: Timestamp,
 }

@@ -178,7 +178,7 @@ impl<'a> Judge<'a> {
                 Some((Quarantine::key(&other.file.stored, &redactor), withheld))
             })
             .collect();
-        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
+        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone().into());
         let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
         self.note_arrivals(tree, &others, is_held, now)?;
         self.committers.looked_at.insert(root.to_owned(), look);

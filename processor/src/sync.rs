@@ -15,6 +15,7 @@ mod second;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -174,7 +175,7 @@ struct Run<'a> {
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
     /// What others committed and is not given, once it was looked at, by the working tree's root.
-    withheld: Option<BTreeMap<PathBuf, Withholding>>,
+    withheld: Option<BTreeMap<PathBuf, Arc<Withholding>>>,
     report: SyncReport,
 }
 
@@ -531,14 +532,15 @@ impl<'a> Run<'a> {
     }
 
     /// Looks who committed the memories of the working trees, after the last of them was written.
-    fn withhold(&mut self) -> Result<&BTreeMap<PathBuf, Withholding>> {
+    fn withhold(&mut self) -> Result<&BTreeMap<PathBuf, Arc<Withholding>>> {
         let withheld = match self.withheld.take() {
             Some(withheld) => withheld,
             None => {
                 let mut judge = Judge::open(self.options.dirs, self.options.tree, &self.settings)?;
                 let mut withheld = BTreeMap::new();
                 for tree in &self.trees {
-                    withheld.insert(tree.root.clone(), judge.tree(tree, self.options.now)?);
+                    let judged = judge.tree(tree, self.options.now)?;
+                    withheld.insert(tree.root.clone(), Arc::new(judged));
                 }
                 judge.finish()?;
                 withheld

@@ -113,7 +113,7 @@ impl Stores {
         let quarantine = Quarantine::releases(store.home())?;
         match store.root() {
             None => Ok(quarantine),
-            Some(_) => Ok(quarantine.withholding(self.withheld.clone())),
+            Some(_) => Ok(quarantine.withholding(self.withheld.clone().into())),
         }
     }
 

@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -122,7 +123,8 @@ impl fmt::Display for HeldBack {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quarantine {
     released: BTreeSet<String>,
-    withheld: Withholding,
+    /// Shared: one judgement serves every index that is published by it.
+    withheld: Arc<Withholding>,
 }
 
 impl Quarantine {
@@ -139,7 +141,7 @@ impl Quarantine {
                 message: format!("{error}; `throughline sync --rebuild` writes it anew"),
             })?,
         };
-        Ok(Self { withheld, ..Self::releases(home)? })
+        Ok(Self { withheld: Arc::new(withheld), ..Self::releases(home)? })
     }
 
     /// Reads what was let out, for who knows what is withheld.
@@ -161,7 +163,7 @@ impl Quarantine {
 
     /// The same releases, where this is withheld.
     #[must_use]
-    pub fn withholding(self, withheld: Withholding) -> Self {
+    pub fn withholding(self, withheld: Arc<Withholding>) -> Self {
         Self { withheld, ..self }
     }
 
