@@ -1,4 +1,6 @@
-//! What the client writes, with a bound: the protocol's library keeps a message until its line ends.
+//! What the client writes, with a bound: the protocol's library keeps a message until its line ends. A line that is
+//! too long gets the answer of `memory_store::lines`: the rest of it is passed over, which is told, and the next
+//! one is read. What came of it is no JSON, which the library passes over, too.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +11,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 /// Bytes of one message. The largest that makes sense, a text to remember, has a hundredth of it.
 pub const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
-/// A reader that fails where a line does not end in time.
+/// A reader that passes over the rest of a line that does not end in time.
 #[derive(Debug)]
 pub struct Bounded<R> {
     input: R,
@@ -30,21 +32,40 @@ impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
         context: &mut Context<'_>,
         room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = room.filled().len();
-        ready!(Pin::new(&mut self.input).poll_read(context, room))?;
-        let read = &room.filled()[before..];
-        self.line_bytes = match read.iter().rposition(|byte| *byte == b'\n') {
-            Some(end) => read.len() - end - 1,
-            None => self.line_bytes + read.len(),
-        };
-        if self.line_bytes > MESSAGE_BYTES_MAX {
-            // A read that fails has read nothing.
-            room.set_filled(before);
-            let mib = MESSAGE_BYTES_MAX >> 20;
-            let message = format!("a message is longer than {mib} MiB");
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, message)));
+        loop {
+            let before = room.filled().len();
+            ready!(Pin::new(&mut self.input).poll_read(context, room))?;
+            let read = &mut room.filled_mut()[before..];
+            if read.is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            let kept = self.keep(read);
+            room.set_filled(before + kept);
+            // To have read nothing would be the end.
+            if kept > 0 {
+                return Poll::Ready(Ok(()));
+            }
         }
-        Poll::Ready(Ok(()))
+    }
+}
+
+impl<R> Bounded<R> {
+    /// Moves what is kept to the front; returns how much that is.
+    fn keep(&mut self, read: &mut [u8]) -> usize {
+        let mut kept = 0;
+        for at in 0..read.len() {
+            let is_end = read[at] == b'\n';
+            if self.line_bytes == MESSAGE_BYTES_MAX && !is_end {
+                let mib = MESSAGE_BYTES_MAX >> 20;
+                eprintln!("throughline-mcp: a message is longer than {mib} MiB and is passed over");
+            }
+            if is_end || self.line_bytes < MESSAGE_BYTES_MAX {
+                read[kept] = read[at];
+                kept += 1;
+            }
+            self.line_bytes = if is_end { 0 } else { self.line_bytes.saturating_add(1) };
+        }
+        kept
     }
 }
 
@@ -54,20 +75,19 @@ mod tests {
 
     use super::*;
 
-    fn read(input: &[u8]) -> io::Result<usize> {
+    fn read(input: &[u8]) -> Vec<u8> {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(Bounded::new(input).read_to_end(&mut Vec::new()))
+        let mut kept = Vec::new();
+        runtime.block_on(Bounded::new(input).read_to_end(&mut kept)).unwrap();
+        kept
     }
 
     #[test]
-    fn a_line_without_an_end_is_not_read_to_its_end() {
-        let mut lines = vec![b'x'; MESSAGE_BYTES_MAX];
-        assert_eq!(read(&lines).unwrap(), lines.len());
-        lines.push(b'\n');
-        lines.extend_from_within(..);
-        assert_eq!(read(&lines).unwrap(), lines.len());
-        lines.retain(|byte| *byte != b'\n');
-        let error = read(&lines).unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+    fn a_line_without_an_end_is_passed_over_and_the_next_one_is_read() {
+        let long = vec![b'x'; MESSAGE_BYTES_MAX];
+        let longer = [long.as_slice(), b"y".repeat(100_000).as_slice()].concat();
+        let lines = [longer.as_slice(), b"\nnext\n", &long, b"\n", &longer].concat();
+        let kept = [long.as_slice(), b"\nnext\n", &long, b"\n", &long].concat();
+        assert!(read(&lines) == kept);
     }
 }

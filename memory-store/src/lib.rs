@@ -22,6 +22,8 @@ pub mod layout;
 #[cfg(feature = "write")]
 pub mod ledger;
 pub mod left;
+#[cfg(feature = "write")]
+pub mod lines;
 pub mod memory;
 pub mod mode;
 pub mod names;

@@ -1,12 +1,9 @@
-//! Complete lines of a growing file, one at a time, through a bounded buffer.
+//! Lines of a file or a stream that others write, one at a time, through a bounded buffer. What becomes of a line
+//! that is too long is the same everywhere: the rest of it is passed over, which is told, and the next one is read.
 
 use std::io::{self, BufRead};
 
-/// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
-/// a file and its original); what is longer holds no conversation worth the memory.
-pub const LINE_BYTES_MAX: usize = 16 << 20;
-
-/// One complete line of a file.
+/// One complete line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line<'a> {
     /// Its bytes, without the line feed.
@@ -15,18 +12,27 @@ pub enum Line<'a> {
     TooLong,
 }
 
-/// Reads lines that end in a line feed; a half-written last one is left for next time.
+/// Reads lines that end in a line feed; a half-written last one is left for next time, unless
+/// nothing is to follow.
+#[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
     buffer: Vec<u8>,
     max: usize,
     consumed: u64,
+    is_last_whole: bool,
 }
 
 impl<R: BufRead> Lines<R> {
     /// Reads from `reader`, keeping lines of at most `max` bytes.
     pub fn new(reader: R, max: usize) -> Self {
-        Self { reader, buffer: Vec::new(), max, consumed: 0 }
+        Self { reader, buffer: Vec::new(), max, consumed: 0, is_last_whole: false }
+    }
+
+    /// The same for what nobody adds to: its end ends the last line.
+    #[must_use]
+    pub fn of_all(self) -> Self {
+        Self { is_last_whole: true, ..self }
     }
 
     /// Bytes of the complete lines read so far.
@@ -59,9 +65,10 @@ impl<R: BufRead> Lines<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            if chunk.is_empty() {
+            if chunk.is_empty() && (length == 0 || !self.is_last_whole) {
                 return Ok(None);
             }
+            let is_end = chunk.is_empty();
             let end = memchr::memchr(b'\n', chunk);
             let part = &chunk[..end.unwrap_or(chunk.len())];
             too_long = too_long || self.buffer.len() + part.len() > self.max;
@@ -73,7 +80,7 @@ impl<R: BufRead> Lines<R> {
             let taken = part.len() + usize::from(end.is_some());
             length += taken as u64;
             self.reader.consume(taken);
-            if end.is_some() {
+            if end.is_some() || is_end {
                 self.consumed += length;
                 return Ok(Some(if too_long { Line::TooLong } else { Line::Whole(&self.buffer) }));
             }
@@ -96,6 +103,13 @@ mod tests {
             assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"two")));
             assert_eq!(lines.next_line().unwrap(), None);
             assert_eq!(lines.consumed(), 19);
+            let reader = io::BufReader::with_capacity(buffer, &text[..]);
+            let mut lines = Lines::new(reader, 5).of_all();
+            assert_eq!(lines.next_whole().unwrap(), Some(&b"one"[..]));
+            assert_eq!(lines.next_whole().unwrap(), Some(&b"two"[..]));
+            assert_eq!(lines.next_line().unwrap(), Some(Line::Whole(b"hal")));
+            assert_eq!(lines.next_line().unwrap(), None);
+            assert_eq!(lines.consumed(), text.len() as u64);
         }
     }
 }

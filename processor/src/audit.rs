@@ -6,14 +6,13 @@ mod clean;
 mod history;
 mod mask;
 mod pieces;
-mod texts;
 
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::file::{EXTENSION, parts};
-use memory_store::redact::Redactor;
+use memory_store::redact::{Redactor, texts};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;

@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use memory_store::lines::{Line, Lines};
 use memory_store::redact::{Personal, RedactOptions, Redactor};
 use memory_store::settings_file;
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ use crate::world::World;
 const TEXT_BYTES_MAX: u64 = 256 << 20;
 
 /// Bytes of a line of JSON.
-const LINE_BYTES_MAX: u64 = 256 << 20;
+const LINE_BYTES_MAX: usize = 256 << 20;
 
 /// Hides secrets in a text: `[redacted:<rule>]` in place of each.
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ pub fn run(args: &Redact, world: &World, out: &mut dyn Write) -> Result {
     let redactor = args.redactor(world);
     let input = open(args)?;
     let found = if args.jsonl {
-        lines(&redactor, input, out)?
+        lines(&redactor, input, LINE_BYTES_MAX, out)?
     } else if args.json {
         told(&redactor, input, out)?
     } else {
@@ -120,21 +121,26 @@ fn too_long(what: &str, bytes_max: u64) -> Failure {
     Failure::new(format!("{what} is longer than {} MiB", bytes_max >> 20)).code(exit::INVALID)
 }
 
-fn lines(redactor: &Redactor, mut input: impl BufRead, out: &mut dyn Write) -> Result<usize> {
-    let mut found = 0;
-    let mut line = Vec::new();
-    for number in 1.. {
-        line.clear();
-        if (&mut input).take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        if line.len() as u64 > LINE_BYTES_MAX {
-            return Err(too_long(&format!("line {number}"), LINE_BYTES_MAX));
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let given: Given = serde_json::from_slice(&line).map_err(|error| {
+fn lines(
+    redactor: &Redactor,
+    input: impl BufRead,
+    bytes_max: usize,
+    out: &mut dyn Write,
+) -> Result<usize> {
+    let (mut found, mut first_left_out) = (0, None);
+    let mut lines = Lines::new(input, bytes_max).of_all();
+    let mut number = 0_u64;
+    while let Some(line) = lines.next_line()? {
+        number += 1;
+        let line = match line {
+            Line::Whole(line) if line.trim_ascii().is_empty() => continue,
+            Line::Whole(line) => line,
+            Line::TooLong => {
+                first_left_out.get_or_insert(number);
+                continue;
+            }
+        };
+        let given: Given = serde_json::from_slice(line).map_err(|error| {
             Failure::new(format!("line {number} is no object with `id` and `text`: {error}"))
                 .code(exit::INVALID)
         })?;
@@ -143,7 +149,11 @@ fn lines(redactor: &Redactor, mut input: impl BufRead, out: &mut dyn Write) -> R
         let answer = Answered { id: &given.id, redacted: &redacted };
         writeln!(out, "{}", serde_json::to_string(&answer).map_err(io::Error::from)?)?;
     }
-    Ok(found)
+    match first_left_out {
+        Some(line) => Err(too_long(&format!("line {line}"), bytes_max as u64)
+            .hint("Lines that are too long are left out; all others are answered.")),
+        None => Ok(found),
+    }
 }
 
 fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
@@ -171,4 +181,22 @@ fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<us
     }
     view::json(&told, out)?;
     Ok(told.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_left_out_and_told_and_all_others_are_answered() {
+        let long = format!("{{\"id\":\"b\",\"text\":\"{}\"}}", "x".repeat(40));
+        let given = format!(
+            "{{\"id\":\"a\",\"text\":\"one\"}}\n{long}\n\n{{\"id\":\"c\",\"text\":\"two\"}}"
+        );
+        let mut out = Vec::new();
+        let failed = lines(&Redactor::default(), given.as_bytes(), 30, &mut out).unwrap_err();
+        assert!(format!("{failed:?}").contains("line 2 is longer"), "{failed:?}");
+        let expected = "{\"id\":\"a\",\"redacted\":\"one\"}\n{\"id\":\"c\",\"redacted\":\"two\"}\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
 }

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use super::entry::Entry;
 use super::{Ledger, lines};
 use crate::error::Result;
 use crate::file::{MemoryFile, parts};
-use crate::redact::Redactor;
+use crate::redact::{Redactor, texts};
 
 impl Ledger {
     /// Takes secrets out of every text, and forgets earlier ones; whether there was any.
@@ -30,19 +28,7 @@ impl Ledger {
 /// Whether no text of a line holds a secret; of a damaged one, what stands there.
 fn is_clean(line: &str, redactor: &Redactor) -> bool {
     let has_none = |text: &str| parts(text).iter().all(|part| redactor.findings(part).is_empty());
-    let json = line.find('{').and_then(|at| serde_json::from_str(&line[at..]).ok());
-    json.map_or_else(|| has_none(line), |value| all_texts(&value, &has_none))
-}
-
-fn all_texts(value: &Value, is_fine: &impl Fn(&str) -> bool) -> bool {
-    match value {
-        Value::String(text) => is_fine(text),
-        Value::Array(values) => values.iter().all(|value| all_texts(value, is_fine)),
-        Value::Object(fields) => {
-            fields.iter().all(|(name, value)| is_fine(name) && all_texts(value, is_fine))
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => true,
-    }
+    texts::of_line(line.as_bytes()).iter().all(|text| has_none(&text.text))
 }
 
 impl Entry {

@@ -19,6 +19,7 @@ mod personal;
 mod rule;
 mod shape;
 mod stream;
+pub mod texts;
 mod words;
 
 use std::borrow::Cow;

@@ -7,8 +7,8 @@ use std::ops::Range;
 use serde::de::IgnoredAny;
 
 /// A text, and where its bytes stand in the line.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Text {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
     /// The text.
     pub text: String,
     /// From this byte of the text on, bytes stand from that byte of the line on.
@@ -33,7 +33,7 @@ impl Text {
 }
 
 /// The texts of a line.
-pub(super) fn of_line(line: &[u8]) -> Vec<Text> {
+pub fn of_line(line: &[u8]) -> Vec<Text> {
     match json(line) {
         // A letter may be in front that says what it is, or a checksum.
         Some(start) => strings(line, start),

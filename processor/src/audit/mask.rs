@@ -8,10 +8,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use memory_store::redact::Redactor;
+use memory_store::redact::{Redactor, texts};
 
 use super::pieces::Piece;
-use super::texts;
 
 /// How often a file is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 4;

@@ -8,7 +8,6 @@
 mod assemble;
 mod convert;
 mod cut;
-mod lines;
 pub mod name;
 mod prompt;
 mod queue;
@@ -22,13 +21,18 @@ mod tool;
 
 use std::io::BufRead;
 
+use memory_store::lines::Lines;
+
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
-pub use lines::Lines;
 pub use read::{Redact, SessionBuilder, read_folder};
+
+/// The longest line that is kept, in bytes. Claude Code writes lines of 10 MB (a tool result with
+/// a file and its original); what is longer holds no conversation worth the memory.
+pub const LINE_BYTES_MAX: usize = 16 << 20;
 
 /// The complete lines of a transcript.
 pub fn lines<R: BufRead>(reader: R) -> Lines<R> {
-    Lines::new(reader, lines::LINE_BYTES_MAX)
+    Lines::new(reader, LINE_BYTES_MAX)
 }
 
 /// Where a line was recorded.

@@ -5,9 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::path::Path;
 
+use memory_store::lines::Line;
+
 use super::assemble::{Assembly, assemble};
 use super::convert::{Outcome, convert};
-use super::lines::{LINE_BYTES_MAX, Line, Lines};
 use super::record::{Record, RecordWhat};
 use super::session::Session;
 
@@ -76,7 +77,7 @@ impl<'r> SessionBuilder<'r> {
 
     /// Adds all complete lines of `reader`; returns their length in bytes.
     pub fn read(&mut self, reader: impl BufRead) -> io::Result<u64> {
-        let mut lines = Lines::new(reader, LINE_BYTES_MAX);
+        let mut lines = super::lines(reader);
         while let Some(line) = lines.next_line()? {
             match line {
                 Line::Whole(line) => self.line(line),
