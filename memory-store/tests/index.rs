@@ -399,6 +399,32 @@ fn turns_grow_by_segments_that_are_merged() {
 }
 
 #[test]
+fn turns_are_brought_portion_by_portion() {
+    let fixture = Fixture::filled();
+    let all: Vec<Turn> = (0..9)
+        .map(|at| turn("session-1", at, &format!("turn {at} about subject{at} and quaternions")))
+        .collect();
+    let add =
+        |turns: &[Turn]| build::add_turns(&fixture.index(), None, &mut turns.iter().cloned(), NOW);
+    let nowhere = fixture.root().join("nowhere");
+    assert!(build::add_turns(&nowhere, None, &mut all.iter().cloned(), NOW).is_err());
+    assert!(!nowhere.exists());
+    let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
+    fixture.publish_turns(Turns::Replace(&mut all[..4].iter().cloned()));
+    assert!(add(&all[4..]).unwrap());
+    // A second run of one that was killed brings them again.
+    assert!(!add(&all[2..7]).unwrap());
+    let after = Index::open(&fixture.index()).unwrap().unwrap().manifest;
+    assert_eq!((after.digest, after.gate), (before.digest, before.gate));
+    let search = |text: &str| {
+        let search = Search { text: text.into(), turns: true, limit: 50, ..Search::default() };
+        fixture.recall().search(&search, NOW).hits.len()
+    };
+    assert_eq!((search("quaternions"), search("subject2"), search("subject8")), (9, 1, 1));
+    assert!(!fixture.publish().changed);
+}
+
+#[test]
 fn what_publishing_puts_off_is_done_when_there_is_time() {
     let fixture = Fixture::filled();
     let add = |session: u32, turns: u32| {

@@ -9,6 +9,8 @@
 //! not count.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
+mod corpus;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -22,6 +24,8 @@ use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::graph::HnswGraphs;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
+
+use corpus::{Corpus, root};
 
 /// Turns of a session.
 const SESSION: u32 = 40;
@@ -44,7 +48,7 @@ fn main() -> Result<()> {
     let mut store = Store { folder: folder.path().to_owned(), made, memories: Vec::new() };
     store.memories = (0..options.memories).map(|number| store.memory(&corpus, number, 0)).collect();
 
-    let turns = &mut (0..options.turns).map(|number| corpus.turn(number));
+    let turns = &mut (0..options.turns).map(|number| turn(&corpus, number));
     let first = measured(|| store.publish(Turns::Replace(turns)))?;
     let megabytes = size(folder.path())? as f64 / 1e6;
     println!(
@@ -58,7 +62,7 @@ fn main() -> Result<()> {
         (Times::default(), Times::default(), Times::default(), Times::default());
     for round in 0..options.rounds {
         let start = (options.turns / SESSION + 1 + round) * SESSION;
-        let turns = &mut (start..start + ADDED).map(|number| corpus.turn(number));
+        let turns = &mut (start..start + ADDED).map(|number| turn(&corpus, number));
         let published = measured(|| store.publish(Turns::Add(turns)))?;
         if !published.0 {
             bail!("nothing was published");
@@ -78,7 +82,7 @@ fn main() -> Result<()> {
     idle.print("nothing new");
     changed.print("one memory changed");
 
-    let texts: Vec<String> = (0..options.texts).map(|number| corpus.turn(number).text).collect();
+    let texts: Vec<String> = (0..options.texts).map(|number| turn(&corpus, number).text).collect();
     let transformer = Transformer::open(&models)?;
     let pool = ThreadPoolBuilder::new().num_threads(THREADS).build()?;
     let embed = |text: &String| Ok(transformer.embed(text)?.is_some());
@@ -214,56 +218,16 @@ impl Store {
     }
 }
 
-/// Lines to make texts of.
-struct Corpus(Vec<String>);
-
-impl Corpus {
-    fn read() -> Result<Self> {
-        let is_ours = |entry: &walkdir::DirEntry| {
-            let name = entry.file_name().to_string_lossy();
-            !(name.starts_with('.') && entry.depth() > 0) && name != "target"
-        };
-        let mut lines = Vec::new();
-        for entry in
-            walkdir::WalkDir::new(root()).sort_by_file_name().into_iter().filter_entry(is_ours)
-        {
-            let entry = entry?;
-            let ending = entry.path().extension().unwrap_or_default();
-            if ending == "rs" || ending == "md" {
-                let text = std::fs::read_to_string(entry.path())?;
-                let words = |line: &&str| line.split_whitespace().count() > 3;
-                lines.extend(text.lines().filter(words).map(|line| line.trim().to_owned()));
-            }
-        }
-        Ok(Self(lines))
+/// A turn of many.
+fn turn(corpus: &Corpus, number: u32) -> Turn {
+    Turn {
+        session: format!("session {}", number / SESSION),
+        agent: None,
+        number: number % SESSION,
+        at: Timestamp(i64::from(number) * 60_000),
+        text: corpus.text(u64::from(number), TURN_LINES),
+        errors: Vec::new(),
     }
-
-    fn text(&self, seed: u64, lines: usize) -> String {
-        let mut state = seed;
-        let line = |_| {
-            // splitmix64.
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let mut mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            self.0[((mixed ^ mixed >> 31) % self.0.len() as u64) as usize].as_str()
-        };
-        (0..lines).map(line).collect::<Vec<_>>().join("\n")
-    }
-
-    fn turn(&self, number: u32) -> Turn {
-        Turn {
-            session: format!("session {}", number / SESSION),
-            agent: None,
-            number: number % SESSION,
-            at: Timestamp(i64::from(number) * 60_000),
-            text: self.text(u64::from(number), TURN_LINES),
-            errors: Vec::new(),
-        }
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
 fn size(folder: &Path) -> Result<u64> {

@@ -3,11 +3,12 @@
 //! (`a_b`, `a-b` and `a.b` share one), so the records are looked at; how far, and what was found,
 //! is remembered per file.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufReader, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
 use memory_store::identity::Identity;
@@ -69,6 +70,8 @@ pub struct Territory {
     dirs: UserDirs,
     tree: Tree,
     roots: Vec<PathBuf>,
+    /// Where working directories lie, once it was looked for: sessions share a few of them.
+    found: Arc<Mutex<HashMap<String, Option<PathBuf>>>>,
 }
 
 impl Territory {
@@ -85,7 +88,7 @@ impl Territory {
         roots.retain(|root| root.is_absolute() && root.parent().is_some());
         roots.sort();
         roots.dedup();
-        Self { dirs: dirs.clone(), tree: tree.clone(), roots }
+        Self { dirs: dirs.clone(), tree: tree.clone(), roots, found: Arc::default() }
     }
 
     /// The roots, sorted.
@@ -96,7 +99,18 @@ impl Territory {
     /// The root of the working tree that a recorded working directory lies in. A repository inside
     /// that is a project of its own is not part of this one.
     pub fn root_of(&self, cwd: &str) -> Option<PathBuf> {
-        let cwd = Path::new(cwd);
+        let known = |found: &HashMap<_, _>| found.get(cwd).cloned();
+        if let Some(root) = self.found.lock().ok().and_then(|found| known(&found)) {
+            return root;
+        }
+        let root = self.look_for(Path::new(cwd));
+        if let Ok(mut found) = self.found.lock() {
+            found.insert(cwd.to_owned(), root.clone());
+        }
+        root
+    }
+
+    fn look_for(&self, cwd: &Path) -> Option<PathBuf> {
         if !cwd.is_absolute() {
             return None;
         }

@@ -14,7 +14,7 @@ use crate::transcript::Redact;
 use crate::transcript::session::{Call, Input, Session, What};
 
 /// Sessions that are told or counted.
-const SESSIONS_MAX: usize = 20;
+pub const SESSIONS_MAX: usize = 20;
 
 /// Days after which a session is forgotten here; its memories stay.
 pub const FORGOTTEN_DAYS: i64 = 60;

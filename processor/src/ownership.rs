@@ -6,6 +6,7 @@
 //! part of its own and comes before all others.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -74,14 +75,39 @@ fn hash(parts: &[&[u8]]) -> u64 {
     u64::from_le_bytes(bytes)
 }
 
+/// By the hash of a key. It is one already, and there are millions of them.
+type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+
+/// Takes a hash for what it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Who owns what, over all sessions of a project.
 #[derive(Debug, Default)]
 pub struct Ownership {
     names: Vec<String>,
     /// Keys that more than one session holds, with the place of their owner in `names`.
-    shared: HashMap<u64, usize>,
+    shared: ByKey<usize>,
     /// All keys, with one of the sessions that hold them.
-    held: HashMap<u64, usize>,
+    held: ByKey<usize>,
+    /// The sessions that hold any of the shared keys.
+    sharing: HashSet<String>,
 }
 
 /// A session as ownership sees it.
@@ -99,7 +125,8 @@ impl Ownership {
     /// Decides over these sessions, whatever their order.
     pub fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
-        let mut held: HashMap<u64, usize> = HashMap::new();
+        let mut held: ByKey<usize> = ByKey::default();
+        held.reserve(sessions.iter().map(|session| session.keys.len()).sum());
         let mut shared: HashSet<u64> = HashSet::new();
         for (place, session) in sessions.iter().enumerate() {
             for key in &session.keys {
@@ -119,14 +146,18 @@ impl Ownership {
                 .min();
             (own.unwrap_or(i64::MIN), session.last, session.name.clone())
         });
-        let mut owners = HashMap::new();
+        let mut owners: ByKey<usize> = ByKey::default();
+        let mut sharing = HashSet::new();
         for place in order {
             for key in sessions[place].keys.iter().filter(|key| shared.contains(&key.hash)) {
                 owners.entry(key.hash).or_insert(place);
+                if !sharing.contains(&sessions[place].name) {
+                    sharing.insert(sessions[place].name.clone());
+                }
             }
         }
         let names = sessions.into_iter().map(|session| session.name).collect();
-        Self { names, shared: owners, held }
+        Self { names, shared: owners, held, sharing }
     }
 
     /// Whether a record counts for the session called `name`.
@@ -137,6 +168,11 @@ impl Ownership {
         let Some(keys) = of_record(record) else { return true };
         keys.iter()
             .all(|key| self.shared.get(&key.hash).is_none_or(|owner| self.names[*owner] == name))
+    }
+
+    /// Whether a session holds any record that another one holds, too.
+    pub fn shares(&self, name: &str) -> bool {
+        self.sharing.contains(name)
     }
 
     /// Whether any session holds the record with this uuid.

@@ -14,15 +14,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::archive::create_private;
 use crate::discover::Seen;
+use crate::left::SESSIONS_MAX;
 
 /// Changes whenever the meaning of what is remembered changes.
 const VERSION: u32 = 2;
+
+/// Sessions of one working directory of which it is remembered where they were left: twice as many as are told.
+const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 
 /// The most that is read of a file of this kind.
 const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// What is remembered of one project.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
     version: u32,
@@ -62,6 +66,20 @@ pub struct SessionState {
     pub left: Option<(String, LeftSession)>,
 }
 
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            seen: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            empty: BTreeSet::new(),
+            all_turns: false,
+            pending: BTreeSet::new(),
+            published: String::new(),
+        }
+    }
+}
+
 impl State {
     /// Reads what is remembered; nothing when it is missing, damaged or of another version.
     pub fn read(home: &ProjectDir) -> Self {
@@ -70,8 +88,30 @@ impl State {
 
     /// Writes it, unless it is what is there.
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
-        let state = Self { version: VERSION, ..self.clone() };
-        write_json(&path(home), &state)
+        write_json(&path(home), self)
+    }
+
+    /// Forgets where sessions were left that others of the same working directory came after: nobody is
+    /// told of them, and a long history has many.
+    pub fn forget_left(&mut self) {
+        let mut places: BTreeMap<&str, Vec<Timestamp>> = BTreeMap::new();
+        for (cwd, left) in self.sessions.values().filter_map(|session| session.left.as_ref()) {
+            places.entry(cwd).or_default().push(left.last);
+        }
+        let oldest: BTreeMap<String, Timestamp> = places
+            .into_iter()
+            .filter(|(_, times)| times.len() > LEFT_MAX)
+            .map(|(cwd, mut times)| {
+                times.sort_unstable_by(|a, b| b.cmp(a));
+                (cwd.to_owned(), times[LEFT_MAX - 1])
+            })
+            .collect();
+        let is_old = |(cwd, left): &mut (String, LeftSession)| {
+            oldest.get(cwd).is_some_and(|oldest| left.last < *oldest)
+        };
+        for session in self.sessions.values_mut() {
+            drop(session.left.take_if(is_old));
+        }
     }
 }
 
@@ -122,4 +162,27 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     std::io::Write::write_all(&mut temporary, bytes).with_context(|| path.display().to_string())?;
     temporary.persist(path).with_context(|| path.display().to_string())?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_the_newest_sessions_of_a_folder_were_left_is_remembered() {
+        let mut state = State::default();
+        for number in 0..LEFT_MAX + 5 {
+            let last = Timestamp(i64::try_from(number).unwrap());
+            let left = LeftSession { last, ..LeftSession::default() };
+            let cwd = if number == 0 { "/elsewhere" } else { "/here" };
+            let left = Some((cwd.to_owned(), left));
+            let session = SessionState { left, ..SessionState::default() };
+            state.sessions.insert(format!("{number:02}"), session);
+        }
+        state.forget_left();
+        let left = state.sessions.iter().filter(|(_, session)| session.left.is_some());
+        let left: Vec<&str> = left.map(|(name, _)| name.as_str()).collect();
+        assert_eq!((left.len(), left[0], left[1]), (LEFT_MAX + 1, "00", "05"));
+        assert_eq!(state.sessions.len(), LEFT_MAX + 5);
+    }
 }

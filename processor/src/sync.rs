@@ -13,7 +13,7 @@ mod names;
 mod second;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::identity;
-use memory_store::index::build::Vectors;
+use memory_store::index::build::{self, Vectors};
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
 use memory_store::left::LeftSession;
@@ -33,7 +33,7 @@ use memory_store::suspicion::Withholding;
 use memory_store::{Memory, Timestamp, settings_file};
 use serde::Serialize;
 
-use crate::archive::{Archive, is_damaged};
+use crate::archive::{Archive, Entry, is_damaged};
 use crate::collect::{Collected, Collector, SessionRead, changed};
 use crate::consolidate::{Mined, consolidate};
 use crate::discover::{self, Found, Territory, Transcript};
@@ -43,6 +43,7 @@ use crate::ignore::Ignore;
 use crate::known::Known;
 use crate::lock::{Busy, Lock};
 use crate::mine::{self, MinedFile};
+use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, NewTurns, Publication};
 use crate::pulled::Judge;
@@ -51,7 +52,6 @@ use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
-use learn::Lacking;
 use names::HiddenNames;
 
 /// The folder below the project's private one in which a model's answers are kept.
@@ -164,6 +164,8 @@ struct Run<'a> {
     trees: Vec<Tree>,
     territory: Territory,
     state: State,
+    /// The files of the archive, once what is new was collected.
+    entries: Vec<Entry>,
     /// Sessions whose turns the index lacks because they cannot be read now.
     unread: BTreeSet<String>,
     /// When the newest transcript of any project was written.
@@ -202,6 +204,7 @@ impl<'a> Run<'a> {
             settings,
             territory,
             state,
+            entries: Vec::new(),
             unread: BTreeSet::new(),
             newest: None,
             names_wait: false,
@@ -221,7 +224,7 @@ impl<'a> Run<'a> {
         let fingerprint = self.fingerprint();
         let same = changed.is_empty() && fingerprint == self.state.published;
         // Turns grow old where nothing happens, too.
-        if same && !self.options.afresh && self.overdue()?.is_empty() {
+        if same && !self.options.afresh && self.overdue().is_empty() {
             self.finish(&inboxes)?;
             // The last run may have left texts for this one.
             self.report.nothing_new = !self.settle()?;
@@ -279,11 +282,12 @@ impl<'a> Run<'a> {
 
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Vec<MinedFile>> {
         let ownership = self.ownership()?;
-        self.note_pending(&ownership, changed)?;
-        let (mined, lacking) = self.mine(&ownership)?;
+        let known = self.known(&ownership)?;
+        self.note_pending(&known, changed)?;
+        let mined = self.mine(&ownership, known)?;
         self.write_memories(&mined)?;
         self.withheld = None;
-        let listings = self.publish(&lacking)?;
+        let listings = self.publish(&ownership)?;
         self.state.all_turns = false;
         self.state.pending = std::mem::take(&mut self.unread);
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
@@ -315,6 +319,7 @@ impl<'a> Run<'a> {
         let mut changed = self.collect_some(transcripts, false, inboxes, facts)?;
         changed.extend(self.collect_some(named, true, inboxes, facts)?);
         self.forget_missing()?;
+        self.state.forget_left();
         self.report.sessions = self.state.sessions.len();
         if self.state != before {
             self.state.write(&self.home)?;
@@ -329,6 +334,9 @@ impl<'a> Run<'a> {
         inboxes: &[(Tree, u64)],
         facts: &mut TreeFacts,
     ) -> Result<BTreeSet<String>> {
+        if transcripts.is_empty() {
+            return Ok(BTreeSet::new());
+        }
         let transcripts: Vec<Transcript> = transcripts
             .into_iter()
             .filter(|transcript| !self.purged.has_session(&transcript.name.session))
@@ -417,10 +425,11 @@ impl<'a> Run<'a> {
     /// Makes the list of sessions that of the archive: what a lost cache does not know is looked
     /// at again, what is no longer archived is dropped.
     fn forget_missing(&mut self) -> Result<()> {
-        let entries = self.archive.entries()?;
+        self.entries = self.archive.entries()?;
+        let entries = &self.entries;
         let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         self.state.sessions.retain(|name, _| names.contains(name.as_str()));
-        for entry in &entries {
+        for entry in entries {
             let fits = |known: &SessionState| {
                 known.len == entry.len && known.modified_ns == entry.modified_ns
             };
@@ -524,11 +533,36 @@ impl<'a> Run<'a> {
             .collect())
     }
 
-    fn publish(&mut self, lacking: &Lacking) -> Result<Vec<Listing>> {
+    /// Publishes the memories, and with them the turns that the indexes lack: as many as are held in
+    /// memory at once, and then the others portion by portion.
+    fn publish(&mut self, ownership: &Ownership) -> Result<Vec<Listing>> {
         self.open_embedding();
+        self.unread.clear();
         let all = self.state.all_turns;
         let new = |turns| if all { NewTurns::All(turns) } else { NewTurns::Some(turns) };
-        self.publish_turns(new(&lacking.turns), new(&lacking.thoughts))
+        let mut lacking = VecDeque::from(self.lacking());
+        let portion = self.take_portion(ownership, &mut lacking);
+        let listings = self.publish_turns(new(&portion.turns), new(&portion.thoughts))?;
+        drop(portion);
+        while !lacking.is_empty() {
+            let portion = self.take_portion(ownership, &mut lacking);
+            let vectors = self.embedding.as_ref().and_then(Option::as_ref);
+            let vectors = vectors.map(|embedding| embedding as &dyn Vectors);
+            for tree in &self.trees {
+                let state = self.options.dirs.tree(&tree.root);
+                let parts =
+                    [(state.index(), &portion.turns), (state.thinking(), &portion.thoughts)];
+                for (index, turns) in parts {
+                    build::add_turns(
+                        &index,
+                        vectors,
+                        &mut turns.iter().cloned(),
+                        self.options.now,
+                    )?;
+                }
+            }
+        }
+        Ok(listings)
     }
 
     /// Looks who committed the memories of the working trees, after the last of them was written.
@@ -554,6 +588,7 @@ impl<'a> Run<'a> {
         turns: NewTurns<'_>,
         thoughts: NewTurns<'_>,
     ) -> Result<Vec<Listing>> {
+        self.options.progress.stage("indexing", 0);
         let mut listings = Vec::new();
         let withheld = self.withhold()?.clone();
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
@@ -575,18 +610,18 @@ impl<'a> Run<'a> {
     }
 
     /// The archived sessions that are too old or too many.
-    fn overdue(&self) -> Result<Vec<String>> {
+    fn overdue(&self) -> Vec<String> {
         let recorded = self.state.sessions.values().map(|session| session.last).max();
         let now = retention::believed(self.options.now, recorded.max(self.newest));
         let limits = retention::Limits::of(&self.settings, self.options.dirs, now);
-        Ok(limits.expired(&self.archive.entries()?, &self.state.sessions))
+        limits.expired(&self.entries, &self.state.sessions)
     }
 
     /// Removes turns that are too old or too many; what was learned from them stays.
     /// Says whether any went.
     fn expire(&mut self, mined: &[MinedFile]) -> Result<bool> {
         let mut gone = false;
-        for name in &self.overdue()? {
+        for name in &self.overdue() {
             let Some(file) = mined.iter().find(|file| file.name == *name) else { continue };
             // One that cannot be read, or learned from, waits: it would leave less than it holds.
             let (None, Ok(Some(header))) = (&file.failure, self.archive.header(name)) else {

@@ -20,6 +20,7 @@ use super::freeze::{Frozen, carry, freeze};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
+pub use super::turns::SEGMENT_TURNS_MAX;
 use super::turns::{self, Part};
 use super::vectors::Embedded;
 use super::{format, lock, read_manifest, write};
@@ -483,6 +484,29 @@ impl<'a> Publisher<'a> {
     }
 }
 
+/// Adds turns to an index that there is, as [`Turns::Add`] does, and looks at nothing else: so many can
+/// be brought portion by portion. Says whether any was new.
+///
+/// # Errors
+/// When there is no index in `dir`, or it cannot be read or written.
+pub fn add_turns(
+    dir: &Path,
+    vectors: Option<&dyn Vectors>,
+    turns: &mut dyn Iterator<Item = Turn>,
+    now: Timestamp,
+) -> Result<bool> {
+    let (NewTurns::Add(turns) | NewTurns::Replace(turns)) = collect_turns(Turns::Add(turns));
+    loop {
+        let step =
+            rewrite_turns(dir, vectors, now, |maker, segments| maker.with(segments, &turns))?;
+        match step {
+            Step::Nothing => return Ok(false),
+            Step::Done => return Ok(true),
+            Step::Again => {}
+        }
+    }
+}
+
 /// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
 /// turns that had only the table's vector get the transformer's where it is known by now. Says whether
 /// there was anything to do; to be repeated until there is not.
@@ -490,32 +514,56 @@ impl<'a> Publisher<'a> {
 /// # Errors
 /// When the index in `dir` cannot be read or written.
 pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Result<bool> {
-    let Some(before) = read_manifest(dir)? else { return Ok(false) };
+    if read_manifest(dir)?.is_none() {
+        return Ok(false);
+    }
+    let step = rewrite_turns(dir, vectors, now, |maker, segments| maker.settled(segments))?;
+    Ok(!matches!(step, Step::Nothing))
+}
+
+/// What became of a step that changes turns alone.
+enum Step {
+    /// There was nothing to do.
+    Nothing,
+    /// It was published.
+    Done,
+    /// Somebody else has published meanwhile: it is to be done again.
+    Again,
+}
+
+/// Publishes a generation with other segments of turns, made by `make` of the present ones.
+fn rewrite_turns(
+    dir: &Path,
+    vectors: Option<&dyn Vectors>,
+    now: Timestamp,
+    make: impl Fn(&turns::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
+) -> Result<Step> {
+    let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
     let segments = turn_segments(Some(&before));
     let count = segments.len();
-    let parts = match (turns::Maker { dir, vectors }).settled(segments) {
+    let parts = match make(&turns::Maker { dir, vectors }, segments) {
         Ok(parts) => parts,
         // Somebody has published since, and removed what was being read.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
-            return Ok(true);
+            return Ok(Step::Again);
         }
         Err(error) => return Err(error),
     };
     if turns::are_kept(&parts, count) {
-        return Ok(false);
+        return Ok(Step::Nothing);
     }
     let _lock = lock::exclusive(dir)?;
     let publisher = Publisher { vectors, ..Publisher::of(dir) };
     let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
-    // Somebody has published since: the next step is another.
-    let Some(old) = old else { return Ok(true) };
+    // Somebody has published since.
+    let Some(old) = old else { return Ok(Step::Again) };
     let mut generation = publisher.next_generation(Some(&old));
     let mut segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
     segments.extend(kept_memories(&old).map(|(memories, _)| memories));
     let manifest = Manifest { generation, published: now, segments, ..old };
     publisher.write_manifest(&manifest)?;
     publisher.remove_unnamed(&manifest);
-    Ok(true)
+    Ok(Step::Done)
 }
 
 /// Whether a step of [`settle`] other than better vectors is due.

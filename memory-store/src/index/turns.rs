@@ -21,7 +21,7 @@ use crate::error::Result;
 /// A segment is merged with what follows it when it is not this many times its size.
 const TIER_RATIO: u32 = 2;
 /// Turns that a segment may have: what a merge, or better vectors, have to write again at most.
-const SEGMENT_TURNS_MAX: u32 = 1 << 16;
+pub const SEGMENT_TURNS_MAX: u32 = 1 << 16;
 /// Turns that are merged while somebody waits for the publication: their words are looked at again.
 const MERGED_AT_ONCE: u32 = 256;
 /// So many segments are merged no matter who waits: each reader opens them all.

@@ -1,11 +1,15 @@
 //! How well and how fast the vectors of an index are found: by scan and by graph, at many sizes.
 //!
-//! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K] [--plot SVG]`. A file of
+//! `scripts/bench index --vectors FILE [--queries FILE] [--sizes N,..] [--count K] [--asked N] [--plot SVG]`. A file of
 //! vectors is rows of 256 signed bytes, as `build_model vectors` writes them for a list of texts;
 //! where there is no file of queries, one row in fifty is a query and not in the index. Each size is
-//! published as memories are. Every search opens its segment anew, as a hook does, with a warm
+//! published as memories are. A search asks for 32, as hooks do, or for `--asked` many, of which the first
+//! `--count` are looked at: recall@10 by default. Every search opens its segment anew, as a hook does, with a warm
 //! page cache. Recall is against comparing all vectors exactly; where several are equally near, any of them
-//! is right. The plot has the medians of both ways.
+//! is right. The plot has the medians of both ways. Reads
+//! are calls to the operating system, to open the segment and to search it.
+//!
+//! A million vectors take some twelve gigabytes of memory and hours for the graph, whose nodes are inserted one after another.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
 use std::path::{Path, PathBuf};
@@ -29,6 +33,8 @@ const ROUNDING: f32 = 1e-6;
 const QUERY_EVERY: usize = 50;
 /// Queries that are asked.
 const QUERIES_MAX: usize = 500;
+/// What a hook asks for.
+const ASKED: usize = 32;
 /// Times that each is asked; the fastest counts, for the machine has other things to do.
 const TIMES: usize = 5;
 
@@ -46,7 +52,8 @@ fn main() -> Result<()> {
             queries.into_iter().map(|(_, row)| row).collect()
         }
     };
-    let heads = ["vectors", "search", "recall", "us", "us p90", "MB", "build s"];
+    let heads =
+        ["vectors", "search", "recall", "us", "us p90", "reads", "KB read", "MB", "build s"];
     println!("{}", heads.map(|head| format!("{head:>8}")).join(" "));
     let mut medians = Vec::new();
     for &size in &options.sizes {
@@ -54,7 +61,7 @@ fn main() -> Result<()> {
             eprintln!("there are only {} vectors", rows.len());
             break;
         };
-        medians.push((size, measure(rows, &queries, options.count)?));
+        medians.push((size, measure(rows, &queries, &options)?));
     }
     if let Some(path) = &options.plot {
         std::fs::write(path, plot::svg(&medians)).with_context(|| path.display().to_string())?;
@@ -67,6 +74,7 @@ struct Options {
     queries: Option<PathBuf>,
     sizes: Vec<usize>,
     count: usize,
+    asked: usize,
     plot: Option<PathBuf>,
 }
 
@@ -77,6 +85,7 @@ impl Options {
             queries: None,
             sizes: vec![1_000, 3_000, 10_000, 30_000, 100_000],
             count: 10,
+            asked: ASKED,
             plot: None,
         };
         while let Some(argument) = arguments.next() {
@@ -93,6 +102,7 @@ impl Options {
                         value.split(',').map(str::parse).collect::<std::result::Result<_, _>>()?;
                 }
                 "--count" => options.count = value.parse()?,
+                "--asked" => options.asked = value.parse()?,
                 "--plot" => options.plot = Some(value.into()),
                 _ => bail!("there is no option {argument}"),
             }
@@ -121,7 +131,9 @@ impl Vectors for Rows<'_> {
 }
 
 /// Prints a row for each way; returns the median microseconds by scan and by graph.
-fn measure(rows: &[Vector], queries: &[Vector], count: usize) -> Result<[f64; 2]> {
+fn measure(rows: &[Vector], queries: &[Vector], options: &Options) -> Result<[f64; 2]> {
+    let count = options.count;
+    let asked = options.asked.max(count);
     let folder = tempfile::tempdir()?;
     let started = Instant::now();
     publish(folder.path(), &Rows(rows), None)?;
@@ -145,14 +157,18 @@ fn measure(rows: &[Vector], queries: &[Vector], count: usize) -> Result<[f64; 2]
     for (way, search) in [IndexSearch::Scan, IndexSearch::Graph].into_iter().enumerate() {
         let (mut found, mut all) = (0, 0);
         let mut times = Vec::new();
+        let mut reads = Reads::default();
         for (query, least) in queries.iter().zip(&least) {
             let mut best = Duration::MAX;
             let mut near = Vec::new();
+            let before = Reads::so_far()?;
             for _ in 0..TIMES {
                 let started = Instant::now();
-                near = segment(folder.path())?.nearest(query, count, search)?;
+                near = segment(folder.path())?.nearest(query, asked, search)?;
                 best = best.min(started.elapsed());
             }
+            reads.add(before, Reads::so_far()?);
+            near.truncate(count);
             times.push(best.as_secs_f64() * 1e6);
             all += count.min(rows.len());
             found += near.iter().filter(|near| near.cosine >= least - ROUNDING).count();
@@ -160,17 +176,43 @@ fn measure(rows: &[Vector], queries: &[Vector], count: usize) -> Result<[f64; 2]
         times.sort_by(f64::total_cmp);
         medians[way] = times[times.len() / 2];
         println!(
-            "{:>8} {:>8} {:>8.4} {:>8.0} {:>8.0} {:>8.1} {:>8.1}",
+            "{:>8} {:>8} {:>8.4} {:>8.0} {:>8.0} {:>8.0} {:>8.0} {:>8.1} {:>8.1}",
             rows.len(),
             if search == IndexSearch::Scan { "scan" } else { "graph" },
             found as f64 / all as f64,
             times[times.len() / 2],
             times[times.len() * 9 / 10],
+            reads.calls as f64 / (queries.len() * TIMES) as f64,
+            reads.bytes as f64 / 1e3 / (queries.len() * TIMES) as f64,
             bytes[way] as f64 / 1e6,
             build[way].as_secs_f64(),
         );
     }
     Ok(medians)
+}
+
+/// What a process has read.
+#[derive(Clone, Copy, Default)]
+struct Reads {
+    calls: u64,
+    bytes: u64,
+}
+
+impl Reads {
+    /// Since it began. What that costs by itself is some 100 bytes.
+    fn so_far() -> Result<Self> {
+        let io = std::fs::read_to_string("/proc/self/io").context("/proc/self/io")?;
+        let number = |name: &str| -> Result<u64> {
+            let line = io.lines().find_map(|line| line.strip_prefix(name));
+            Ok(line.with_context(|| format!("/proc/self/io has no {name}"))?.trim().parse()?)
+        };
+        Ok(Self { calls: number("syscr:")?, bytes: number("rchar:")? })
+    }
+
+    fn add(&mut self, before: Self, after: Self) {
+        self.calls += after.calls - before.calls;
+        self.bytes += after.bytes - before.bytes;
+    }
 }
 
 fn length(vector: &Vector) -> f32 {

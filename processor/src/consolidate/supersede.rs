@@ -35,7 +35,7 @@ pub fn mark(entries: &mut [Entry]) {
             let out = entries[older].superseded_by.is_none()
                 && entries[older].draft.session != entries[newer].draft.session
                 && (finishes(&entries[newer], &texts[newer], &entries[older])
-                    || mends(&entries[newer], &texts[newer], &entries[older])
+                    || mends(&entries[newer], &texts[newer], &entries[older], &titles[older])
                     || holds_one(&texts[older], &replaced)
                         && describes(&entries[older])
                         && describes(&entries[newer])
@@ -105,22 +105,25 @@ fn describes(entry: &Entry) -> bool {
 
 /// Whether a later memory tells that an open task was worked on.
 fn finishes(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
+    // Each is asked of each: words are looked at only where the kinds fit.
+    if older.draft.kind != Kind::Task
+        || !matches!(newer.draft.kind, Kind::Decision | Kind::Session | Kind::Fix)
+    {
+        return false;
+    }
     let task = word_set(older.draft.title.trim_start_matches(crate::extract::OPEN));
     let shared = task.intersection(text).count();
-    older.draft.kind == Kind::Task
-        && matches!(newer.draft.kind, Kind::Decision | Kind::Session | Kind::Fix)
-        && shared >= SHARED_MIN
-        && shared * 2 >= task.len()
+    shared >= SHARED_MIN && shared * 2 >= task.len()
 }
 
 /// Whether a later fix cured what an earlier memory says is broken: both name it.
-fn mends(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
+fn mends(newer: &Entry, text: &BTreeSet<String>, older: &Entry, title: &BTreeSet<String>) -> bool {
     newer.draft.kind == Kind::Fix
         && describes(older)
         && older.draft.kind != Kind::Fix
-        && crate::extract::says_broken(&older.draft.title)
-        && word_set(&older.draft.title).iter().any(|word| word.contains('.') && text.contains(word))
         && share_a_file(newer, older)
+        && title.iter().any(|word| word.contains('.') && text.contains(word))
+        && crate::extract::says_broken(&older.draft.title)
 }
 
 /// Whether a memory of this kind states how things are to be; what happened is not undone.

@@ -47,11 +47,12 @@ pub struct Texts {
 }
 
 impl Embedding {
-    /// Opens the model that came with the programs; `None` when none did.
-    pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Option<Self>> {
+    /// Opens the model that came with the programs; `None` when none did. To embed `many` texts, the table
+    /// is read as a whole, which takes as long as to look up some thousands of words.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir, many: bool) -> Result<Option<Self>> {
         let installed = dirs.models.as_ref().filter(|dir| dir.join(model::FILE_NAME).exists());
         let Some(models) = installed else { return Ok(None) };
-        let table = Table::load(models)?;
+        let table = if many { Table::load(models)? } else { Table::open(models)? };
         let memories = Cache::open(&home.vectors().join("memories.cache"), table.space())?;
         let (models, caches) = (models.clone(), home.vectors());
         Ok(Some(Self { models, table, caches, memories, turns: None }))

@@ -18,6 +18,8 @@ use crate::publish::NewTurns;
 const AWAITED_MAX: Duration = Duration::from_secs(20);
 /// How long a sync in the background does. New turns wait for it.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
+/// Sessions with something new that are few: their words are looked up one by one.
+const SESSIONS_FEW: usize = 8;
 /// Turns of one index that are looked at; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
@@ -62,6 +64,7 @@ impl Run<'_> {
         if !self.anything_waits(space)? {
             return Ok(false);
         }
+        self.options.progress.stage("embedding", 0);
         self.open_embedding();
         let Some(Some(mut embedding)) = self.embedding.take() else { return Ok(false) };
         let most = time_to_embed(self.options.busy);
@@ -73,7 +76,10 @@ impl Run<'_> {
         match learned {
             Ok(embedded) => self.report.embedded = embedded,
             // What was published serves; the table made its vectors.
-            Err(error) => self.report.warnings.push(format!("texts were not embedded: {error:#}")),
+            Err(error) => {
+                self.report.warnings.push(format!("texts were not embedded: {error:#}"));
+                return Ok(false);
+            }
         }
         self.publish_turns(NewTurns::Some(&[]), NewTurns::Some(&[]))?;
         Ok(true)
@@ -82,7 +88,9 @@ impl Run<'_> {
     /// Looks for the embedder's files, once.
     pub(super) fn open_embedding(&mut self) {
         if self.embedding.is_none() {
-            let opened = Embedding::open(self.options.dirs, &self.home).unwrap_or_else(|error| {
+            let many = self.state.all_turns || self.state.pending.len() > SESSIONS_FEW;
+            let opened = Embedding::open(self.options.dirs, &self.home, many);
+            let opened = opened.unwrap_or_else(|error| {
                 self.report.warnings.push(format!("recall goes by words alone: {error:#}"));
                 None
             });

@@ -1,9 +1,11 @@
 //! The part of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use anyhow::Result;
+use memory_store::Timestamp;
 use memory_store::index::Index;
+use memory_store::index::build::SEGMENT_TURNS_MAX;
 use memory_store::index::document::Turn;
 use memory_store::layout::Tree;
 use rayon::prelude::*;
@@ -44,22 +46,28 @@ impl Run<'_> {
         Ok(keys)
     }
 
-    /// Writes down whose turns the index lacks, so that a run that is killed does not lose them.
-    pub(super) fn note_pending(
-        &mut self,
-        ownership: &Ownership,
-        changed: &BTreeSet<String>,
-    ) -> Result<()> {
+    /// What was mined from each session and is still good.
+    pub(super) fn known(&self, ownership: &Ownership) -> Result<Vec<KnownSession>> {
         let miner = self.miner(ownership);
-        let stale: Vec<Option<String>> = self
-            .state
+        self.state
             .sessions
             .par_iter()
             .map(|(name, session)| {
                 let key = self.mined_key(&miner, name, session)?;
-                Ok(miner.load(name, &key).is_none().then(|| name.clone()))
+                let mined = miner.load(name, &key);
+                Ok(KnownSession { name: name.clone(), key, mined })
             })
-            .collect::<Result<_>>()?;
+            .collect()
+    }
+
+    /// Writes down whose turns the index lacks, so that a run that is killed does not lose them.
+    pub(super) fn note_pending(
+        &mut self,
+        known: &[KnownSession],
+        changed: &BTreeSet<String>,
+    ) -> Result<()> {
+        let stale = known.iter().filter(|known| known.mined.is_none());
+        let stale = stale.map(|known| known.name.clone());
         let unindexed = |tree: &Tree| {
             let state = self.options.dirs.tree(&tree.root);
             let indexes = [state.index(), state.thinking()];
@@ -68,7 +76,7 @@ impl Run<'_> {
         let all_turns = self.state.all_turns || self.trees.iter().any(unindexed);
         let before = (self.state.all_turns, self.state.pending.clone());
         self.state.all_turns = all_turns;
-        self.state.pending.extend(stale.into_iter().flatten());
+        self.state.pending.extend(stale);
         self.state.pending.extend(changed.iter().cloned());
         if before != (self.state.all_turns, self.state.pending.clone()) {
             self.state.write(&self.home)?;
@@ -104,30 +112,27 @@ impl Run<'_> {
     }
 
     fn mined_key(&self, miner: &Miner<'_>, name: &str, session: &SessionState) -> Result<String> {
-        let foreign = miner.ownership.digest(name, &self.keys(name, session)?);
+        let foreign = match miner.ownership.shares(name) {
+            true => miner.ownership.digest(name, &self.keys(name, session)?),
+            false => String::new(),
+        };
         Ok(miner.key(name, session, &foreign))
     }
 
-    /// The drafts of all sessions, and the turns that the index lacks.
-    pub(super) fn mine(&mut self, ownership: &Ownership) -> Result<(Vec<MinedFile>, Lacking)> {
+    /// The drafts of all sessions.
+    pub(super) fn mine(
+        &mut self,
+        ownership: &Ownership,
+        known: Vec<KnownSession>,
+    ) -> Result<Vec<MinedFile>> {
         let miner = self.miner(ownership);
         let roots = miner.roots();
         let mut warnings = Vec::new();
-        self.options.progress.stage("learning", self.state.sessions.len());
-        let known: Vec<(&str, String, Option<MinedFile>)> = self
-            .state
-            .sessions
-            .par_iter()
-            .map(|(name, session)| {
-                let key = self.mined_key(&miner, name, session)?;
-                let known = miner.load(name, &key);
-                Ok((name.as_str(), key, known))
-            })
-            .collect::<Result<_>>()?;
+        self.options.progress.stage("learning", known.len());
         let mut model = self.model(&mut warnings);
-        let fresh = |(name, key, known): (&str, String, Option<MinedFile>)| {
-            let fresh = known.is_none();
-            let mined = known.map_or_else(|| miner.mine(name, &key, &roots), Ok);
+        let fresh = |KnownSession { name, key, mined }| {
+            let fresh = mined.is_none();
+            let mined = mined.map_or_else(|| miner.mine(&name, &key, &roots), Ok);
             self.options.progress.step();
             mined.map(|mined| (mined, fresh))
         };
@@ -136,52 +141,92 @@ impl Run<'_> {
             // One question at a time: the model has the machine's cores for itself.
             Some(model) => known
                 .into_iter()
-                .map(|(name, key, known)| {
-                    let fresh = known.is_none();
-                    let mined = known
-                        .map_or_else(|| miner.ask(name, &key, &roots, model, &mut warnings), Ok);
+                .map(|KnownSession { name, key, mined }| {
+                    let fresh = mined.is_none();
+                    let mined = mined
+                        .map_or_else(|| miner.ask(&name, &key, &roots, model, &mut warnings), Ok);
                     self.options.progress.step();
                     mined.map(|mined| (mined, fresh))
                 })
                 .collect::<Result<_>>()?,
         };
-        let found: Vec<(&String, Result<Lacking>)> = self
-            .state
-            .sessions
-            .par_iter()
-            .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
-            .map(|(name, _)| (name, Lacking::of(&miner, name)))
-            .collect();
-        let mut lacking = Lacking::default();
-        let mut unread = BTreeSet::new();
-        for (name, found) in found {
-            match found {
-                Ok(Lacking { turns, thoughts }) => {
-                    lacking.turns.extend(turns);
-                    lacking.thoughts.extend(thoughts);
-                }
-                Err(error) => {
-                    warnings.push(format!("{error:#}"));
-                    unread.insert(name.clone());
-                }
-            }
-        }
         self.report.sessions_mined += mined.iter().filter(|(_, fresh)| *fresh).count();
         let mut files: Vec<MinedFile> = mined.into_iter().map(|(mined, _)| mined).collect();
         warnings.extend(files.iter().filter_map(|file| file.failure.clone()));
-        for warning in warnings {
-            // A session that cannot be read is in the way more than once.
-            if !self.report.warnings.contains(&warning) {
-                self.report.warnings.push(warning);
-            }
-        }
-        self.unread = unread;
+        self.warn(warnings);
         for name in self.expired.names() {
             files.extend(self.expired.load(&name).map(MinedFile::from));
         }
         self.report.turns = files.iter().map(|file| file.turns).sum();
-        Ok((files, lacking))
+        Ok(files)
     }
+
+    /// Warns of what was not warned of before: a session that cannot be read is in the way more than once.
+    fn warn(&mut self, warnings: Vec<String>) {
+        for warning in warnings {
+            if !self.report.warnings.contains(&warning) {
+                self.report.warnings.push(warning);
+            }
+        }
+    }
+
+    /// The sessions whose turns the index lacks, the oldest first.
+    pub(super) fn lacking(&self) -> Vec<String> {
+        let sessions = self.state.sessions.iter();
+        let mut lacking: Vec<(Timestamp, &String)> = sessions
+            .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
+            .map(|(name, session)| (session.first, name))
+            .collect();
+        lacking.sort();
+        lacking.into_iter().map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Reads the turns of the first of some sessions, as many as are held in memory at once, and takes
+    /// these sessions off. Those that cannot be read now wait for the next run.
+    pub(super) fn take_portion(
+        &mut self,
+        ownership: &Ownership,
+        sessions: &mut VecDeque<String>,
+    ) -> Lacking {
+        let mut portion = Lacking::default();
+        while portion.turns.len() + portion.thoughts.len() < TURNS_AT_ONCE && !sessions.is_empty() {
+            let names: Vec<String> =
+                sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE)).collect();
+            let miner = self.miner(ownership);
+            let found: Vec<Result<Lacking>> =
+                names.par_iter().map(|name| Lacking::of(&miner, name)).collect();
+            for (name, found) in names.into_iter().zip(found) {
+                match found {
+                    Ok(Lacking { turns, thoughts }) => {
+                        portion.turns.extend(turns);
+                        portion.thoughts.extend(thoughts);
+                    }
+                    Err(error) => {
+                        self.warn(vec![format!("{error:#}")]);
+                        self.unread.insert(name);
+                    }
+                }
+            }
+        }
+        portion
+    }
+}
+
+/// Turns that are held in memory on their way into the index: one segment's.
+const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
+
+/// Sessions that are read before it is looked how many turns there are.
+const SESSIONS_AT_ONCE: usize = 64;
+
+/// A session and what was mined from it, where that is still good.
+#[derive(Debug)]
+pub(super) struct KnownSession {
+    /// The name of its archive file.
+    pub name: String,
+    /// What it is mined from and by.
+    pub key: String,
+    /// What was found.
+    pub mined: Option<MinedFile>,
 }
 
 /// What the index lacks.

@@ -87,7 +87,7 @@ impl Shelf {
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
         let (home, path, dirs) = temporary_home(models)?;
         let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
-        let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
+        let embedding = Embedding::open(&dirs, &cache, true).map_err(failed)?;
         Ok(Self { home, dirs, embedding, caches: cache.vectors(), second: None })
     }
 

@@ -1,0 +1,49 @@
+//! Texts to measure with: lines of this project's own sources and documents, thrown together anew for each.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+
+/// Lines to make texts of.
+pub struct Corpus(Vec<String>);
+
+impl Corpus {
+    /// Reads the lines that have some words.
+    pub fn read() -> Result<Self> {
+        let is_ours = |entry: &walkdir::DirEntry| {
+            let name = entry.file_name().to_string_lossy();
+            !(name.starts_with('.') && entry.depth() > 0) && name != "target"
+        };
+        let mut lines = Vec::new();
+        for entry in
+            walkdir::WalkDir::new(root()).sort_by_file_name().into_iter().filter_entry(is_ours)
+        {
+            let entry = entry?;
+            let ending = entry.path().extension().unwrap_or_default();
+            if ending == "rs" || ending == "md" {
+                let text = std::fs::read_to_string(entry.path())?;
+                let words = |line: &&str| line.split_whitespace().count() > 3;
+                lines.extend(text.lines().filter(words).map(|line| line.trim().to_owned()));
+            }
+        }
+        Ok(Self(lines))
+    }
+
+    /// Returns some lines; the same seed gives the same.
+    pub fn text(&self, seed: u64, lines: usize) -> String {
+        let mut state = seed;
+        let line = |_| {
+            // splitmix64.
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            self.0[((mixed ^ mixed >> 31) % self.0.len() as u64) as usize].as_str()
+        };
+        (0..lines).map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The folder of the project.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}

@@ -1,0 +1,121 @@
+//! What a process takes, as a whole and by stages.
+
+use std::process::Command;
+use std::sync::Mutex;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use processor::progress::Progress;
+
+/// What was taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Milliseconds of the processor, of all threads and of the programs that were asked.
+    pub cpu_ms: f64,
+    /// Milliseconds that passed.
+    pub wall_ms: f64,
+    /// The most memory that was held, in KiB.
+    pub peak_kib: i64,
+}
+
+impl Cost {
+    /// Prints what the columns are.
+    pub fn print_head() {
+        println!("{:<34} {:>9} {:>9} {:>8}", "", "CPU ms", "wall ms", "MiB");
+    }
+
+    /// Prints one of them.
+    pub fn print(self, what: &str) {
+        let peak = self.peak_kib as f64 / 1024.0;
+        println!("{what:<34} {:>9.1} {:>9.1} {peak:>8.1}", self.cpu_ms, self.wall_ms);
+    }
+
+    /// Prints the median and the dearest of several.
+    pub fn print_all(what: &str, mut costs: Vec<Self>) {
+        costs.sort_by(|a, b| a.cpu_ms.total_cmp(&b.cpu_ms));
+        if let (Some(median), Some(most)) = (costs.get(costs.len() / 2), costs.last()) {
+            median.print(&format!("{what}, median"));
+            most.print(&format!("{what}, most"));
+        }
+    }
+}
+
+/// Runs a program to its end.
+pub fn run(command: &mut Command) -> Result<Cost> {
+    let started = Instant::now();
+    let child = command.spawn()?;
+    let mut status = 0;
+    // SAFETY: numbers alone, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let id = libc::pid_t::try_from(child.id())?;
+    // SAFETY: the system writes to where a status and a usage lie; nobody else waits for this child.
+    let waited = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
+    ensure!(waited == id && status == 0, "{command:?} failed");
+    Ok(Cost {
+        cpu_ms: cpu_ms(&usage),
+        wall_ms: started.elapsed().as_secs_f64() * 1e3,
+        peak_kib: usage.ru_maxrss,
+    })
+}
+
+fn cpu_ms(usage: &libc::rusage) -> f64 {
+    let ms = |time: libc::timeval| time.tv_sec as f64 * 1e3 + time.tv_usec as f64 / 1e3;
+    ms(usage.ru_utime) + ms(usage.ru_stime)
+}
+
+fn used(who: libc::c_int) -> libc::rusage {
+    // SAFETY: numbers alone, for which zero is a value.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the system writes a usage to where one lies.
+    unsafe { libc::getrusage(who, &raw mut usage) };
+    usage
+}
+
+/// The stages of a sync.
+pub struct Stages {
+    started: Instant,
+    begun: Mutex<Vec<(String, Cost)>>,
+}
+
+impl Stages {
+    /// What comes before the first one is one, too.
+    pub fn begin() -> Self {
+        let stages = Self { started: Instant::now(), begun: Mutex::new(Vec::new()) };
+        stages.stage("beginning", 0);
+        stages
+    }
+
+    fn now(&self) -> Cost {
+        let (own, others) = (used(libc::RUSAGE_SELF), used(libc::RUSAGE_CHILDREN));
+        Cost {
+            cpu_ms: cpu_ms(&own) + cpu_ms(&others),
+            wall_ms: self.started.elapsed().as_secs_f64() * 1e3,
+            peak_kib: own.ru_maxrss,
+        }
+    }
+
+    /// Prints what each took, and the most memory that was held until its end.
+    pub fn print(&self) {
+        let Ok(mut begun) = self.begun.lock() else { return };
+        begun.push((String::new(), self.now()));
+        for pair in begun.windows(2) {
+            let ((name, from), (_, to)) = (&pair[0], &pair[1]);
+            let cost = Cost {
+                cpu_ms: to.cpu_ms - from.cpu_ms,
+                wall_ms: to.wall_ms - from.wall_ms,
+                peak_kib: to.peak_kib,
+            };
+            cost.print(&format!("  {name}"));
+        }
+    }
+}
+
+impl Progress for Stages {
+    fn stage(&self, name: &str, _steps: usize) {
+        if let Ok(mut begun) = self.begun.lock() {
+            begun.push((name.to_owned(), self.now()));
+        }
+    }
+    fn step(&self) {}
+    fn done(&self) {}
+}
