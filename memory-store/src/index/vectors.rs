@@ -32,12 +32,12 @@ const EXACT_MAX: u32 = 2500;
 /// From so many documents on the graph is searched, where nothing else is asked for.
 const GRAPH_MIN: u32 = 20_000;
 /// How many codes are compared with the query's vector for each vector that is read.
-const WEIGHED: usize = 8;
+const WEIGHED: usize = 5;
 
 /// How many vectors are read to find the `count` nearest. `scripts/bench index` measures what is
 /// found with this many.
 fn rescored(count: usize) -> usize {
-    count.saturating_mul(2).saturating_add(120)
+    count.saturating_add(64)
 }
 
 /// A vector, and what it is of.
