@@ -230,6 +230,15 @@ fn what_is_told_in_prose_and_on_command_lines_is_hidden() {
         ("docker login -u bob -p ", short, ""),
         ("redis-cli -h cache -a ", short, " ping"),
         ("echo ", short, " | sudo -S apt update"),
+        ("The **password** is `", short, "`."),
+        ("the `password` is ", short, ""),
+        ("echo '", signs, "' | docker login -u bob --password-stdin"),
+        ("CREATE USER 'shop'@'%' IDENTIFIED BY '", signs, "';"),
+        ("gh secret set DEPLOY_KEY -b '", short, "'"),
+        ("set -gx GITHUB_TOKEN ", short, "\n"),
+        ("      - name: DB_PASSWORD\n        value: \"", short, "\"\n"),
+        ("- name: API_TOKEN\\n  value: ", short, "\\n"),
+        ("variable \"db_password\" {\n  type    = string\n  default = \"", short, "\"\n}"),
     ] {
         let hidden = redact(&format!("{before}{secret}{after}"));
         assert!(
@@ -239,6 +248,16 @@ fn what_is_told_in_prose_and_on_command_lines_is_hidden() {
     }
     for text in [
         "the password is hashed with argon2id",
+        "the `password` is hashed with argon2id",
+        "echo \"$TOKEN\" | docker login -u bob --password-stdin",
+        "CREATE USER shop IDENTIFIED BY '<password>'",
+        "gh secret set DEPLOY_KEY --body \"$DEPLOY_KEY\"",
+        "set -gx GITHUB_TOKEN (gh auth token)",
+        "set -gx GITHUB_TOKEN $OTHER_TOKEN",
+        "- name: LOG_FORMAT\n  value: \"json-v2-compact\"",
+        "- name: API_TOKEN\n  valueFrom:\n    secretKeyRef:\n      name: api-token-v2",
+        "variable \"db_password\" {\n  type      = string\n  sensitive = true\n}",
+        "variable \"instance_type\" {\n  default = \"t3.micro\"\n}",
         "the password is 8-12 characters long",
         "the password was changed in v2.3.1",
         "password sha256-based hashing",

@@ -8,6 +8,9 @@ use super::{Promise, shape};
 /// The longest value that is looked at.
 const VALUE_BYTES_MAX: usize = 128;
 
+/// Signs of Markdown that may stand right behind the name.
+const MARKS_MAX: usize = 3;
+
 /// Words that may stand between the name and its value.
 const WORDS_MAX: usize = 4;
 
@@ -24,7 +27,9 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     if promise == Promise::SomeKey && !is_api {
         return None;
     }
-    let mut at = name.end;
+    // The name may be emphasised: `**password** is ...`.
+    let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
+    let mut at = name.end + marks.count();
     for place in 0..=WORDS_MAX {
         let word = next_word(text, at)?;
         let value = bare(text, &word);
