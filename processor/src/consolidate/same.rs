@@ -2,13 +2,13 @@
 //! file, a flag or a number are different rules.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use memory_store::Kind;
 use memory_store::text::telling;
 
 use super::Entry;
-use crate::extract::{overlap, word_set};
+use crate::extract::word_set;
 
 /// Drafts whose words overlap this much say the same.
 const SAME_SHARE: f32 = 0.8;
@@ -22,8 +22,9 @@ const RETELL_SHARE: f32 = 0.65;
 /// Merges what says the same, the first said keeping its name and the last said its words.
 pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
     let mut kept: Vec<(Entry, Words)> = Vec::with_capacity(entries.len());
+    let mut numbers = Numbers::default();
     for entry in entries {
-        let words = Words::of(&entry);
+        let words = Words::of(&entry, &mut numbers);
         let same = kept.iter_mut().find(|(known, of)| {
             alike(known.draft.kind, entry.draft.kind)
                 && (of.say_the_same(&words)
@@ -87,18 +88,24 @@ fn alike(a: Kind, b: Kind) -> bool {
     a == b && !matches!(a, Kind::Command) || wish(a) && wish(b)
 }
 
-/// The words of a draft, and those that tell one rule from another.
+/// The words of a draft, and those that tell one rule from another. Each draft is compared with each, so
+/// words are numbers here, sorted and each once.
 struct Words {
-    all: BTreeSet<String>,
-    title: BTreeSet<String>,
-    telling: BTreeSet<String>,
+    all: Vec<u32>,
+    title: Vec<u32>,
+    telling: Vec<u32>,
 }
 
 impl Words {
-    fn of(entry: &Entry) -> Self {
+    fn of(entry: &Entry, numbers: &mut Numbers) -> Self {
         let text = format!("{}\n{}", entry.draft.title, entry.draft.body);
-        let telling = text.split_whitespace().filter_map(telling).map(Cow::into_owned).collect();
-        Self { all: word_set(&text), title: word_set(&entry.draft.title), telling }
+        let telling: BTreeSet<String> =
+            text.split_whitespace().filter_map(telling).map(Cow::into_owned).collect();
+        Self {
+            all: numbers.of(word_set(&text)),
+            title: numbers.of(word_set(&entry.draft.title)),
+            telling: numbers.of(telling),
+        }
     }
 
     fn overlap(&self, other: &Self) -> f32 {
@@ -107,7 +114,58 @@ impl Words {
 
     fn say_the_same(&self, other: &Self) -> bool {
         self.telling == other.telling
-            && overlap(&self.all, &other.all) >= SAME_SHARE
             && overlap(&self.title, &other.title) >= SAME_SHARE
+            && overlap(&self.all, &other.all) >= SAME_SHARE
+    }
+}
+
+/// Gives each word a number.
+#[derive(Default)]
+struct Numbers(HashMap<String, u32>);
+
+impl Numbers {
+    fn of(&mut self, words: BTreeSet<String>) -> Vec<u32> {
+        let mut numbers: Vec<u32> = Vec::with_capacity(words.len());
+        for word in words {
+            let next = u32::try_from(self.0.len()).unwrap_or(u32::MAX);
+            numbers.push(*self.0.entry(word).or_insert(next));
+        }
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// [`crate::extract::overlap`] of words that are numbers.
+fn overlap(a: &[u32], b: &[u32]) -> f32 {
+    let smaller = a.len().min(b.len());
+    if smaller < 3 {
+        return f32::from(u8::from(a == b && !a.is_empty()));
+    }
+    let (mut a_at, mut b_at, mut shared) = (0, 0, 0);
+    while let (Some(one), Some(other)) = (a.get(a_at), b.get(b_at)) {
+        shared += usize::from(one == other);
+        a_at += usize::from(one <= other);
+        b_at += usize::from(other <= one);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = shared as f32 / smaller as f32;
+    share
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn words_overlap_as_much_as_their_numbers(
+            a in prop::collection::btree_set("[a-f]{1,2}", 0..12),
+            b in prop::collection::btree_set("[a-f]{1,2}", 0..12),
+        ) {
+            let mut numbers = Numbers::default();
+            let (as_numbers, others) = (numbers.of(a.clone()), numbers.of(b.clone()));
+            prop_assert_eq!(overlap(&as_numbers, &others), crate::extract::overlap(&a, &b));
+        }
     }
 }

@@ -23,7 +23,7 @@ static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Marks the entries that a later one replaces.
+/// Marks the entries that a later one replaces. Each is compared with each, so what costs most is asked last.
 pub fn mark(entries: &mut [Entry]) {
     let titles: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.draft.title)).collect();
@@ -36,10 +36,10 @@ pub fn mark(entries: &mut [Entry]) {
                 && entries[older].draft.session != entries[newer].draft.session
                 && (finishes(&entries[newer], &texts[newer], &entries[older])
                     || mends(&entries[newer], &texts[newer], &entries[older], &titles[older])
-                    || holds_one(&texts[older], &replaced)
-                        && describes(&entries[older])
+                    || describes(&entries[older])
                         && describes(&entries[newer])
-                        && share_a_file(&entries[older], &entries[newer]));
+                        && share_a_file(&entries[older], &entries[newer])
+                        && holds_one(&texts[older], &replaced));
             if out {
                 entries[older].superseded_by = Some(newer);
                 carry(entries, &titles, older, newer);
@@ -55,8 +55,8 @@ pub fn mark(entries: &mut [Entry]) {
                 && states(entries[older].draft.kind)
                 && states(entries[newer].draft.kind)
                 && entries[older].draft.session != entries[newer].draft.session
-                && same_subject(&titles[older], &titles[newer])
-                && share_a_folder(&entries[older], &entries[newer]);
+                && share_a_folder(&entries[older], &entries[newer])
+                && same_subject(&titles[older], &titles[newer]);
             if replaced {
                 entries[older].superseded_by = Some(newer);
                 carry(entries, &titles, older, newer);
@@ -162,8 +162,9 @@ fn share_a_file(a: &Entry, b: &Entry) -> bool {
 }
 
 fn share_a_folder(a: &Entry, b: &Entry) -> bool {
-    let folder =
-        |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
+    fn folder(path: &str) -> &str {
+        path.rsplit_once('/').map_or("", |(folder, _)| folder)
+    }
     a.draft.paths.iter().any(|path| {
         b.draft.paths.iter().any(|other| path == other || folder(path) == folder(other))
     })
