@@ -237,8 +237,6 @@ impl<'a> Run<'a> {
         identity::learn_history(self.options.dirs, self.options.tree, git::observe)?;
         let mined = self.learn_and_publish(&changed)?;
         if self.expire(&mined)? {
-            // The index still holds the turns that went.
-            self.state.all_turns = true;
             self.learn_and_publish(&BTreeSet::new())?;
         }
         // What was written is part of what the next run compares with.
@@ -637,6 +635,11 @@ impl<'a> Run<'a> {
                 drafts: file.drafts.clone(),
             });
             self.expired.store(name, &remains)?;
+            if !gone {
+                // The index holds the turns that go, and whoever is killed from here on leaves it so.
+                self.state.all_turns = true;
+                self.state.write(&self.home)?;
+            }
             self.archive.remove(name)?;
             mine::remove(&self.home, name);
             self.state.sessions.remove(name);

@@ -4,8 +4,10 @@ mod scripts;
 
 use std::fs;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use memory_store::left::Left;
@@ -392,6 +394,41 @@ fn old_turns_go_and_what_was_learned_stays() {
     assert_eq!(short.sync().lines, 1);
     let after = memories(&short);
     assert!(memories(&long).iter().all(|memory| after.contains(memory)), "{after:#?}");
+}
+
+/// Panics when the stage of this name begins for the second time: as good as a kill.
+struct EndsAtSecond(&'static str, AtomicUsize);
+
+impl Told for EndsAtSecond {
+    fn stage(&self, name: &str, _steps: usize) {
+        let again = name == self.0 && self.1.fetch_add(1, Ordering::Relaxed) == 1;
+        assert!(!again, "killed");
+    }
+    fn step(&self) {}
+    fn done(&self) {}
+}
+
+#[test]
+fn old_turns_go_although_the_run_that_removed_them_was_killed() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.write_script(&eventful("s19", sealed.root(), 19));
+    sealed.sync();
+    let said = "I'll look at how the parser closes";
+    assert!(found_turn(&sealed, said));
+    fs::create_dir_all(&sealed.dirs.claude).unwrap();
+    let settings = sealed.dirs.claude.join("settings.json");
+    fs::write(settings, "{\"cleanupPeriodDays\": 7}").unwrap();
+    let ends = EndsAtSecond("indexing", AtomicUsize::new(0));
+    let run = || sync(&SyncOptions { progress: &ends, ..sealed.options() });
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+    // The archive lacks the session by now, and the index has it still.
+    let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
+    assert_eq!(archive.entries().unwrap().len(), 1);
+    assert!(found_turn(&sealed, said));
+    sealed.sync();
+    assert!(!found_turn(&sealed, said));
+    assert!(sealed.sync().nothing_new);
 }
 
 #[test]
