@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{Desired, GitState, reconcile};
-use memory_store::memory::{PathRef, Scope};
+use memory_store::ledger::{Desired, GitState, Outcome, reconcile};
+use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::redact::Redactor;
 use memory_store::store::{Change, Forget, Store};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
@@ -71,8 +71,7 @@ fn what_an_editor_left_is_taken_over_changed_and_known_and_nobody_elses_work_is_
         let other = memory(2, Kind::Fact, "", "").id.to_string();
         MemoryFile::parse(Path::new("copy.md"), text.replace(&id, &other).into_bytes()).unwrap()
     };
-    let (redactor, secret) =
-        (Redactor::default(), format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB"));
+    let (redactor, secret) = (Redactor::default(), token());
 
     let file = written(&format!("It is 8080, {secret}."));
     let saved = store.rewrite(&id, &before, file, &redactor).unwrap().unwrap();
@@ -404,7 +403,7 @@ fn a_thousand_memories_are_written_and_listed_quickly() {
 
 #[test]
 fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written() {
-    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let token = token();
     let redactor = Redactor::default();
     let home = Home::new();
     let store = home.store();
@@ -468,4 +467,111 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     fs::remove_file(&derived).unwrap();
     sync(&two, Some("a stash"));
     is_clean(&derived);
+}
+
+fn token() -> String {
+    format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB")
+}
+
+/// Writes a secret as a key of the person's own: without it the file is no memory.
+fn with_a_secret_key(path: &Path) {
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, text.replacen("kind:", &format!("{}: a\nkind:", token()), 1)).unwrap();
+}
+
+impl Home {
+    fn path(&self, memory: &Memory) -> PathBuf {
+        self.folder().join(memory_store::file::file_name(memory))
+    }
+
+    /// Reconciles, where git has this stash and keeps these files elsewhere.
+    fn sync(&self, desired: &[&Memory], stash: Option<&str>, held: &[&Path]) -> Outcome {
+        let root = &self.tree.root;
+        let desired = desired.iter().copied().cloned();
+        let desired = desired.map(|memory| Desired { memory, root: root.clone() });
+        let held = held.iter().map(|path| path.strip_prefix(root).unwrap().to_owned());
+        let git = GitState {
+            root: root.clone(),
+            stash: stash.map(str::to_owned),
+            held: held.collect(),
+            ..GitState::default()
+        };
+        let redactor = Redactor::default();
+        reconcile(&self.store(), &redactor, desired.collect(), &[git], NOW).unwrap()
+    }
+}
+
+/// That one memory was refused, without telling its secret.
+fn is_refused(outcome: &Outcome) {
+    let [refused] = &*outcome.refused else { panic!("{outcome:?}") };
+    assert!(refused.contains("secret") && !refused.contains(&token()), "{refused}");
+}
+
+#[test]
+fn what_is_no_memory_without_its_secret_is_named_and_the_others_are_written() {
+    let home = Home::new();
+    let [odd, next, last] =
+        [1, 2, 3].map(|n| memory(n, Kind::Fact, &format!("Number {n}"), "Derived."));
+    home.sync(&[&odd], None, &[]);
+    with_a_secret_key(&home.path(&odd));
+    home.sync(&[&odd], None, &[]);
+    fs::remove_file(home.path(&odd)).unwrap();
+    // Stashed away, whether transcripts still say it or not.
+    let outcome = home.sync(&[&odd, &next], Some("a stash"), &[]);
+    is_refused(&outcome);
+    assert!(outcome.written == 1 && home.path(&next).exists(), "{outcome:?}");
+    let outcome = home.sync(&[&next, &last], Some("another"), &[]);
+    is_refused(&outcome);
+    assert!(outcome.written == 1 && home.path(&last).exists(), "{outcome:?}");
+    // It is not forgotten for that.
+    is_refused(&home.sync(&[&next, &last], Some("a third"), &[]));
+}
+
+#[test]
+fn nor_does_one_that_returns_from_aside_stop_the_others() {
+    for is_wanted in [true, false] {
+        let home = Home::new();
+        let (odd, next) =
+            (memory(1, Kind::Fact, "One", "Derived."), memory(2, Kind::Fact, "Two", ""));
+        home.sync(&[&odd], None, &[]);
+        fs::remove_file(home.path(&odd)).unwrap();
+        home.sync(&[&odd], Some("a stash"), &[&home.path(&odd)]);
+        let aside = home.store().find(&odd.id.to_string()).unwrap().path;
+        assert!(aside.starts_with(home.store().home().drafts()));
+        with_a_secret_key(&aside);
+        let desired: &[&Memory] = if is_wanted { &[&odd, &next] } else { &[&next] };
+        let outcome = home.sync(desired, None, &[]);
+        is_refused(&outcome);
+        assert!(outcome.written == 1 && home.path(&next).exists(), "{outcome:?}");
+        assert!(aside.exists() && !home.path(&odd).exists());
+    }
+}
+
+#[test]
+fn what_replaces_a_file_is_noted_or_the_file_is_named() {
+    let home = Home::new();
+    let mut odd = memory(1, Kind::Fact, "One", "Derived.");
+    home.sync(&[&odd], None, &[]);
+    with_a_secret_key(&home.path(&odd));
+    let before = fs::read(home.path(&odd)).unwrap();
+    odd.superseded_by = Some(MemoryId([9; 16]));
+    is_refused(&home.sync(&[&odd], None, &[]));
+    assert_eq!(fs::read(home.path(&odd)).unwrap(), before);
+    let ledger = fs::read_to_string(home.store().home().ledger()).unwrap();
+    assert!(!ledger.contains("superseded_by: "), "{ledger}");
+}
+
+#[test]
+fn a_private_copy_goes_when_its_memory_is_in_the_tree_whatever_secret_it_holds() {
+    let home = Home::new();
+    let draft = Memory { status: Status::Draft, ..memory(1, Kind::Fact, "One", "Derived.") };
+    home.sync(&[&draft], None, &[]);
+    let aside = home.store().find(&draft.id.to_string()).unwrap().path;
+    let text = fs::read_to_string(&aside).unwrap().replace("Derived.", &token());
+    fs::write(&aside, text).unwrap();
+    home.sync(&[&draft], None, &[]);
+    fs::create_dir_all(home.folder()).unwrap();
+    fs::copy(&aside, home.path(&draft)).unwrap();
+    home.sync(&[&draft], None, &[]);
+    assert!(home.path(&draft).exists() && !aside.exists());
 }

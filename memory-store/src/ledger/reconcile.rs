@@ -44,7 +44,7 @@ fn run(
     let mut ledger = Ledger::open(store.home())?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
     let survey = Survey::look(store, &ledger, trees)?;
-    let mut plan = plan(&survey, &ledger, redactor, desired, now)?;
+    let mut plan = plan(&survey, &ledger, redactor, desired, now);
     if steps == 0 {
         return Ok(plan.outcome);
     }
@@ -68,7 +68,7 @@ fn plan(
     redactor: &Redactor,
     desired: Vec<Desired>,
     now: Timestamp,
-) -> Result<Plan> {
+) -> Plan {
     let mut plan = Plan::default();
     let mut wanted: BTreeMap<MemoryId, Wanted> = BTreeMap::new();
     for desired in desired {
@@ -88,13 +88,17 @@ fn plan(
             continue;
         }
         let mut turn = Turn { survey, plan: &mut plan, redactor, now };
-        match (ledger.entry(id), wanted) {
-            (entry, Some(wanted)) => turn.want(entry, wanted)?,
-            (Some(entry), None) => turn.unwanted(entry)?,
-            (None, None) => {}
+        let done = match (ledger.entry(id), wanted) {
+            (entry, Some(wanted)) => turn.want(entry, wanted),
+            (Some(entry), None) => turn.unwanted(entry),
+            (None, None) => Ok(()),
+        };
+        // One odd file, or one that stands in the way, must not keep the others from theirs.
+        if let Err(error) = done {
+            plan.outcome.refused.push(error.to_string());
         }
     }
-    Ok(plan)
+    plan
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use super::fate::Fate;
 use super::plan::{Note, Plan};
 use super::survey::Survey;
 use super::{Desired, Reason, Tombstone};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
+use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::{Read, free_path_in};
@@ -40,7 +41,7 @@ impl Wanted {
     }
 }
 
-/// One memory's turn.
+/// One memory's turn. One that fails has planned nothing yet: it is told, and the others have theirs.
 pub(super) struct Turn<'r, 'a> {
     pub survey: &'r Survey<'a>,
     pub plan: &'r mut Plan,
@@ -165,21 +166,33 @@ impl<'r> Turn<'r, '_> {
 
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
-        let mut edit = file.file.clone();
-        let superseded_by = wanted.memory.superseded_by;
-        let is_news = superseded_by.is_some() && edit.memory.superseded_by.is_none();
-        let memory = Memory { superseded_by, ..edit.memory.clone() };
-        if is_news && edit.set(&memory).and_then(|()| edit.redact(self.redactor)).is_ok() {
+        let is_noted = file.file.memory.superseded_by.is_some();
+        let by = wanted.memory.superseded_by.filter(|_| !is_noted);
+        let noted = by.and_then(|by| self.noted(&file.file, by));
+        if let Some(noted) = &noted {
             self.plan.outcome.updated += 1;
-            let store = self.survey.store(&entry.root);
-            self.plan.write(store, &file.stored.path, edit.text());
+            self.plan.write(self.survey.store(&entry.root), &file.stored.path, noted.text());
         } else {
             self.plan.outcome.unchanged += 1;
         }
         entry.name = self.name(&entry, &file.stored.path);
-        entry.text = redacted_file(edit.text(), self.redactor);
+        entry.text = redacted_file(noted.as_ref().unwrap_or(&file.file).text(), self.redactor);
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
+    }
+
+    /// What a person wrote, with a note of what replaces it and without its secrets; `None`, and told, when
+    /// that cannot be written.
+    fn noted(&mut self, file: &MemoryFile, superseded_by: MemoryId) -> Option<MemoryFile> {
+        let mut noted = file.clone();
+        let memory = Memory { superseded_by: Some(superseded_by), ..noted.memory.clone() };
+        match noted.set(&memory).and_then(|()| noted.redact(self.redactor)) {
+            Ok(_) => Some(noted),
+            Err(error) => {
+                self.plan.outcome.refused.push(error.to_string());
+                None
+            }
+        }
     }
 
     /// What the ledger keeps of what a person wrote.
@@ -208,8 +221,9 @@ impl<'r> Turn<'r, '_> {
         };
         entry.placed = true;
         if !waits {
+            self.return_from_aside(before, entry, file, text)?;
             self.plan.outcome.written += 1;
-            return self.return_from_aside(before, entry, file, text);
+            return Ok(());
         }
         if entry.aside == Aside::No {
             entry.aside = Aside::Review;
@@ -243,25 +257,29 @@ impl<'r> Turn<'r, '_> {
             Some(Fate::Moved) | None => {}
         }
         if before.is_edited() {
-            let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into())?;
-            return self.offer_theirs(before, entry, file);
+            return self.offer_theirs(before, entry, self.remembered(before)?);
         }
         self.offer(before, entry, &wanted.text, &wanted.memory)
     }
 
     fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
-        let file = MemoryFile::parse(Path::new(&before.name), before.text.clone().into());
+        let file = self.remembered(before);
         let is_theirs = before.saved || before.is_edited();
         match (self.survey.fate(before), file) {
             (Some(Fate::Deleted(reason)), file) => {
                 let title = file.map(|file| file.memory.title).unwrap_or_default();
                 self.deleted(before, entry, &title, reason);
             }
-            (Some(Fate::Moved), Ok(file)) if is_theirs => self.offer_theirs(before, entry, file)?,
+            (Some(Fate::Moved), file) if is_theirs => self.offer_theirs(before, entry, file?)?,
             (Some(Fate::Unclear), _) => self.plan.outcome.unsettled = true,
             (Some(Fate::Moved) | None, _) => self.plan.results.push(Note::Drop(before.id)),
         }
         Ok(())
+    }
+
+    /// The file as the ledger has it.
+    fn remembered(&self, before: &Entry) -> Result<MemoryFile> {
+        parse_kept(&self.survey.store(&before.root).folder().join(&before.name), &before.text)
     }
 
     /// Writes again what a person wrote, without what they want hidden by now.
@@ -271,10 +289,7 @@ impl<'r> Turn<'r, '_> {
         mut entry: Entry,
         mut file: MemoryFile,
     ) -> Result<()> {
-        if let Err(error) = file.redact(self.redactor) {
-            self.plan.outcome.refused.push(error.to_string());
-            return Ok(());
-        }
+        file.redact(self.redactor)?;
         if entry.is_edited() {
             file.text().clone_into(&mut entry.text);
         }
@@ -290,7 +305,6 @@ impl<'r> Turn<'r, '_> {
         text: &str,
         memory: &Memory,
     ) -> Result<()> {
-        self.plan.outcome.written += 1;
         let is_held = !before.name.is_empty() && self.survey.holds(before);
         entry.aside = match (memory.status, is_held) {
             (Status::Draft, _) => Aside::Review,
@@ -298,13 +312,15 @@ impl<'r> Turn<'r, '_> {
             (_, false) => Aside::No,
         };
         if entry.aside == Aside::No {
-            return self.write_into_tree(before, entry, text, memory);
+            self.write_into_tree(before, entry, text, memory)?;
+        } else {
+            let path = free_path_in(&self.survey.aside_folder(), memory)?;
+            if before.name.is_empty() {
+                entry.will_name(&file_name(memory));
+            }
+            self.write_new(entry, &path, text);
         }
-        let path = free_path_in(&self.survey.aside_folder(), memory)?;
-        if before.name.is_empty() {
-            entry.will_name(&file_name(memory));
-        }
-        self.write_new(entry, &path, text);
+        self.plan.outcome.written += 1;
         Ok(())
     }
 
@@ -316,7 +332,7 @@ impl<'r> Turn<'r, '_> {
         file: &Read,
         text: &str,
     ) -> Result<()> {
-        let memory = MemoryFile::parse(&file.stored.path, text.as_bytes().to_vec())?.memory;
+        let memory = parse_kept(&file.stored.path, text)?.memory;
         let store = self.survey.store(&entry.root);
         self.write_into_tree(before, Entry { aside: Aside::No, ..entry }, text, &memory)?;
         self.plan.remove(store, &file.stored.path);
@@ -416,8 +432,8 @@ impl<'r> Turn<'r, '_> {
     /// Removes the private copy of what is in the working tree again, unless a person changed it.
     fn remove_aside(&mut self, before: &Entry) {
         if let Some(aside) = self.survey.aside(before.id) {
-            let text = aside.file.text();
-            if before.wrote(text) || before.text == text {
+            // The ledger has a person's text without its secrets.
+            if before.wrote(aside.file.text()) || before.text == self.kept(before, aside) {
                 self.plan.remove(self.survey.store(&before.root), &aside.stored.path);
             }
         }
@@ -427,4 +443,15 @@ impl<'r> Turn<'r, '_> {
     fn name(&self, entry: &Entry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
+}
+
+/// The memory of a text that the ledger keeps: what a person wrote need not be one without its secrets.
+fn parse_kept(path: &Path, text: &str) -> Result<MemoryFile> {
+    MemoryFile::parse(path, text.as_bytes().to_vec()).map_err(|error| match error {
+        Error::Memory { path, place, message } => {
+            let message = format!("it cannot be written again without its secret: {message}");
+            Error::Memory { path, place, message }
+        }
+        other => other,
+    })
 }
