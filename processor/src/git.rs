@@ -4,12 +4,13 @@
 //! answer is empty and the project works by path.
 
 pub mod committers;
+mod config;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
@@ -165,6 +166,8 @@ pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
     let merges = if without_attributes(&mut log, root) { "--cc" } else { "-m" };
     log.args(["log", "--all", "--reflog", "--full-history"])
         .args(["--no-color", "--no-ext-diff", "--no-textconv", "--unified=0"])
+        // Lines between changes would be part of a hunk, and an empty one without its sign would end it.
+        .args(["--inter-hunk-context=0", "-O/dev/null"])
         .args(["--text", merges, "--no-relative", "--src-prefix=a/", "--dst-prefix=b/"])
         .args(["--patch", "--format=commit %H", "--"])
         .arg(folder)
@@ -332,21 +335,13 @@ fn succeeds(root: &Path, arguments: &[&str]) -> bool {
 
 /// Keeps git from running the filters of contents that the repository's own configuration names: a
 /// repository that was copied and not cloned brings somebody else's. The user's own ones stay. `false`
-/// when there are too many to name.
+/// when not all can be overruled.
 fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
-    let found = [
-        "config",
-        "--show-scope",
-        "--null",
-        "--name-only",
-        "--get-regexp",
-        r"^filter\..*\.(clean|smudge|process|required)$",
-    ];
-    let found = output(root, &found).unwrap_or_default();
-    let found: Vec<&str> = fields(&found).collect();
-    let pairs = found.chunks_exact(2).filter(|pair| matches!(pair[0], "local" | "worktree"));
-    let keys: BTreeSet<&str> = pairs.map(|pair| pair[1]).collect();
+    let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
+    let Some(found) = config::settings(root, pattern) else { return false };
+    let own = found.iter().filter(|setting| setting.is_repositorys);
+    let keys: BTreeSet<&str> = own.map(|setting| setting.key.as_str()).collect();
     let value = |key: &&str| if key.ends_with(".required") { "false" } else { "" };
     overrule(command, keys.iter().map(|key| (*key, value(key))));
     keys.len() <= FILTERS_MAX
@@ -370,6 +365,13 @@ fn output(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
 }
 
 fn output_of(command: &mut Command) -> Option<Vec<u8>> {
+    let (status, text) = answer(command)?;
+    status.success().then_some(text)
+}
+
+/// Runs git and returns how it ended and what it printed; `None` when it cannot be run, took too long, or
+/// printed too much.
+fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
     let mut child = command.spawn().ok()?;
     let stdout = child.stdout.take()?;
     // A thread reads, so that a full pipe cannot keep git from ending.
@@ -394,7 +396,7 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
     };
     let text = reader.join().ok()?.ok()?;
     // Git may end well before it notices that nobody read the rest.
-    (status.success() && text.len() as u64 <= OUTPUT_BYTES_MAX).then_some(text)
+    (text.len() as u64 <= OUTPUT_BYTES_MAX).then_some((status, text))
 }
 
 /// Nobody is asked, nothing is fetched, no lock is taken: we only look.
@@ -418,6 +420,7 @@ fn command(root: &Path) -> Command {
         .args(["-c", "log.showSignature=false"])
         // A git of a submodule's own would run what that names; and what the first commit brought counts.
         .args(["-c", "diff.submodule=short", "-c", "log.showRoot=true"])
+        .args(["-c", "diff.suppressBlankEmpty=false"])
         .envs(QUIET)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -543,6 +546,32 @@ mod tests {
         fs::write(root.join("a.txt"), "two").unwrap();
         assert_eq!(uncommitted(&root), ["a.txt", ".gitattributes"]);
         assert_a_plain_git_runs_it(&root, &ran);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn filters_that_cannot_be_overruled_keep_git_from_looking() {
+        use std::io::Write;
+
+        let too_much = format!("[filter \"{}\"]\n\tclean = cat\n", "n".repeat(9000)).repeat(1000);
+        for more in [&b"[filter \"\xff\"]\n\tclean = cat\n"[..], too_much.as_bytes()] {
+            let folder = tempfile::tempdir().unwrap();
+            let root = fs::canonicalize(folder.path()).unwrap().join("repo");
+            let ran = root.parent().unwrap().join("ran");
+            fs::create_dir(&root).unwrap();
+            git(&root, &["init", "-q"]);
+            fs::write(root.join("a.txt"), "one").unwrap();
+            git(&root, &["add", "."]);
+            git(&root, &["commit", "-q", "-m", "first"]);
+            git(&root, &["config", "filter.evil.clean", &format!("touch {}; cat", ran.display())]);
+            let config = root.join(".git/config");
+            fs::OpenOptions::new().append(true).open(config).unwrap().write_all(more).unwrap();
+            fs::create_dir_all(root.join(".git/info")).unwrap();
+            fs::write(root.join(".git/info/attributes"), "*.txt filter=evil\n").unwrap();
+            fs::write(root.join("a.txt"), "two").unwrap();
+            assert_eq!(uncommitted(&root), Vec::<String>::new());
+            assert_a_plain_git_runs_it(&root, &ran);
+        }
     }
 
     /// That a program did not run so far, and does as soon as git looks without our care.

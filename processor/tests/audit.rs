@@ -314,6 +314,27 @@ fn no_attribute_and_no_merge_hides_a_commit() {
 }
 
 #[test]
+fn no_setting_of_diffs_hides_what_a_commit_added() {
+    let sealed = Sealed::new();
+    let root = &sealed.tree.root;
+    let file = root.join(".throughline/memories/lines.md");
+    git(root, &["init", "-q"]);
+    for text in ["a\n\nb\n".to_owned(), format!("A\n\n{}\n", token())] {
+        put(&file, &text);
+        git(root, &["add", "."]);
+        git(root, &["commit", "-qm", "x"]);
+    }
+    // The empty line between two changes becomes part of their hunk, and has no sign.
+    let settings =
+        [("interHunkContext", "5"), ("suppressBlankEmpty", "true"), ("orderFile", "/nonexistent")];
+    for (name, value) in settings {
+        git(root, &["config", &format!("diff.{name}"), value]);
+        let report = audited(&sealed, false);
+        assert_eq!((report.history.len(), report.failed.len()), (1, 0), "{name}: {report:?}");
+    }
+}
+
+#[test]
 fn a_line_of_any_length_hides_nothing_in_it_or_behind_it() {
     let sealed = Sealed::new();
     let root = &sealed.tree.root;

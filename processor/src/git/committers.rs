@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use memory_store::identity::{ADDRESS_BYTES_MAX, Authors};
 use serde::{Deserialize, Serialize};
 
+use super::config::settings;
 use super::{command, line, output, output_of, overrule, prefix, without_filters};
 use crate::stamp;
 
@@ -214,7 +215,9 @@ pub fn signers(root: &Path, commits: &BTreeSet<String>) -> BTreeMap<String, Stri
 fn checked(root: &Path, commits: &[&String]) -> Vec<(String, String)> {
     let mut log = command(root);
     log.args(["log", "-z", "--no-walk=unsorted", "--format=%H %G? %GS"]).args(commits).arg("--");
-    with_own_keys(&mut log, root);
+    if !with_own_keys(&mut log, root) {
+        return Vec::new();
+    }
     let log = output_of(&mut log).unwrap_or_default();
     let signer = |line: &str| {
         let (commit, rest) = line.split_once(' ')?;
@@ -231,10 +234,10 @@ fn address(signer: &str) -> String {
 }
 
 /// Keeps git from running programs for signatures, and from believing keys, that the repository's own
-/// configuration names. The user's own ones stay.
-fn with_own_keys(command: &mut std::process::Command, root: &Path) {
+/// configuration names. The user's own ones stay. `false` when not all can be overruled.
+fn with_own_keys(command: &mut std::process::Command, root: &Path) -> bool {
     const SIGNERS: &str = "gpg.ssh.allowedsignersfile";
-    let found = settings(root, r"^gpg\.");
+    let Some(found) = settings(root, r"^gpg\.") else { return false };
     let own: BTreeMap<&str, &str> = found
         .iter()
         .filter(|setting| !setting.is_repositorys)
@@ -260,13 +263,14 @@ fn with_own_keys(command: &mut std::process::Command, root: &Path) {
         overruled.extend(value.map(|value| (key, value)));
     }
     overrule(command, overruled);
+    true
 }
 
 /// The user's own addresses: what their configuration says, but not the repository's, which may have been
 /// copied from somebody else.
 pub fn own_addresses(root: &Path) -> BTreeSet<String> {
     let found = settings(root, r"^(user|author)\.email$");
-    let own = found.into_iter().filter(|setting| !setting.is_repositorys);
+    let own = found.into_iter().flatten().filter(|setting| !setting.is_repositorys);
     own.map(|setting| Authors::normal(&setting.value)).filter(|own| !own.is_empty()).collect()
 }
 
@@ -278,7 +282,8 @@ pub fn grounds(root: &Path, signed: bool) -> String {
     grounds.extend(shallow.map(|path| stamp::of_file(Path::new(&path))));
     if signed {
         let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        for setting in settings(root, r"^gpg\.") {
+        // Where git does not tell, no signature is believed.
+        for setting in settings(root, r"^gpg\.").unwrap_or_default() {
             grounds.push(format!("{} {} {}", setting.is_repositorys, setting.key, setting.value));
             if setting.key.ends_with("file") {
                 let path = setting.value.strip_prefix("~/").map(|below| home.join(below));
@@ -290,27 +295,6 @@ pub fn grounds(root: &Path, signed: bool) -> String {
         grounds.extend(KEYRINGS.map(|name| stamp::of_file(&keys.join(name))));
     }
     grounds.join("\n")
-}
-
-/// A setting of git.
-struct Setting {
-    key: String,
-    value: String,
-    /// Whether the repository's own configuration has it.
-    is_repositorys: bool,
-}
-
-fn settings(root: &Path, pattern: &str) -> Vec<Setting> {
-    let arguments = ["config", "--show-scope", "--null", "--get-regexp", pattern];
-    let found = output(root, &arguments).unwrap_or_default();
-    let found: Vec<String> = texts(&found).collect();
-    let setting = |pair: &[String]| {
-        let [scope, text] = pair else { return None };
-        let (key, value) = text.split_once('\n').unwrap_or((text, ""));
-        let is_repositorys = matches!(scope.as_str(), "local" | "worktree");
-        Some(Setting { key: key.to_owned(), value: value.to_owned(), is_repositorys })
-    };
-    found.chunks(2).filter_map(setting).collect()
 }
 
 fn below(prefix: &str, path: &str) -> Option<PathBuf> {

@@ -1,0 +1,79 @@
+//! What git is configured to do, and by whom: what a repository's own configuration says may be a stranger's, who
+//! packed it into a copied folder.
+
+use std::path::Path;
+
+use super::{answer, command};
+
+/// How git ends that found no setting.
+const NOTHING_FOUND: i32 = 1;
+
+/// A setting of git.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Setting {
+    /// Its name, as git writes it.
+    pub key: String,
+    /// What it is set to; empty where nothing is.
+    pub value: String,
+    /// Whether it is not the user's own, but of the repository.
+    pub is_repositorys: bool,
+}
+
+/// The settings whose names fit a pattern. `None` when git does not tell them all, or the repository has one
+/// with a name that is no text: it could not be overruled by that.
+pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
+    let mut config = command(root);
+    config.args(["config", "--show-scope", "--null", "--get-regexp", pattern]);
+    let (status, found) = answer(&mut config)?;
+    match status.code() {
+        Some(0) => read(&found),
+        Some(NOTHING_FOUND) if found.is_empty() => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+/// Reads pairs of a scope and a setting, each with a zero byte at its end.
+fn read(found: &[u8]) -> Option<Vec<Setting>> {
+    let fields: Vec<&[u8]> = found.strip_suffix(b"\0")?.split(|byte| *byte == 0).collect();
+    let (pairs, []) = fields.as_chunks::<2>() else { return None };
+    let setting = |[scope, text]: &[&[u8]; 2]| {
+        let is_repositorys = !matches!(*scope, b"system" | b"global" | b"command");
+        // What has no value has no line's end.
+        let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
+        let key = match str::from_utf8(&text[..end]) {
+            Ok(key) => key.to_owned(),
+            Err(_) if is_repositorys => return None,
+            Err(_) => String::from_utf8_lossy(&text[..end]).into_owned(),
+        };
+        let value = text.get(end + 1..).unwrap_or_default();
+        Some(Setting { key, value: String::from_utf8_lossy(value).into_owned(), is_repositorys })
+    };
+    pairs.iter().map(setting).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whose_setting_it_is_is_told_by_place() {
+        let found =
+            b"global\0filter.lfs.clean\ngit lfs\0local\0filter.a.clean\na\nb\0worktree\0x.y\n\0";
+        let found = read(found).unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|setting| (setting.key.as_str(), setting.value.as_str(), setting.is_repositorys))
+            .collect();
+        assert_eq!(told[0], ("filter.lfs.clean", "git lfs", false));
+        assert_eq!(told[2], ("x.y", "", true));
+        assert_eq!(told[1], ("filter.a.clean", "a\nb", true));
+    }
+
+    #[test]
+    fn what_cannot_be_overruled_is_no_answer() {
+        assert_eq!(read(b"local\0filter.\xff.clean\ntouch x\0"), None);
+        assert!(read(b"global\0filter.\xff.clean\ntouch x\0").is_some());
+        assert_eq!(read(b"local\0filter.a.clean\nx"), None);
+        assert_eq!(read(b"local\0"), None);
+    }
+}
