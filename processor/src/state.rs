@@ -29,6 +29,8 @@ const FILE_BYTES_MAX: u64 = 256 << 20;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
+    /// A file that does not say it is of no version.
+    #[serde(default)]
     version: u32,
     /// Transcripts that were looked at, by path.
     pub seen: BTreeMap<PathBuf, Seen>,
@@ -167,6 +169,20 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_without_a_version_is_not_believed() {
+        let data = tempfile::tempdir().unwrap();
+        let home = ProjectDir(data.path().to_owned());
+        let remembered = State { published: "before".into(), ..State::default() };
+        remembered.write(&home).unwrap();
+        assert_eq!(State::read(&home), remembered);
+        let text = fs::read_to_string(path(&home)).unwrap();
+        let without = text.replace(&format!("\"version\":{VERSION},"), "");
+        assert_ne!(without, text);
+        fs::write(path(&home), without).unwrap();
+        assert_eq!(State::read(&home), State::default());
+    }
 
     #[test]
     fn where_the_newest_sessions_of_a_folder_were_left_is_remembered() {
