@@ -5,6 +5,6 @@
 # pages less one by one.
 put() {
     new=$(dirname -- "$2")/.$(basename -- "$2").new
-    said=$(dd if="$1" of="$new" bs=64M 2>&1) || { echo "$said" >&2; rm -f "$new"; return 1; }
+    said=$(dd if="$1" of="$new" bs=67108864 2>&1) || { echo "$said" >&2; rm -f "$new"; return 1; }
     chmod "${3:-755}" "$new" && mv -f "$new" "$2"
 }
