@@ -44,8 +44,10 @@ pub struct World {
     pub bin_dir: PathBuf,
     /// Where programs are looked up.
     pub path: Option<OsString>,
-    /// Whether somebody can be asked.
+    /// Whether somebody can be asked; questions go to stderr.
     pub interactive: bool,
+    /// Whether what is printed goes to a terminal, so that who is asked about it has seen it.
+    pub is_seen: bool,
     /// What Throughline may do here, apart from `throughline off`.
     pub mode: Mode,
     /// What `THROUGHLINE` says when that names no mode.
@@ -82,6 +84,7 @@ impl World {
             now: now(get("THROUGHLINE_NOW"))?,
             bin_dir: bin_dir(path.as_ref())?,
             interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
+            is_seen: std::io::stdout().is_terminal(),
             mode: Mode::from_environment(get),
             unclear_mode: get(mode::VARIABLE)
                 .map(|value| value.to_string_lossy().into_owned())

@@ -89,10 +89,10 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing waits for review.")?;
         return Ok(());
     }
-    if world.interactive {
+    show_held(&stores, &held, out)?;
+    if world.interactive && world.is_seen {
         return ask_about(world, &stores, &held, &waiting, out);
     }
-    show_held(&stores, &held, out)?;
     if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
 }
 
@@ -134,7 +134,8 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
     }
     writeln!(
         out,
-        "Held back, because each looks like an order to the model that reads it or was committed by others:\n"
+        "{} held back, because each looks like an order to the model that reads it or was committed by others:\n",
+        held.len()
     )?;
     for (stored, why) in held {
         view::line(&stored.memory, out)?;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::ptr::null_mut;
 
 use serde_json::json;
@@ -113,33 +113,30 @@ impl Machine {
     /// Runs the command at a terminal. Each answer is typed once the text before it was read; returns all
     /// that the terminal showed.
     pub fn at_terminal(&self, args: &[&str], answers: &[(&str, &str)]) -> String {
-        let (mut terminal, program) = terminal();
-        let mut child = self
-            .command(args)
-            .env("TERM", "xterm")
-            .stdin(program.try_clone().unwrap())
-            .stdout(program.try_clone().unwrap())
-            .stderr(program)
-            .spawn()
-            .unwrap();
-        let (mut shown, mut read) = (String::new(), 0);
-        let mut answers = answers.iter();
-        let mut next = answers.next();
-        let mut bytes = [0; 4096];
-        // The terminal ends with the last program that has it.
-        while let Ok(count @ 1..) = terminal.read(&mut bytes) {
-            shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
-            while let Some((text, keys)) = next
-                && let Some(at) = shown[read..].find(text)
-            {
-                read += at + text.len();
-                terminal.write_all(keys.as_bytes()).unwrap();
-                next = answers.next();
-            }
-        }
+        let (terminal, program) = terminal();
+        let stdout = program.try_clone().unwrap();
+        let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
+        let shown = answer(terminal, answers);
         assert!(child.wait().unwrap().success(), "{shown}");
-        assert_eq!(next, None, "{shown}");
         self.tidy(&shown)
+    }
+
+    /// Runs the command at a terminal where `keys` were typed, with what it prints going elsewhere, as to a
+    /// pager. Returns that, and what the terminal showed.
+    pub fn piped_at_terminal(&self, args: &[&str], keys: &str) -> (String, String) {
+        let (mut terminal, program) = terminal();
+        terminal.write_all(keys.as_bytes()).unwrap();
+        let child = self.seated(args, program).stdout(Stdio::piped()).spawn().unwrap();
+        let shown = answer(terminal, &[]);
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{shown}");
+        (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
+    }
+
+    fn seated(&self, args: &[&str], program: OwnedFd) -> Command {
+        let mut command = self.command(args);
+        command.env("TERM", "xterm").stdin(program.try_clone().unwrap()).stderr(program);
+        command
     }
 
     /// Runs the command; it has to succeed.
@@ -163,6 +160,27 @@ impl Machine {
     fn tidy(&self, text: &str) -> String {
         text.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "")
     }
+}
+
+/// Types each answer once the text before it was read; returns all that the terminal showed.
+fn answer(mut terminal: File, answers: &[(&str, &str)]) -> String {
+    let (mut shown, mut read) = (String::new(), 0);
+    let mut answers = answers.iter();
+    let mut next = answers.next();
+    let mut bytes = [0; 4096];
+    // The terminal ends with the last program that has it.
+    while let Ok(count @ 1..) = terminal.read(&mut bytes) {
+        shown.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        while let Some((text, keys)) = next
+            && let Some(at) = shown[read..].find(text)
+        {
+            read += at + text.len();
+            terminal.write_all(keys.as_bytes()).unwrap();
+            next = answers.next();
+        }
+    }
+    assert_eq!(next, None, "{shown}");
+    shown
 }
 
 /// A terminal of our own: the side that a person would sit at, and a program's.
