@@ -51,10 +51,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.push(meaning::check(world, tree));
     match &found {
         Ok(tree) => checks.extend(project(world, tree)),
-        Err(failure) => {
-            let remedy = failure.hint.clone().unwrap_or_default();
-            checks.push(Check::bad("project", failure.to_string(), remedy));
-        }
+        Err(failure) => checks.push(Check::failed("project", failure)),
     }
     checks.extend(settings(world, tree));
     checks
@@ -323,9 +320,7 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
             checks.extend(store(&stores));
             checks.extend(held(&stores));
         }
-        Err(failure) => {
-            checks.push(Check::bad("memories", failure.to_string(), "Check its permissions."));
-        }
+        Err(failure) => checks.push(Check::failed("memories", &failure)),
     }
     checks.push(index(world, tree));
     checks.push(background(world, tree));
@@ -349,13 +344,11 @@ fn store(stores: &Stores) -> Vec<Check> {
         stores.list().and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
     let (listing, tombstones) = match listed {
         Ok(listed) => listed,
-        Err(error) => return vec![Check::bad(NAME, error.to_string(), "Check its permissions.")],
+        Err(failure) => return vec![Check::failed(NAME, &failure)],
     };
     let count = listing.memories.len();
     let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
-    checks.extend(listing.broken.iter().map(|error| {
-        Check::bad(NAME, error.to_string(), error.remedy().unwrap_or("Check its permissions."))
-    }));
+    checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
     checks
 }
 
@@ -368,7 +361,7 @@ fn held(stores: &Stores) -> Option<Check> {
             let seen = format!("{} memories are not given to sessions", held.len());
             Some(Check::care(NAME, seen, "`throughline review` says why and lets them out."))
         }
-        Err(failure) => Some(Check::bad(NAME, failure.to_string(), "Check its permissions.")),
+        Err(failure) => Some(Check::failed(NAME, &failure)),
     }
 }
 

@@ -60,6 +60,11 @@ impl Check {
     pub fn bad(name: &'static str, seen: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { name, state: State::Bad, seen: seen.into(), remedy: Some(remedy.into()) }
     }
+
+    /// A link that could not be looked at; what helps is what the failure says, if it does.
+    pub fn failed(name: &'static str, failure: &Failure) -> Self {
+        Self { name, state: State::Bad, seen: failure.to_string(), remedy: failure.hint.clone() }
+    }
 }
 
 /// Runs the command.
