@@ -127,7 +127,7 @@ fn lines(
     bytes_max: usize,
     out: &mut dyn Write,
 ) -> Result<usize> {
-    let (mut found, mut first_left_out) = (0, None);
+    let (mut found, mut first_left_out, mut left_out) = (0, None, 0_u64);
     let mut lines = Lines::new(input, bytes_max).of_all();
     let mut number = 0_u64;
     while let Some(line) = lines.next_line()? {
@@ -137,6 +137,7 @@ fn lines(
             Line::Whole(line) => line,
             Line::TooLong => {
                 first_left_out.get_or_insert(number);
+                left_out += 1;
                 continue;
             }
         };
@@ -149,11 +150,15 @@ fn lines(
         let answer = Answered { id: &given.id, redacted: &redacted };
         writeln!(out, "{}", serde_json::to_string(&answer).map_err(io::Error::from)?)?;
     }
-    match first_left_out {
-        Some(line) => Err(too_long(&format!("line {line}"), bytes_max as u64)
-            .hint("Lines that are too long are left out; all others are answered.")),
-        None => Ok(found),
-    }
+    let Some(first) = first_left_out else { return Ok(found) };
+    let what = match left_out {
+        1 => format!("line {first}"),
+        count => format!("each of {count} lines, the first of them line {first},"),
+    };
+    // Not the code of a line that cannot be read: there the answers end, here they go on.
+    Err(too_long(&what, bytes_max as u64)
+        .code(exit::FAILED)
+        .hint("Lines that are too long are left out; all others are answered."))
 }
 
 fn told(redactor: &Redactor, input: impl Read, out: &mut dyn Write) -> Result<usize> {
@@ -195,8 +200,15 @@ mod tests {
         );
         let mut out = Vec::new();
         let failed = lines(&Redactor::default(), given.as_bytes(), 30, &mut out).unwrap_err();
-        assert!(format!("{failed:?}").contains("line 2 is longer"), "{failed:?}");
+        assert!(failed.message.contains("line 2 is longer"), "{failed:?}");
+        assert_eq!(failed.code, exit::FAILED);
         let expected = "{\"id\":\"a\",\"redacted\":\"one\"}\n{\"id\":\"c\",\"redacted\":\"two\"}\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+        let several = format!("{given}\n{long}\n{long}");
+        let failed = lines(&Redactor::default(), several.as_bytes(), 30, &mut Vec::new());
+        let told = failed.unwrap_err().message;
+        assert!(told.contains("3 lines, the first of them line 2, is longer"), "{told}");
+        let malformed = lines(&Redactor::default(), &b"{}"[..], 30, &mut Vec::new());
+        assert_eq!(malformed.unwrap_err().code, exit::INVALID);
     }
 }
