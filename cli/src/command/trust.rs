@@ -84,8 +84,12 @@ fn at(world: &World, folder: PathBuf) -> World {
 
 fn check(address: &str) -> Result {
     let address = address.trim();
-    let has_length = (1..=ADDRESS_BYTES_MAX).contains(&address.len());
-    if has_length && !address.contains(|c: char| c.is_whitespace() || "<>,".contains(c)) {
+    if address.len() > ADDRESS_BYTES_MAX {
+        return Err(Failure::new(format!("an address has {ADDRESS_BYTES_MAX} bytes at most"))
+            .code(crate::exit::USAGE)
+            .hint(format!("What was given has {}.", address.len())));
+    }
+    if !address.is_empty() && !address.contains(|c: char| c.is_whitespace() || "<>,".contains(c)) {
         return Ok(());
     }
     Err(Failure::new(format!("`{}` is no address", view::plain(address)))
@@ -123,7 +127,8 @@ fn told(authors: Option<&Authors>, pulled: Pulled) -> String {
     if pulled == Pulled::Reviewed {
         let noted = match trusted {
             [] => String::new(),
-            trusted => format!(" Until they say otherwise, {} are noted only.", trusted.join(", ")),
+            [one] => format!(" Until they say otherwise, {one} is noted only."),
+            several => format!(" Until they say otherwise, {} are noted only.", several.join(", ")),
         };
         return format!(
             "Given: your own memories only. Your settings say `pulled = \"reviewed\"`: what others commit waits \

@@ -210,11 +210,27 @@ pub fn warn_broken(broken: &[memory_store::Error]) {
     let mut stderr = anstream::stderr().lock();
     for error in broken {
         // Nothing can be done about a closed stderr.
-        let _ = writeln!(
-            stderr,
-            "{} {error}. {}",
-            paint(crate::style::CARE, "left out:"),
-            error.remedy().unwrap_or_default()
-        );
+        let _ = writeln!(stderr, "{} {}", paint(crate::style::CARE, "left out:"), told(error));
+    }
+}
+
+/// What is wrong and what helps; some errors say the one with the other.
+fn told(error: &memory_store::Error) -> String {
+    match error.remedy() {
+        Some(remedy) => format!("{error}. {remedy}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Error;
+
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_remedy_ends_with_what_it_says() {
+        let told = told(&Error::Path { path: "a".into() });
+        assert!(told.ends_with("rename it"), "{told}");
     }
 }

@@ -496,6 +496,7 @@ fn words_say_no_more_than_the_settings_let_hold() {
     let said = team.0.ok(&["trust", "--author", BOB]);
     assert!(said.contains("your own memories only") && said.contains("reviewed"), "{said}");
     assert!(!said.contains("committed by"), "{said}");
+    assert!(said.contains("bob@example.com is noted only"), "{said}");
     assert_eq!(team.held(), ["The staging database is read only"]);
     let review = team.0.ok(&["review"]);
     assert!(review.contains("--release-pulled") && !review.contains("trust --author"), "{review}");
@@ -537,6 +538,18 @@ fn trust_without_a_memory_folder_says_what_to_do() {
     assert!(machine.json(&["trust", "--list", "--json"]).as_array().unwrap().is_empty());
     let wrong = machine.run(&["trust", "--author", "Ada <ada@example.com>"]);
     assert!(wrong.stderr.contains("is no address"), "{}", wrong.whole());
+    let long = machine.run(&["trust", "--author", &format!("{}@example.com", "a".repeat(300))]);
+    assert!(long.stderr.contains("254 bytes at most"), "{}", long.whole());
+}
+
+#[test]
+fn the_doctor_says_what_helps_where_memories_cannot_be_judged() {
+    let team = Team::at_work();
+    let projects = std::fs::read_dir(team.0.path("home/.local/share/throughline/projects"));
+    let project = projects.unwrap().next().unwrap().unwrap().path();
+    std::fs::create_dir(project.join("released")).unwrap();
+    let told = team.0.run(&["doctor"]).stdout;
+    assert!(told.contains("Check that it exists, its permissions, and free space."), "{told}");
 }
 
 #[test]
