@@ -5,6 +5,7 @@
 //! only what costs milliseconds, however long the history is; the rest is *settled* in the
 //! background, one step at a time: larger merges, segments of which much was replaced, and better vectors.
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -12,11 +13,13 @@ use super::build::Vectors;
 use super::document::{Document, Turn};
 use super::freeze::Frozen;
 use super::manifest::{Collection, SegmentRef};
+use super::record::Entry;
 use super::segment::Segment;
 use super::vectors::Embedded;
 use super::write;
 use crate::embed::{Encoder, Space};
 use crate::error::Result;
+use crate::id::MemoryId;
 
 /// A segment is merged with what follows it when it is not this many times its size.
 const TIER_RATIO: u32 = 2;
@@ -37,6 +40,9 @@ const DEAD_MANY: usize = 8 * DEAD_MAX;
 const BETTER_SHARE: usize = 4;
 /// Segments of so many documents get every better vector at once.
 const BETTER_SMALL: u32 = 4096;
+/// All entries of a segment are read to look for new turns in it when there are fewer than this many for
+/// each of these: so many it takes to find one.
+const WALKED: usize = 16;
 /// Documents of a large one that are looked at to tell how many would gain.
 const SAMPLE: usize = 512;
 
@@ -74,8 +80,8 @@ impl Maker<'_> {
             .collect()
     }
 
-    /// The segments with these turns added, or in place of those of the same session and number. When
-    /// all are known, nothing is new.
+    /// The segments with these turns, which are in the order of their ids, added, or in place of those of
+    /// the same session and number. When all are known, nothing is new.
     pub fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {
         let mut new: Vec<Document> = turns.iter().map(Document::turn).collect();
         for segment in &mut segments {
@@ -139,8 +145,13 @@ impl Maker<'_> {
         let segment = Segment::open(self.dir, reference)?;
         let mut replaced = BTreeSet::new();
         let mut known = BTreeSet::new();
+        // Many are not looked for one by one: both are in the order of their ids.
+        let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
+        let mut next = 0;
         for document in new.iter() {
-            let Some((doc, entry)) = segment.find(document.entry.id)? else { continue };
+            let id = document.entry.id;
+            let found = if walks { walk_to(&segment, &mut next, id) } else { segment.find(id) };
+            let Some((doc, entry)) = found? else { continue };
             if segment.is_dead(doc) {
                 continue;
             }
@@ -251,6 +262,19 @@ pub fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Option<Sp
     vectors.map(Vectors::space).or_else(known)
 }
 
+/// Finds the document with an id from `next` on. Later calls are about later ids.
+fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u32, Entry)>> {
+    while *next < segment.docs() {
+        let entry = segment.entry(*next)?;
+        match entry.id.cmp(&id) {
+            Ordering::Less => *next += 1,
+            Ordering::Equal => return Ok(Some((*next, entry))),
+            Ordering::Greater => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
 fn document(segment: &Segment, doc: u32) -> Result<Document> {
     let record = segment.record(&segment.entry(doc)?)?;
     let mut document = Document::turn(&Turn {
@@ -321,6 +345,7 @@ mod tests {
 
     use super::*;
     use crate::embed::{DIMENSIONS, Vector};
+    use crate::index::testing;
 
     fn segment(docs: u32, dead: u32) -> SegmentRef {
         let dead = (0..dead).collect();
@@ -380,6 +405,26 @@ mod tests {
                 prop_assert!(share < 0.35 || worth, "{share}");
             }
         }
+    }
+
+    #[test]
+    fn walking_finds_what_searching_finds() {
+        let turn = |number| Turn { session: "s".into(), number, ..Turn::default() };
+        let mut there: Vec<Document> =
+            (0..40).step_by(3).map(|number| Document::turn(&turn(number))).collect();
+        there.sort_by_key(|document| document.entry.id);
+        let bytes = testing::segment_bytes(&there);
+        let segment = testing::open(Collection::Memories, bytes, there.len() as u32, &[]).unwrap();
+        let mut ids: Vec<MemoryId> = (0..50).map(|number| turn(number).id()).collect();
+        ids.sort();
+        let doc = |found: Option<(u32, Entry)>| found.map(|(doc, _)| doc);
+        let mut next = 0;
+        let walked = ids.iter().map(|&id| doc(walk_to(&segment, &mut next, id).unwrap()));
+        let walked: Vec<Option<u32>> = walked.collect();
+        let searched: Vec<Option<u32>> =
+            ids.iter().map(|&id| doc(segment.find(id).unwrap())).collect();
+        assert_eq!(walked, searched);
+        assert_eq!(walked.iter().flatten().count(), there.len());
     }
 
     #[test]
