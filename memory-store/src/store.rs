@@ -512,6 +512,20 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
+    /// Takes secrets out of a memory's file, where it is. The ledger learns of it only where the text was
+    /// ours: what somebody else wrote does not become the user's own by a word that was hidden in it.
+    fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
+        let Read { stored, mut file } = listing::read(path)?;
+        let before = file.text().to_owned();
+        file.redact(redactor)?;
+        self.write(&stored.path, file.bytes())?;
+        let ledger = Ledger::open(&self.home)?;
+        match ledger.entry(stored.memory.id) {
+            Some(entry) if entry.wrote(&before) => self.note_saved(&stored.path, &file),
+            Some(_) | None => Ok(()),
+        }
+    }
+
     /// What a person or a model saved survives `git clean` and the like as what was derived does.
     fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };

@@ -609,3 +609,25 @@ fn what_git_is_about_to_commit_or_has_elsewhere_is_nobodys_yet() {
     team.memory("team/inner.md", 7, "The gate opens at six");
     assert_eq!(team.held(), ["The archive is emptied on Mondays", "The gate opens at six"]);
 }
+
+#[test]
+fn an_audit_that_hides_secrets_lets_nothing_out() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let [front, body] =
+        ["front", "body"].map(|n| format!("home/work/.throughline/memories/{n}.md"));
+    team.memory("front.md", 3, "The deploy key lies in the wiki");
+    team.0.write(&front, &team.0.read(&front).replacen("---\n", &format!("---\nx: {token}\n"), 1));
+    team.memory("body.md", 4, "The staging database takes any password");
+    team.0.write(&body, &team.0.read(&body).replace("It is so.", &format!("Use {token}.")));
+    team.commit(MALLORY);
+    let held = ["The deploy key lies in the wiki", "The staging database takes any password"];
+    assert_eq!(team.held(), held);
+    team.0.run(&["audit", "--fix"]);
+    assert!(!team.0.read(&front).contains(&token) && !team.0.read(&body).contains(&token));
+    assert_eq!(team.held(), held);
+    // Nor does a commit of what was cleaned, unless it is the user's.
+    team.commit(MALLORY);
+    assert_eq!(team.held(), held);
+}

@@ -36,9 +36,8 @@ impl Store {
         });
         let mut cleaned = Cleaned::default();
         for path in unclean {
-            // As by `edit`, so that the ledger knows of it.
-            match self.update(&path, redactor, |_| {}) {
-                Ok(_) => cleaned.files += 1,
+            match self.clean_file(&path, redactor) {
+                Ok(()) => cleaned.files += 1,
                 Err(error) => cleaned.refused.push(error),
             }
         }
