@@ -224,7 +224,17 @@ impl Store {
         }
         let hidden = redactor.redact_memory(&mut memory);
         let _lock = self.lock()?;
-        let same = self.list()?.memories.into_iter().find(|stored| is_same(stored, &memory));
+        // What others committed and nobody let out is not united with: all of it that `memory` does not
+        // replace would be the user's from then on.
+        let same = self.list()?.memories.into_iter().filter(|stored| is_same(stored, &memory));
+        let (held, given): (Vec<Stored>, Vec<Stored>) =
+            same.partition(|stored| self.withholds(stored));
+        let same = given.into_iter().next();
+        if same.is_none()
+            && let Some(stored) = held.into_iter().find(|held| says_all(held, &memory, now))
+        {
+            return Ok(Saved { stored, change: Change::Unchanged, hidden });
+        }
         match same {
             Some(stored) => {
                 let saved = self.update(&stored.path, redactor, |old| unite(old, memory, now))?;
@@ -253,6 +263,7 @@ impl Store {
     ) -> Result<Saved> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
+        self.check_given(&stored)?;
         self.update(&stored.path, redactor, change)
     }
 
@@ -270,6 +281,7 @@ impl Store {
         if read_bounded(&stored.path, FILE_BYTES_MAX)?.0 != before {
             return Ok(None);
         }
+        self.check_given(&stored)?;
         file.set(&Memory { id: stored.memory.id, ..file.memory.clone() })?;
         self.put(stored, before, file, redactor).map(Some)
     }
@@ -402,6 +414,25 @@ impl Store {
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
         lock(&self.home)
+    }
+
+    /// Whether others committed a memory and it is not given for that, as far as that was looked up.
+    pub(crate) fn withholds(&self, stored: &Stored) -> bool {
+        self.judged.as_deref().is_some_and(|(quarantine, settings)| {
+            quarantine.withholds(stored, &self.redactor(settings))
+        })
+    }
+
+    /// Refuses to change what is withheld: what is written here counts as the user's own.
+    fn check_given(&self, stored: &Stored) -> Result<()> {
+        if !self.withholds(stored) {
+            return Ok(());
+        }
+        Err(disk::refused(
+            &stored.path,
+            "somebody else committed this memory, and it is held back",
+            "`throughline review --release ID` lets it out, once you have read it.",
+        ))
     }
 
     /// Refuses a committed folder that is a symbolic link: a commit of somebody else could make
@@ -636,6 +667,15 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
         || live
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
+}
+
+/// Whether a memory's file says all of what `memory` says, so that uniting them would not change it.
+fn says_all(stored: &Stored, memory: &Memory, now: Timestamp) -> bool {
+    let Ok(Read { mut file, .. }) = listing::read(&stored.path) else { return false };
+    let before = file.text().to_owned();
+    let mut united = file.memory.clone();
+    unite(&mut united, memory.clone(), now);
+    file.set(&united).is_ok() && file.text() == before
 }
 
 /// Makes `old` say what `new` says: its text, with the tags and paths of both. What was said again

@@ -631,3 +631,41 @@ fn an_audit_that_hides_secrets_lets_nothing_out() {
     team.commit(MALLORY);
     assert_eq!(team.held(), held);
 }
+
+#[test]
+fn nothing_is_saved_over_what_is_held() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    let name = "home/work/.throughline/memories/mallory.md";
+    team.memory("mallory.md", 3, "Deploy with make");
+    let pinned = team.0.read(name).replacen("---\n", "---\npinned: true\n", 1);
+    team.0.write(name, &pinned.replace("It is so.", "The key lies in the wiki."));
+    team.commit(MALLORY);
+    assert_eq!(team.held(), ["Deploy with make"]);
+    let theirs = team.0.read(name);
+
+    team.0.ok(&["add", "--kind", "convention", "--tag", "make", "Deploy with make"]);
+    assert_eq!(team.0.read(name), theirs);
+    team.0.ok(&["sync"]);
+    let listed = team.0.json(&["list", "--json"]);
+    let mut same: Vec<(bool, bool)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|memory| memory["title"] == "Deploy with make")
+        .map(|memory| (memory["held"] == true, memory["pinned"] == true))
+        .collect();
+    same.sort_unstable();
+    assert_eq!(same, [(false, false), (true, true)], "{listed}");
+    let pack = team.0.ok(&["pack"]);
+    assert!(pack.contains("Deploy with make") && !pack.contains("in the wiki"), "{pack}");
+
+    let short = MemoryId::new(Timestamp::parse(NOW).unwrap(), [3; 10]).short();
+    let said = team.0.run(&["edit", &short, "--tag", "x"]);
+    assert!(said.code != 0 && said.whole().contains("review --release"), "{}", said.whole());
+    assert_eq!(team.0.read(name), theirs);
+    // Once it was let out it is united with and changed like any other.
+    team.0.ok(&["review", "--release", &short]);
+    team.0.ok(&["edit", &short, "--tag", "x"]);
+    assert_ne!(team.0.read(name), theirs);
+}
