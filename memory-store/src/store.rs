@@ -185,16 +185,25 @@ impl Store {
 
     /// Lists the memories, those that wait for review included.
     pub fn list(&self) -> Result<Listing> {
-        let mut redactor = None;
-        let mut is_held = |stored: &Stored| {
-            self.judged.as_deref().is_some_and(|(quarantine, settings)| {
-                let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
-                quarantine.held(stored, redactor).is_some()
-            })
-        };
+        let mut is_held =
+            self.asked(|quarantine, stored, redactor| quarantine.held(stored, redactor).is_some());
         let mut listing = listing::list(&self.folders(), &mut is_held);
         listing.broken.extend(self.check_folder().err());
         Ok(listing)
+    }
+
+    /// Asks of files what is held of the store; where that was not looked up, nothing is.
+    fn asked(
+        &self,
+        asks: fn(&Quarantine, &Stored, &Redactor) -> bool,
+    ) -> impl FnMut(&Stored) -> bool {
+        let mut redactor = None;
+        move |stored| {
+            self.judged.as_deref().is_some_and(|(quarantine, settings)| {
+                let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
+                asks(quarantine, stored, redactor)
+            })
+        }
     }
 
     /// All files that are memories, also those that repeat another's id.
@@ -312,9 +321,13 @@ impl Store {
             ledger.scrub(memory.id)?;
             remove(&archived)?;
         }
-        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id.
-        for path in self.copies(memory.id) {
-            self.remove(&path)?;
+        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One that others
+        // committed and nobody has looked at yet says what it likes, and stays held.
+        let mut is_withheld = self.asked(Quarantine::withholds);
+        for copy in self.copies(memory.id) {
+            if copy.path == stored.path || !is_withheld(&copy) {
+                self.remove(&copy.path)?;
+            }
         }
         Ok(stored)
     }
@@ -576,15 +589,9 @@ impl Store {
         self.home.archived_memories().join(format!("{}.md", memory.id))
     }
 
-    fn copies(&self, id: MemoryId) -> Vec<PathBuf> {
-        let mut copies = Vec::new();
-        visit(&self.folders(), &mut |read| {
-            if let Ok(read) = read
-                && read.stored.memory.id == id
-            {
-                copies.push(read.stored.path);
-            }
-        });
+    fn copies(&self, id: MemoryId) -> Vec<Stored> {
+        let mut copies = self.files();
+        copies.retain(|stored| stored.memory.id == id);
         copies
     }
 }

@@ -5,14 +5,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{Desired, GitState, Outcome, reconcile};
+use memory_store::ledger::{Desired, GitState, Outcome, reconcile, text_hash};
 use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store};
+use memory_store::suspicion::{Quarantine, Why, Withheld};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -228,6 +231,31 @@ fn forgetting_takes_copies_along_and_restoring_finds_a_free_place() {
     assert_eq!((restored.path.is_file(), restored.memory), (true, one.clone()));
     assert!(store.tombstones().unwrap().is_empty());
     assert!(store.restore(&one.id.short(), &Redactor::default()).is_err());
+}
+
+#[test]
+fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen() {
+    let home = Home::new();
+    let (store, redactor) = (home.store(), Redactor::default());
+    let one = memory(1, Kind::Fact, "One", "Mine.");
+    let own = store.save(one.clone(), &redactor, NOW).unwrap().stored.path;
+    let text = fs::read_to_string(&own).unwrap().replace("Mine.", "Theirs.");
+    let theirs = home.folder().join("0 theirs.md");
+    fs::write(&theirs, &text).unwrap();
+    let settings = Settings::default();
+    let stored = store.files().into_iter().find(|stored| stored.path == theirs).unwrap();
+    let key = Quarantine::key(&stored, &store.redactor(&settings));
+    let withheld = Withheld::new(&text_hash(&text), None, Why::Author);
+    let withheld = Arc::new([(key, withheld)].into());
+    let store = store.judged(Quarantine::default().withholding(withheld), &settings);
+
+    let forgotten = store.forget(&one.id.short(), Forget::Archive, &redactor, NOW).unwrap();
+    assert_eq!((forgotten.path, forgotten.memory.body.as_str()), (own.clone(), "Mine."));
+    assert!(!own.exists() && fs::read_to_string(&theirs).unwrap() == text);
+    assert_eq!(store.archived().unwrap().memories[0].memory.body, "Mine.");
+    // Asked for itself, it goes.
+    store.forget(&one.id.short(), Forget::Delete, &redactor, NOW).unwrap();
+    assert!(!theirs.exists());
 }
 
 #[test]

@@ -14,9 +14,10 @@ impl MemoryFile {
     pub fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
-        let mut hidden = redactor.redact_memory(&mut memory);
-        // What cannot be changed field by field may be plain text that can.
+        let found = redactor.redact_memory(&mut memory);
+        // What cannot be changed field by field may be plain text that can, where it is counted then.
         let refused = file.set(&memory).err();
+        let mut hidden = if refused.is_none() { found } else { 0 };
         let (text, more) = without_secrets(&file.text, redactor);
         if more > 0 {
             hidden += more;
@@ -218,6 +219,18 @@ mod tests {
         assert!(file.redact(&Redactor::default()).unwrap() > 0);
         assert_eq!(file.memory.source.session.as_deref(), Some("[redacted:github-token]"));
         assert!(file.text().contains("\n  more: x\n"), "{}", file.text());
+    }
+
+    #[test]
+    fn a_secret_that_only_the_text_can_lose_is_counted_once() {
+        let text = with("").text().to_owned();
+        let line = |key: &str| text.lines().find(|line| line.starts_with(key)).unwrap();
+        let fields = ["id", "kind", "created"].map(line).join(", ");
+        let text = format!("---\n{{{fields}, author: \"{}\"}}\n---\n\n# Deploying\n", token());
+        let mut file = MemoryFile::parse(Path::new("memory.md"), text.into_bytes()).unwrap();
+        assert!(file.clone().set(&Redactor::default().redacted(&file.memory)).is_err());
+        assert_eq!(file.redact(&Redactor::default()).unwrap(), 1);
+        assert!(file.text().contains("[redacted:github-token]"), "{}", file.text());
     }
 
     #[test]
