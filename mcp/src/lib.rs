@@ -1,12 +1,11 @@
 //! The MCP server: memory for a model that asks for it.
 //!
 //! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`schema`]
-//! turns JSON into requests, [`input`] bounds what is read, and [`server`] alone knows the protocol's library.
+//! turns JSON into requests, and [`server`] alone knows the protocol's library.
 
 pub mod backend;
 pub mod background;
 pub mod environment;
-pub mod input;
 pub mod local;
 pub mod schema;
 mod second;

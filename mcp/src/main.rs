@@ -1,5 +1,6 @@
 //! The MCP server, over stdin and stdout.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -15,10 +16,15 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
-            eprintln!("throughline-mcp: {message}");
+            tell(&message);
             ExitCode::FAILURE
         }
     }
+}
+
+/// A client may have closed stderr: then nobody is told.
+fn tell(message: &str) {
+    drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
 
 #[expect(clippy::print_stdout, reason = "the one thing printed outside of the protocol")]
@@ -50,7 +56,7 @@ async fn look_for_work(environment: Environment) {
     loop {
         tokio::time::sleep(LOOK_EVERY).await;
         if let Err(error) = background.look(&environment) {
-            eprintln!("throughline-mcp: the processor could not be started: {error}");
+            tell(&format!("the processor could not be started: {error}"));
         }
     }
 }

@@ -8,6 +8,7 @@ use rmcp::model::{
     ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
+use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::{ServerHandler, ServiceExt};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,13 +18,16 @@ use crate::backend::{
     Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
     RememberResponse, SessionsRequest, SessionsResponse, StatusResponse,
 };
-use crate::input::Bounded;
 use crate::schema::{
     ForgetWire, RecallWire, RememberWire, SessionsWire, StatusWire, arguments, schema,
 };
 
 /// The name clients know the server by; its tools become `mcp__throughline__<tool>`.
 const NAME: &str = "throughline";
+
+/// Bytes of one message; the library passes over a longer one and reads the next. The largest that makes sense, a
+/// text to remember, has a hundredth of it.
+const MESSAGE_BYTES_MAX: usize = 16 << 20;
 
 /// What a client shows a model about the server. The first lines say when to search, because with
 /// tool search they are all that a model sees at first. Below 2 KB: clients cut what is longer.
@@ -283,7 +287,9 @@ fn explain(failure: &Failure) -> CallToolResult {
 /// Serves `backend` over stdin and stdout until stdin ends.
 pub async fn serve(backend: Arc<dyn Backend>) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
-    let running = match Server(backend).serve((Bounded::new(input), output)).await {
+    let transport =
+        AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
+    let running = match Server(backend).serve(transport).await {
         Ok(running) => running,
         // The client went away before it said anything.
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => {

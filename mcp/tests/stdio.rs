@@ -561,6 +561,25 @@ fn garbage_and_wrong_calls_do_not_end_the_server() {
 }
 
 #[test]
+fn a_message_that_is_too_long_is_passed_over_and_the_next_one_is_answered() {
+    let world = World::trusted();
+    let mut server = world.connect(&[]);
+    let request = |id: i64, bytes: usize| {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": "ping", "x": ""}).to_string();
+        let filler = "x".repeat(bytes - line.len());
+        line.replace(r#""x":"""#, &format!(r#""x":"{filler}""#))
+    };
+    const MESSAGE_BYTES_MAX: usize = 16 << 20;
+    server.send(&request(70, MESSAGE_BYTES_MAX + 100_000));
+    // With the end of its line it has just the length.
+    server.send(&request(71, MESSAGE_BYTES_MAX - 1));
+    assert_eq!(server.receive()["id"], 71);
+    server.send(&request(72, 100));
+    assert_eq!(server.receive()["id"], 72);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
 fn the_end_of_stdin_ends_the_server_whenever_it_comes() {
     let world = World::trusted();
     assert_eq!(world.start(&[]).end(), Some(0), "before anything was said");
