@@ -21,8 +21,14 @@ const SIGNATURES_MAX: usize = 50;
 const SQUASHED: &str = "SQUASH_MSG";
 
 /// Files that tell what keys gpg and gpgsm believe, below their folder.
-const KEYRINGS: [&str; 5] =
-    ["pubring.kbx", "pubring.gpg", "public-keys.d/pubring.db", "trustdb.gpg", "gpg.conf"];
+const KEYRINGS: [&str; 6] = [
+    "pubring.kbx",
+    "pubring.gpg",
+    "public-keys.d/pubring.db",
+    "trustdb.gpg",
+    "gpg.conf",
+    "trustlist.txt",
+];
 
 /// The commit that brought what a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
