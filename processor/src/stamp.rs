@@ -16,7 +16,10 @@ pub fn of_file(path: &Path) -> String {
 /// The stamps of what a folder holds, and of the folders in it. No link is followed.
 pub fn of_folder(folder: &Path) -> String {
     let mut stamps = Vec::new();
-    collect(folder, LEVELS_MAX, &mut stamps);
+    // A folder that is a link is no store: nothing is read from it, so nothing in it matters.
+    if fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        collect(folder, LEVELS_MAX, &mut stamps);
+    }
     stamps.sort();
     stamps.join("\n")
 }
@@ -54,5 +57,18 @@ mod tests {
         fs::write(&file, "longer").unwrap();
         assert_ne!(of_folder(folder.path()), before);
         assert_eq!(of_file(&folder.path().join("none")), "");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().join("there");
+        fs::create_dir(&there).unwrap();
+        fs::write(there.join("a.md"), "one").unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&there, &link).unwrap();
+        assert_ne!(of_folder(&there), "");
+        assert_eq!(of_folder(&link), "");
     }
 }
