@@ -144,3 +144,69 @@ fn publish(
         .with_context(context)?;
     Ok(listing)
 }
+
+#[cfg(test)]
+mod tests {
+    use memory_store::file::MemoryFile;
+    use memory_store::identity::{self, Mode, Observed};
+    use memory_store::recall::{Recall, Search};
+    use memory_store::settings::Pulled;
+    use memory_store::{Kind, Memory, MemoryId};
+
+    use super::*;
+    use crate::pulled::Judge;
+
+    #[test]
+    fn what_comes_between_judging_and_publishing_is_held_until_it_is_judged() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        let memories = root.join(".throughline/memories");
+        std::fs::create_dir_all(&memories).unwrap();
+        let now = Timestamp(1_790_000_000_000);
+        let observed = Observed { root: root.clone(), ..Observed::default() };
+        let project = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
+        let write = |name: &str, number: u8, title: &str| {
+            let id = MemoryId::new(now, [number; 10]);
+            let memory = Memory::new(id, Kind::Convention, title, "It is so.", now);
+            let file = MemoryFile::new(memory).unwrap();
+            std::fs::write(memories.join(name), file.text()).unwrap();
+        };
+        let settings = Settings { pulled: Pulled::Authors, ..Settings::default() };
+        let judge = || {
+            let mut judge = Judge::open(&dirs, &project, &settings).unwrap();
+            let judged = judge.tree(&project, now).unwrap();
+            judge.finish().unwrap();
+            BTreeMap::from([(root.clone(), Arc::new(judged))])
+        };
+        let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
+            let publication = Publication {
+                dirs: &dirs,
+                settings: &settings,
+                turns: NewTurns::Some(&[]),
+                vectors: None,
+                withheld,
+                now,
+            };
+            tree(&publication, &project, &Known::default()).unwrap();
+            let recall = Recall::open(&dirs, &project);
+            let search = Search { text: title.to_owned(), ..Search::default() };
+            let hits = recall.search(&search, now).hits;
+            hits.iter().find(|hit| hit.title == title).unwrap().held
+        };
+
+        write("own.md", 1, "Prices are integer cents");
+        let judged = judge();
+        write("new.md", 2, "The deploy key lies in the wiki");
+        assert!(!is_held(&judged, "Prices are integer cents"));
+        assert!(is_held(&judged, "The deploy key lies in the wiki"));
+        // A text that was put into a file since is as new as a file.
+        write("own.md", 1, "Prices are integer pennies");
+        assert!(is_held(&judged, "Prices are integer pennies"));
+        // Without a repository all is the user's own, and the same files are published again.
+        let judged = judge();
+        assert!(!is_held(&judged, "Prices are integer pennies"));
+        assert!(!is_held(&judged, "The deploy key lies in the wiki"));
+    }
+}

@@ -145,6 +145,9 @@ impl<'a> Judge<'a> {
         // Before the files are read and git is asked: what git does in between belongs to nobody yet.
         let marks = git::marks(root);
         let files = files(&store, root);
+        let key = |stored: &Stored| Quarantine::key(stored, &redactor);
+        let judged: Option<BTreeSet<String>> =
+            self.limits.hold().then(|| files.iter().map(|file| key(&file.stored)).collect());
         let others = self.others(root, &marks, files, &redactor)?;
         let signers = self.signers(root, &others);
         let own = committers::own_addresses(root);
@@ -167,7 +170,7 @@ impl<'a> Judge<'a> {
             }
         };
         let others: Vec<Other> = others.into_iter().filter(|other| !is_users(other)).collect();
-        let withheld: Withholding = others
+        let mut withheld: Withholding = others
             .iter()
             .filter_map(|other| {
                 let withheld = Withheld::new(
@@ -175,9 +178,12 @@ impl<'a> Judge<'a> {
                     other.author().map(|author| &**author),
                     why(other)?,
                 );
-                Some((Quarantine::key(&other.file.stored, &redactor), withheld))
+                Some((key(&other.file.stored), withheld))
             })
             .collect();
+        if let Some(judged) = judged {
+            withheld = withheld.of_judged(judged);
+        }
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone().into());
         let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
         self.note_arrivals(tree, &others, is_held, now)?;
@@ -185,7 +191,7 @@ impl<'a> Judge<'a> {
         if let Some(used) = &mut self.used {
             used.roots.insert(root.to_owned());
         }
-        self.withheld.extend(withheld.clone());
+        self.withheld.add(&withheld);
         Ok(withheld)
     }
 

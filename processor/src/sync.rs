@@ -172,7 +172,8 @@ struct Run<'a> {
     newest: Option<Timestamp>,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
-    /// What the trees were like when their memories were written; empty when git was at work then.
+    /// What the trees were like when their memories were written, or when nothing was to be written; empty
+    /// when git was at work then.
     written_to: Option<String>,
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
@@ -221,8 +222,7 @@ impl<'a> Run<'a> {
         self.archive.sweep();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;
-        let fingerprint = self.fingerprint();
-        let same = changed.is_empty() && fingerprint == self.state.published;
+        let same = self.is_as_published() && changed.is_empty();
         // Turns grow old where nothing happens, too.
         if same && !self.options.afresh && self.overdue().is_empty() {
             self.finish(&inboxes)?;
@@ -276,6 +276,15 @@ impl<'a> Run<'a> {
             write_json(&self.options.dirs.tree(&tree.root).left(), &left)?;
         }
         Ok(())
+    }
+
+    /// Whether all is as the last run left it. What git brings from here on was not learned from: the next run
+    /// looks again.
+    fn is_as_published(&mut self) -> bool {
+        let trees = self.fingerprint_of_trees();
+        let fingerprint = self.fingerprint_with(&trees);
+        self.written_to = Some(trees);
+        fingerprint == self.state.published
     }
 
     fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Vec<MinedFile>> {
@@ -752,4 +761,40 @@ fn in_folder(folder: &Path) -> Result<Found> {
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::identity::{Mode, Observed};
+
+    use super::*;
+
+    #[test]
+    fn what_comes_while_nothing_else_is_new_is_looked_at_by_the_next_run() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        let memories = root.join(STORE_DIR).join("memories");
+        std::fs::create_dir_all(&memories).unwrap();
+        let observed = Observed { root, ..Observed::default() };
+        let now = Timestamp::default();
+        let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
+        let options = SyncOptions {
+            dirs: &dirs,
+            tree: &tree,
+            from: None,
+            now,
+            progress: &crate::progress::Silent,
+            busy: Busy::Leave,
+            afresh: false,
+            ollama_host: None,
+        };
+        let mut run = Run::begin(&options, dirs.project(tree.project)).unwrap();
+        run.state.published = run.fingerprint();
+        assert!(run.is_as_published());
+        assert_eq!(run.fingerprint(), run.state.published);
+        std::fs::write(memories.join("pulled.md"), "x").unwrap();
+        assert_eq!(run.fingerprint(), "");
+    }
 }

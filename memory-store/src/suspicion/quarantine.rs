@@ -35,7 +35,53 @@ const WITHHELD_BYTES_MAX: usize = 128 << 20;
 const AUTHOR_CHARS_MAX: usize = 100;
 
 /// What others committed and is not given, by file, id and what it says (see [`Quarantine::key`]).
-pub type Withholding = BTreeMap<String, Withheld>;
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Withholding {
+    withheld: BTreeMap<String, Withheld>,
+    /// The keys of all files that were judged, where anything may be withheld.
+    judged: Option<BTreeSet<String>>,
+}
+
+impl Withholding {
+    /// Nothing is withheld, whatever is there.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same, where these files were judged: any other committed one came since, and is withheld until
+    /// somebody asked git whose it is.
+    #[must_use]
+    pub fn of_judged(self, judged: BTreeSet<String>) -> Self {
+        Self { judged: Some(judged), ..self }
+    }
+
+    /// Whether no file can be withheld.
+    pub fn is_empty(&self) -> bool {
+        self.withheld.is_empty() && self.judged.is_none()
+    }
+
+    /// Adds what is withheld in another working tree.
+    pub fn add(&mut self, other: &Self) {
+        let more = other.withheld.iter();
+        self.withheld.extend(more.map(|(key, withheld)| (key.clone(), withheld.clone())));
+    }
+
+    /// Why a file is withheld that has this key.
+    fn of(&self, key: &str, file: &Path, released: &BTreeSet<String>) -> Option<Withheld> {
+        if let Some(withheld) = self.withheld.get(key) {
+            return Some(withheld).filter(|it| !released.contains(&it.file)).cloned();
+        }
+        let judged = self.judged.as_ref()?;
+        let is_unjudged = name_in_store(file).is_some() && !judged.contains(key);
+        is_unjudged.then(|| Withheld::new("", None, Why::Unjudged))
+    }
+}
+
+impl FromIterator<(String, Withheld)> for Withholding {
+    fn from_iter<I: IntoIterator<Item = (String, Withheld)>>(withheld: I) -> Self {
+        Self { withheld: withheld.into_iter().collect(), judged: None }
+    }
+}
 
 /// A memory that others committed and that the user does not take unseen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,11 +112,16 @@ pub enum Why {
     Signature,
     /// Whatever others commit waits for a review.
     Review,
+    /// It came after the others were judged.
+    Unjudged,
 }
 
 impl fmt::Display for Withheld {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(author) = &self.author else {
+            if self.why == Why::Unjudged {
+                return formatter.write_str("it came a moment ago, and the next sync judges it");
+            }
             return formatter.write_str("git does not tell who committed it");
         };
         match self.why {
@@ -82,6 +133,9 @@ impl fmt::Display for Withheld {
                 )
             }
             Why::Review => write!(formatter, "{author} committed it, and you have not reviewed it"),
+            Why::Unjudged => {
+                write!(formatter, "{author} committed it, and the next sync judges it")
+            }
         }
     }
 }
@@ -135,12 +189,13 @@ impl Quarantine {
     pub fn read(home: &ProjectDir) -> Result<Self> {
         let path = home.withheld();
         let withheld = match read_if_there(&path, WITHHELD_BYTES_MAX)? {
-            None => Withholding::new(),
+            None => BTreeMap::new(),
             Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
                 path,
                 message: format!("{error}; `throughline sync --rebuild` writes it anew"),
             })?,
         };
+        let withheld = Withholding { withheld, judged: None };
         Ok(Self { withheld: Arc::new(withheld), ..Self::releases(home)? })
     }
 
@@ -175,7 +230,7 @@ impl Quarantine {
     pub fn withhold(home: &ProjectDir, withheld: Option<&Withholding>) -> Result<()> {
         let path = home.withheld();
         let Some(withheld) = withheld else { return remove(&path) };
-        let mut bytes = serde_json::to_vec(withheld)
+        let mut bytes = serde_json::to_vec(&withheld.withheld)
             .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
         bytes.push(b'\n');
         match fs::read(&path) {
@@ -191,7 +246,8 @@ impl Quarantine {
     /// When the file cannot be written.
     pub fn release(&self, home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
         let says = Self::says(&stored.memory, redactor);
-        let withheld = self.withheld.get(&key(stored.memory.id, &says, &stored.path));
+        let key = key(stored.memory.id, &says, &stored.path);
+        let withheld = self.withheld.withheld.get(&key);
         let file = withheld.map(|withheld| withheld.file.clone());
         Self::let_out(home, std::iter::once(says).chain(file))
     }
@@ -206,7 +262,9 @@ impl Quarantine {
 
     fn let_out(home: &ProjectDir, hashes: impl Iterator<Item = String>) -> Result<()> {
         let path = home.released();
-        let lines: String = hashes.map(|hash| hash + "\n").collect();
+        // What came since the judgement has no hash yet: nobody can have looked at it.
+        let lines: String =
+            hashes.filter(|hash| !hash.is_empty()).map(|hash| hash + "\n").collect();
         let mut options = private_options();
         let mut file = options.create(true).append(true).open(&path).at(&path)?;
         if file.metadata().at(&path)?.len() + lines.len() as u64 > RELEASED_BYTES_MAX {
@@ -244,8 +302,7 @@ impl Quarantine {
     fn held_as(&self, id: MemoryId, record: &Record, file: &Path) -> Option<HeldBack> {
         let says = hash(record);
         let order = of_record(record).filter(|_| !self.released.contains(&says));
-        let withheld = self.withheld.get(&key(id, &says, file));
-        let withheld = withheld.filter(|withheld| !self.released.contains(&withheld.file)).cloned();
+        let withheld = self.withheld.of(&key(id, &says, file), file, &self.released);
         (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
     }
 
@@ -254,8 +311,9 @@ impl Quarantine {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
         hasher.update(include_bytes!("rules.txt"));
-        let withheld = self.withheld.iter().flat_map(|(says, withheld)| [says, &withheld.file]);
-        for hash in self.released.iter().chain(withheld) {
+        let Withholding { withheld, judged } = &*self.withheld;
+        let withheld = withheld.iter().flat_map(|(says, withheld)| [says, &withheld.file]);
+        for hash in self.released.iter().chain(withheld).chain(judged.iter().flatten()) {
             hasher.update(hash.as_bytes());
         }
         *hasher.finalize().as_bytes()
@@ -280,21 +338,22 @@ fn record(memory: &Memory, redactor: &Redactor) -> Record {
 
 /// Names are of any length and others chose them: of a file its hash stands there.
 fn key(id: MemoryId, says: &str, file: &Path) -> String {
-    let name = blake3::hash(name_in_store(file).as_os_str().as_encoded_bytes());
+    let name = name_in_store(file).unwrap_or(file);
+    let name = blake3::hash(name.as_os_str().as_encoded_bytes());
     format!("{id} {says} {}", &name.to_hex()[..32])
 }
 
 /// The name of a file below the committed folder of memories, from wherever its path begins: an index tells it
-/// from the working tree's root on, a store whole. Of a file elsewhere, which nobody commits, it is the path.
-fn name_in_store(file: &Path) -> &Path {
+/// from the working tree's root on, a store whole. A file elsewhere, which nobody commits, has none.
+fn name_in_store(file: &Path) -> Option<&Path> {
     let mut parts = file.components();
-    let mut name = file;
+    let mut name = None;
     while let Some(part) = parts.next() {
         let mut rest = parts.clone();
         let is_store = part == Component::Normal(STORE_DIR.as_ref())
             && rest.next() == Some(Component::Normal(MEMORIES_DIR.as_ref()));
         if is_store {
-            name = rest.as_path();
+            name = Some(rest.as_path());
         }
     }
     name

@@ -15,9 +15,13 @@ impl Run<'_> {
     /// What the published result depends on, and the result as far as a look at the folders shows
     /// it: when this is as it was, there is nothing to do.
     pub(super) fn fingerprint(&self) -> String {
-        let trees = self.fingerprint_of_trees();
+        self.fingerprint_with(&self.fingerprint_of_trees())
+    }
+
+    /// The same for one that knows what is in the working trees.
+    pub(super) fn fingerprint_with(&self, trees: &str) -> String {
         // Somebody changed memories or git moved them since they were looked at.
-        let has_moved = self.written_to.as_ref().is_some_and(|written_to| *written_to != trees);
+        let has_moved = self.written_to.as_ref().is_some_and(|written_to| written_to != trees);
         if self.names_wait || has_moved {
             // As good as none: the next run looks again.
             return String::new();
@@ -52,7 +56,7 @@ impl Run<'_> {
         for name in self.expired.names() {
             add(&name);
         }
-        add(&trees);
+        add(trees);
         for tree in &self.trees {
             let state = self.options.dirs.tree(&tree.root);
             for index in [state.index(), state.thinking()] {
