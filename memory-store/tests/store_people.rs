@@ -246,7 +246,7 @@ fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen
     let stored = store.files().into_iter().find(|stored| stored.path == theirs).unwrap();
     let key = Quarantine::key(&stored, &store.redactor(&settings));
     let withheld = Withheld::new(&text_hash(&text), None, Why::Author);
-    let withheld = Arc::new([(key, withheld)].into());
+    let withheld = Arc::new([(key, withheld)].into_iter().collect());
     let store = store.judged(Quarantine::default().withholding(withheld), &settings);
 
     let forgotten = store.forget(&one.id.short(), Forget::Archive, &redactor, NOW).unwrap();

@@ -31,6 +31,11 @@ use crate::state::{read_json, write_json};
 const REMEMBERED_MAX: usize = 20_000;
 /// Files changed since HEAD whose former text is looked at; more count as unchanged.
 const CHANGED_MAX: usize = 200;
+/// Commits whose signatures are checked by one judging, a program for each; what the others brought waits.
+const CHECKED_MAX: usize = 200;
+
+/// Whose good signature stands below a commit, by its id; `None` where there is none.
+type Signers = BTreeMap<String, Option<String>>;
 
 /// What others commit is taken as far as this.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +73,8 @@ struct Committers {
     brought: BTreeMap<String, Brought>,
     /// What the folder of memory files of each working tree was like when it was last looked at.
     looked_at: BTreeMap<PathBuf, String>,
+    /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
+    signers: BTreeMap<String, Signers>,
 }
 
 impl Committers {
@@ -110,6 +117,12 @@ pub struct Judge<'a> {
     /// What is still in use; `None` when not all working trees were looked at.
     used: Option<Used>,
     withheld: Withholding,
+    /// What signatures rest on now, by hash.
+    grounds: BTreeSet<String>,
+    /// Commits whose signatures may still be checked.
+    checks_left: usize,
+    /// Those whose signatures would have to be checked, too.
+    unchecked: usize,
 }
 
 impl<'a> Judge<'a> {
@@ -127,6 +140,9 @@ impl<'a> Judge<'a> {
             committers: known.unwrap_or_default(),
             used: Some(Used::default()),
             withheld: Withholding::new(),
+            grounds: BTreeSet::new(),
+            checks_left: CHECKED_MAX,
+            unchecked: 0,
         })
     }
 
@@ -149,11 +165,15 @@ impl<'a> Judge<'a> {
         let judged: Option<BTreeSet<String>> =
             self.limits.hold().then(|| files.iter().map(|file| key(&file.stored)).collect());
         let others = self.others(root, &marks, files, &redactor)?;
-        let signers = self.signers(root, &others);
         let own = committers::own_addresses(root);
-        let trusted: BTreeSet<&String> = self.limits.authors.trusted.iter().chain(&own).collect();
+        let trusted: BTreeSet<String> =
+            self.limits.authors.trusted.iter().chain(&own).cloned().collect();
+        let signers = self.signers(root, &others, &trusted, now);
         let signed = self.limits.authors.signed;
-        let signer = |other: &Other| signers.get(&other.brought.as_ref()?.commit);
+        let signer = |other: &Other| signers.get(&other.brought.as_ref()?.commit)?.as_ref();
+        let is_checked = |other: &Other| {
+            other.brought.as_ref().is_none_or(|brought| signers.contains_key(&brought.commit))
+        };
         let is_users = |other: &Other| {
             let author = other.author();
             author.is_some_and(|author| own.contains(author))
@@ -163,7 +183,8 @@ impl<'a> Judge<'a> {
             (Pulled::All, _) => None,
             (Pulled::Reviewed, _) => Some(Why::Review),
             (Pulled::Authors, None) => Some(Why::Author),
-            (Pulled::Authors, Some(author)) if !trusted.contains(&author) => Some(Why::Author),
+            (Pulled::Authors, Some(author)) if !trusted.contains(author) => Some(Why::Author),
+            (Pulled::Authors, Some(_)) if signed && !is_checked(other) => Some(Why::Unjudged),
             (Pulled::Authors, Some(_)) => {
                 let has_signature = signer(other).is_some_and(|signer| trusted.contains(signer));
                 (signed && !has_signature).then_some(Why::Signature)
@@ -195,8 +216,15 @@ impl<'a> Judge<'a> {
         Ok(withheld)
     }
 
+    /// How many commits of those who are trusted wait for the next judging: more than one checks have no
+    /// signature that is known, or git did not tell in time. What they brought is withheld.
+    pub fn unchecked(&self) -> usize {
+        self.unchecked
+    }
+
     /// Writes what is known by now.
     pub fn finish(mut self) -> Result<()> {
+        self.committers.signers.retain(|grounds, _| self.grounds.contains(grounds));
         if let Some(used) = &self.used {
             self.committers.shorten(used, REMEMBERED_MAX);
         }
@@ -298,13 +326,33 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn signers(&self, root: &Path, others: &[Other]) -> BTreeMap<String, String> {
+    /// Asks who signed the commits of those who are trusted, each once as long as what the answer rests on stays:
+    /// whatever stands below a commit of somebody else, it is not taken.
+    fn signers(
+        &mut self,
+        root: &Path,
+        others: &[Other],
+        trusted: &BTreeSet<String>,
+        now: Timestamp,
+    ) -> Signers {
         if !self.limits.authors.signed {
-            return BTreeMap::new();
+            return Signers::new();
         }
-        let commits =
-            others.iter().filter_map(|other| Some(other.brought.as_ref()?.commit.clone()));
-        committers::signers(root, &commits.collect())
+        let brought = others.iter().filter_map(|other| other.brought.as_ref());
+        let brought = brought.filter(|brought| trusted.contains(&brought.author));
+        let commits: BTreeSet<&String> = brought.map(|brought| &brought.commit).collect();
+        // Keys end with time, and no file tells.
+        let grounds = format!("{}\n{}", committers::grounds(root, true), now.date());
+        let grounds = blake3::hash(grounds.as_bytes()).to_hex().to_string();
+        self.grounds.insert(grounds.clone());
+        let known = self.committers.signers.entry(grounds).or_default();
+        let is_new = |commit: &&&String| !known.contains_key(**commit);
+        let new: Vec<&String> =
+            commits.iter().filter(is_new).take(self.checks_left).copied().collect();
+        self.checks_left -= new.len();
+        known.extend(committers::signers(root, &new));
+        self.unchecked += commits.iter().filter(|commit| !known.contains_key(**commit)).count();
+        known.clone()
     }
 
     /// Counts what was not seen here before.
@@ -339,14 +387,19 @@ impl<'a> Judge<'a> {
 }
 
 /// Says what a command may not give in a working tree now, whenever it was synced last. Nothing is written.
-pub fn withheld(dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<Withholding> {
+pub fn withheld(
+    dirs: &UserDirs,
+    tree: &Tree,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<Withholding> {
     let mut judge = Judge::open(dirs, tree, settings)?;
     if !judge.limits.hold() {
         return Ok(Withholding::new());
     }
     // As if for the first time: what is new is announced by the sync that publishes it.
     judge.is_first = true;
-    judge.tree(tree, Timestamp::default()).context("cannot tell who committed memories")
+    judge.tree(tree, now).context("cannot tell who committed memories")
 }
 
 /// A memory file.
@@ -432,7 +485,81 @@ fn place(
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
+    use memory_store::file::MemoryFile;
+    use memory_store::identity::{self, Mode, Observed};
+    use memory_store::{Kind, MemoryId};
+
     use super::*;
+
+    const BOB: &str = "bob@example.com";
+
+    #[test]
+    fn signatures_are_checked_once_and_so_many_at_a_time() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        std::fs::create_dir_all(root.join(".throughline/memories")).unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.current_dir(&root).args(["-c", "user.name=X", "-c", "user.email=x@example.com"]);
+            git.args(["-c", "commit.gpgSign=false"]).args(arguments);
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+            assert!(git.output().unwrap().status.success(), "{arguments:?}");
+        };
+        let now = Timestamp(1_790_000_000_000);
+        let commit = |number: u8, author: &str| {
+            let id = MemoryId::new(now, [number; 10]);
+            let title = format!("Convention number {number}");
+            let memory = Memory::new(id, Kind::Convention, &title, "It is so.", now);
+            let file = MemoryFile::new(memory).unwrap();
+            let name = format!(".throughline/memories/{number}.md");
+            std::fs::write(root.join(name), file.text()).unwrap();
+            git(&["add", "."]);
+            git(&["commit", "-q", "-m", "x", &format!("--author=Somebody <{author}>")]);
+        };
+        git(&["init", "-q"]);
+        commit(1, BOB);
+        commit(2, BOB);
+        commit(3, "mallory@example.com");
+        let observed = Observed { root: root.clone(), ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
+        let settings = Settings::default();
+        // How many wait, and why each is withheld.
+        let judge = |checks: usize, now: Timestamp| {
+            let mut judge = Judge::open(&dirs, &tree, &settings).unwrap();
+            judge.checks_left = checks;
+            judge.limits = Limits {
+                pulled: Pulled::Authors,
+                authors: Authors {
+                    trusted: [BOB.to_owned()].into(),
+                    signed: true,
+                    ..Authors::default()
+                },
+            };
+            let judged = judge.tree(&tree, now).unwrap();
+            let unchecked = judge.unchecked();
+            judge.finish().unwrap();
+            let store = Store::open(&dirs, &tree).unwrap();
+            let redactor = store.redactor(&settings);
+            let quarantine = Quarantine::default().withholding(judged.into());
+            let why = |stored: &Stored| {
+                quarantine.held(stored, &redactor).and_then(|held| held.withheld).unwrap().why
+            };
+            let mut why: Vec<Why> = store.files().iter().map(why).collect();
+            why.sort_by_key(|why| format!("{why:?}"));
+            (unchecked, why)
+        };
+        let all = || vec![Why::Author, Why::Signature, Why::Signature];
+        assert_eq!(judge(0, now), (2, vec![Why::Author, Why::Unjudged, Why::Unjudged]));
+        assert_eq!(judge(1, now), (1, vec![Why::Author, Why::Signature, Why::Unjudged]));
+        assert_eq!(judge(1, now), (0, all()));
+        // What was found is not asked again, until a key may have ended.
+        assert_eq!(judge(0, now), (0, all()));
+        assert_eq!(judge(0, Timestamp(now.0 + 86_400_000)).0, 2);
+    }
 
     #[test]
     fn what_is_there_is_never_forgotten_and_of_the_rest_the_oldest_goes() {

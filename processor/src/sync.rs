@@ -172,6 +172,8 @@ struct Run<'a> {
     newest: Option<Timestamp>,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
+    /// Whether memories wait because too many signatures were to be checked.
+    signatures_wait: bool,
     /// What the trees were like when their memories were written, or when nothing was to be written; empty
     /// when git was at work then.
     written_to: Option<String>,
@@ -209,6 +211,7 @@ impl<'a> Run<'a> {
             unread: BTreeSet::new(),
             newest: None,
             names_wait: false,
+            signatures_wait: false,
             written_to: None,
             embedding: None,
             withheld: None,
@@ -583,7 +586,15 @@ impl<'a> Run<'a> {
                     let judged = judge.tree(tree, self.options.now)?;
                     withheld.insert(tree.root.clone(), Arc::new(judged));
                 }
+                let unchecked = judge.unchecked();
                 judge.finish()?;
+                self.signatures_wait = unchecked > 0;
+                if self.signatures_wait {
+                    self.warn(vec![format!(
+                        "the signatures of {unchecked} commits are not checked yet; what they brought is held, and \
+                         the next sync goes on"
+                    )]);
+                }
                 withheld
             }
         };

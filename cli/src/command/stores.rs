@@ -37,7 +37,7 @@ impl Stores {
     pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
-        let withheld = processor::pulled::withheld(&world.dirs, &tree, &settings)?;
+        let withheld = processor::pulled::withheld(&world.dirs, &tree, &settings, world.now)?;
         let user = Store::user(&world.dirs)?;
         let mut stores = Self { tree, project, user, settings, withheld };
         stores.project = stores.judged(&stores.project)?;

@@ -211,26 +211,26 @@ fn touches(log: &[u8]) -> Vec<Touch> {
     touches
 }
 
-/// The addresses of those whose good signatures stand below commits, in lower case; a commit without one is
-/// left out.
-pub fn signers(root: &Path, commits: &BTreeSet<String>) -> BTreeMap<String, String> {
-    let commits: Vec<&String> = commits.iter().collect();
-    commits.chunks(SIGNATURES_MAX).flat_map(|some| checked(root, some)).collect()
+/// Whose good signatures stand below commits: addresses in lower case, `None` where there is none. What git did
+/// not tell in time is left out, with all that would have been asked after it.
+pub fn signers(root: &Path, commits: &[&String]) -> Vec<(String, Option<String>)> {
+    commits.chunks(SIGNATURES_MAX).map_while(|some| checked(root, some)).flatten().collect()
 }
 
-fn checked(root: &Path, commits: &[&String]) -> Vec<(String, String)> {
+fn checked(root: &Path, commits: &[&String]) -> Option<Vec<(String, Option<String>)>> {
     let mut log = command(root);
     log.args(["log", "-z", "--no-walk=unsorted", "--format=%H %G? %GS"]).args(commits).arg("--");
     if !with_own_keys(&mut log, root) {
-        return Vec::new();
+        return None;
     }
-    let log = output_of(&mut log).unwrap_or_default();
+    let log = output_of(&mut log)?;
     let signer = |line: &str| {
         let (commit, rest) = line.split_once(' ')?;
         let (state, signer) = rest.split_once(' ')?;
-        matches!(state, "G" | "U").then(|| (commit.to_owned(), address(signer)))
+        let is_good = matches!(state, "G" | "U");
+        Some((commit.to_owned(), is_good.then(|| address(signer))))
     };
-    texts(&log).filter_map(|line| signer(&line)).collect()
+    Some(texts(&log).filter_map(|line| signer(&line)).collect())
 }
 
 /// The address in `Ada <ada@example.com>`, or the whole, as signatures of ssh have it.

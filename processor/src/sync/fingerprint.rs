@@ -22,7 +22,7 @@ impl Run<'_> {
     pub(super) fn fingerprint_with(&self, trees: &str) -> String {
         // Somebody changed memories or git moved them since they were looked at.
         let has_moved = self.written_to.as_ref().is_some_and(|written_to| written_to != trees);
-        if self.names_wait || has_moved {
+        if self.names_wait || self.signatures_wait || has_moved {
             // As good as none: the next run looks again.
             return String::new();
         }

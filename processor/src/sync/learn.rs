@@ -162,7 +162,7 @@ impl Run<'_> {
     }
 
     /// Warns of what was not warned of before: a session that cannot be read is in the way more than once.
-    fn warn(&mut self, warnings: Vec<String>) {
+    pub(super) fn warn(&mut self, warnings: Vec<String>) {
         for warning in warnings {
             if !self.report.warnings.contains(&warning) {
                 self.report.warnings.push(warning);
