@@ -533,11 +533,7 @@ mod tests {
             judge.checks_left = checks;
             judge.limits = Limits {
                 pulled: Pulled::Authors,
-                authors: Authors {
-                    trusted: [BOB.to_owned()].into(),
-                    signed: true,
-                    ..Authors::default()
-                },
+                authors: Authors { trusted: [BOB.to_owned()].into(), signed: true },
             };
             let judged = judge.tree(&tree, now).unwrap();
             let unchecked = judge.unchecked();
