@@ -29,7 +29,7 @@ use memory_store::memory::Status;
 use memory_store::redact::Redactor;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Listing, Store};
-use memory_store::suspicion::Withholding;
+use memory_store::suspicion::{Quarantine, Withholding};
 use memory_store::{Memory, Timestamp, settings_file};
 use serde::Serialize;
 
@@ -46,7 +46,7 @@ use crate::mine::{self, MinedFile};
 use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, NewTurns, Publication};
-use crate::pulled::Judge;
+use crate::pulled::{self, Judge};
 use crate::purged::Purged;
 use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
@@ -487,6 +487,10 @@ impl<'a> Run<'a> {
             .collect();
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
+        // What is withheld must not become the user's own by way of the ledger.
+        let withheld = self.withheld_before()?;
+        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.into());
+        let store = store.judged(quarantine, &self.settings);
         // The archive holds what only this user reads; committed files are held to more.
         let redactor = store.redactor_for_writing(&self.settings)?;
         let mut names = HiddenNames::default();
@@ -573,6 +577,16 @@ impl<'a> Run<'a> {
             }
         }
         Ok(listings)
+    }
+
+    /// What is withheld in any of the working trees, before memories are written.
+    fn withheld_before(&self) -> Result<Withholding> {
+        let mut withheld = Withholding::new();
+        for tree in &self.trees {
+            let SyncOptions { dirs, now, .. } = *self.options;
+            withheld.add(&pulled::withheld(dirs, tree, &self.settings, now)?);
+        }
+        Ok(withheld)
     }
 
     /// Looks who committed the memories of the working trees, after the last of them was written.

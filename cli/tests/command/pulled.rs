@@ -669,3 +669,34 @@ fn nothing_is_saved_over_what_is_held() {
     team.0.ok(&["edit", &short, "--tag", "x"]);
     assert_ne!(team.0.read(name), theirs);
 }
+
+#[test]
+fn what_is_held_is_not_carried_to_another_branch() {
+    for setting in ["", "pulled = \"reviewed\"\n"] {
+        let team = Team::at_work();
+        team.0.ok(&["trust", "--author", BOB]);
+        team.setting(setting);
+        team.git(&["checkout", "--quiet", "-b", "feature"]);
+        team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
+        team.0.ok(&["sync"]);
+        team.commit(ADA);
+        team.0.ok(&["sync"]);
+        let files = std::fs::read_dir(team.0.path("home/work/.throughline/memories")).unwrap();
+        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let name = names.into_iter().find(|name| name.contains("deploy")).unwrap();
+        let name = format!("home/work/.throughline/memories/{name}");
+        team.0.write(&name, &team.0.read(&name).replace("Ada says so.", "The key is in the wiki."));
+        team.commit(MALLORY);
+        assert!(team.held().contains(&"Deploy with make".to_owned()));
+
+        team.git(&["checkout", "--quiet", "main"]);
+        // The user's own text is offered there, and not what it was replaced by.
+        assert!(team.given().0.contains(&"Deploy with make".to_owned()));
+        let found = team.0.ok(&["search", "deploy make"]);
+        assert!(found.contains("Ada says so") && !found.contains("in the wiki"), "{found}");
+        let pack = team.0.ok(&["pack"]);
+        assert!(!pack.contains("in the wiki"), "{pack}");
+        team.git(&["checkout", "--quiet", "feature"]);
+        assert!(team.held().contains(&"Deploy with make".to_owned()));
+    }
+}

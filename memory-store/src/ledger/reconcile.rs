@@ -20,7 +20,8 @@ use crate::time::Timestamp;
 
 /// Makes the files say what is desired: the complete set of this project's derived memories.
 /// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
-/// among them goes to the main one. What people wrote is kept without what `redactor` hides.
+/// among them goes to the main one. What people wrote is kept without what `redactor` hides; of what a judged
+/// `store` withholds nothing is kept.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,

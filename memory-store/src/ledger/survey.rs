@@ -106,6 +106,19 @@ impl<'a> Survey<'a> {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
+    /// Whether others committed what a file says, and nobody let it out. It is asked where there is a choice.
+    pub fn withholds(&self, file: &Read) -> bool {
+        self.store.withholds(&file.stored)
+    }
+
+    /// The files of a memory that may be its own: of several those that are given, if any is.
+    pub fn candidates(&self, root: &Path, id: MemoryId) -> Vec<&Read> {
+        let files = self.files(root, id);
+        let given = files.iter().filter(|file| files.len() > 1 && !self.withholds(file));
+        let given: Vec<&Read> = given.collect();
+        if given.is_empty() { files.iter().collect() } else { given }
+    }
+
     /// The file of a memory that waits in the private folder.
     pub fn aside(&self, id: MemoryId) -> Option<&Read> {
         self.disk.aside.get(&id)

@@ -78,7 +78,7 @@ impl<'r> Turn<'r, '_> {
         }
         let root = self.survey.root_for(before.id, Some(before), None);
         let entry = Entry { root, ..before.clone() };
-        let in_tree = self.survey.files(&entry.root, before.id).first();
+        let in_tree = self.survey.candidates(&entry.root, before.id).first().copied();
         let Some(file) = in_tree.or_else(|| self.survey.aside(before.id)) else {
             return self.unwanted_and_missing(before, entry);
         };
@@ -88,7 +88,8 @@ impl<'r> Turn<'r, '_> {
         }
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
         self.plan.outcome.unchanged += 1;
-        let mut entry = Entry { saved: true, text: self.kept(before, file), ..entry };
+        let saved = before.saved || !self.is_withheld(before, file);
+        let mut entry = Entry { saved, text: self.kept(before, file), ..entry };
         if in_tree.is_none() {
             if entry.aside == Aside::Held && !self.survey.holds(&entry) {
                 let text = entry.text.clone();
@@ -166,6 +167,14 @@ impl<'r> Turn<'r, '_> {
 
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
+        if self.is_withheld(before, file) {
+            self.plan.outcome.unchanged += 1;
+            entry.name = self.name(&entry, &file.stored.path);
+            entry.text = self.kept(before, file);
+            entry.committed = self.survey.commits(&entry);
+            self.plan.result(before, entry);
+            return;
+        }
         let is_noted = file.file.memory.superseded_by.is_some();
         let by = wanted.memory.superseded_by.filter(|_| !is_noted);
         let noted = by.and_then(|by| self.noted(&file.file, by));
@@ -197,10 +206,21 @@ impl<'r> Turn<'r, '_> {
 
     /// What the ledger keeps of what a person wrote.
     fn kept(&self, before: &Entry, file: &Read) -> String {
-        match file.file.text() {
+        let found = file.file.text();
+        if self.is_withheld(before, file) {
+            // What others wrote would be offered again as the user's. A limit may be newer than the ledger.
+            let is_theirs = [found, &redacted_file(found, self.redactor)].contains(&&*before.text);
+            return if is_theirs { String::new() } else { before.text.clone() };
+        }
+        match found {
             known if known == before.text => known.to_owned(),
             news => redacted_file(news, self.redactor),
         }
+    }
+
+    /// Whether a file says what others committed and nobody let out, and not what we wrote.
+    fn is_withheld(&self, before: &Entry, file: &Read) -> bool {
+        !before.wrote(file.file.text()) && self.survey.withholds(file)
     }
 
     /// Its file waits in the private folder.
@@ -411,10 +431,12 @@ impl<'r> Turn<'r, '_> {
     /// was, or else the first.
     fn choose(&self, entry: &Entry, wanted: &Wanted) -> Option<&'r Read> {
         let survey: &'r Survey = self.survey;
-        let files = survey.files(&entry.root, entry.id);
-        let named =
-            |wanted: &str| files.iter().find(|file| self.name(entry, &file.stored.path) == wanted);
-        named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).or(files.first())
+        let files = survey.candidates(&entry.root, entry.id);
+        let named = |wanted: &str| {
+            files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
+        };
+        let first = files.first().copied();
+        named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).or(first)
     }
 
     /// Removes what a run that was killed between writing and removing left behind.
