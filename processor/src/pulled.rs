@@ -75,9 +75,21 @@ struct Committers {
     looked_at: BTreeMap<PathBuf, String>,
     /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
     signers: BTreeMap<String, Signers>,
+    /// How much was remembered when all working trees were last looked at.
+    settled: usize,
 }
 
 impl Committers {
+    fn remembered(&self) -> usize {
+        self.own.len() + self.others.len() + self.brought.len()
+    }
+
+    /// Whether so much came that all working trees are to be looked at, unchanged ones too: only then it is
+    /// known what is not in use.
+    fn is_to_settle(&self, texts_max: usize) -> bool {
+        self.remembered() > self.settled.saturating_add(texts_max)
+    }
+
     /// Forgets the oldest of what is not in use, as far as there is too much of it. What is there now is never
     /// forgotten, however much it is (the store has bounds of its own): it would be new at each sync.
     fn shorten(&mut self, used: &Used, texts_max: usize) {
@@ -93,7 +105,7 @@ impl Committers {
         keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
         keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
         self.brought.retain(|key, _| used.brought.contains(key));
-        self.looked_at.retain(|root, _| used.roots.contains(root));
+        self.settled = self.remembered();
     }
 }
 
@@ -102,7 +114,6 @@ impl Committers {
 struct Used {
     texts: BTreeSet<String>,
     brought: BTreeSet<String>,
-    roots: BTreeSet<PathBuf>,
 }
 
 /// Judges the memory files of a project's working trees.
@@ -116,6 +127,10 @@ pub struct Judge<'a> {
     is_first: bool,
     /// What is still in use; `None` when not all working trees were looked at.
     used: Option<Used>,
+    /// Whether all working trees are looked at, unchanged ones too.
+    settles: bool,
+    /// The working trees that there are.
+    roots: BTreeSet<PathBuf>,
     withheld: Withholding,
     /// What signatures rest on now, by hash.
     grounds: BTreeSet<String>,
@@ -131,14 +146,18 @@ impl<'a> Judge<'a> {
         let home = dirs.project(tree.project);
         let identity = Identity::read(&home)?;
         let known = read_json::<Committers>(&home.committers());
+        let is_first = known.is_none();
+        let committers = known.unwrap_or_default();
         Ok(Self {
             limits: Limits::of(settings, identity.as_ref()),
             dirs,
             home,
             settings,
-            is_first: known.is_none(),
-            committers: known.unwrap_or_default(),
+            is_first,
+            settles: committers.is_to_settle(REMEMBERED_MAX),
+            committers,
             used: Some(Used::default()),
+            roots: BTreeSet::new(),
             withheld: Withholding::new(),
             grounds: BTreeSet::new(),
             checks_left: CHECKED_MAX,
@@ -150,9 +169,11 @@ impl<'a> Judge<'a> {
     pub fn tree(&mut self, tree: &Tree, now: Timestamp) -> Result<Withholding> {
         let store = Store::open(self.dirs, tree)?;
         let Some(root) = store.root() else { return Ok(Withholding::new()) };
+        self.roots.insert(root.to_owned());
         // Before the files are read: what changes meanwhile is looked at again.
         let look = blake3::hash(stamp::of_folder(store.folder()).as_bytes()).to_hex().to_string();
-        if !self.limits.hold() && self.committers.looked_at.get(root) == Some(&look) {
+        let is_unchanged = self.committers.looked_at.get(root) == Some(&look);
+        if is_unchanged && !self.limits.hold() && !self.settles {
             // Nothing is withheld, and nothing came.
             self.used = None;
             return Ok(Withholding::new());
@@ -209,9 +230,6 @@ impl<'a> Judge<'a> {
         let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
         self.note_arrivals(tree, &others, is_held, now)?;
         self.committers.looked_at.insert(root.to_owned(), look);
-        if let Some(used) = &mut self.used {
-            used.roots.insert(root.to_owned());
-        }
         self.withheld.add(&withheld);
         Ok(withheld)
     }
@@ -225,6 +243,7 @@ impl<'a> Judge<'a> {
     /// Writes what is known by now.
     pub fn finish(mut self) -> Result<()> {
         self.committers.signers.retain(|grounds, _| self.grounds.contains(grounds));
+        self.committers.looked_at.retain(|root, _| self.roots.contains(root));
         if let Some(used) = &self.used {
             self.committers.shorten(used, REMEMBERED_MAX);
         }
@@ -573,5 +592,57 @@ mod tests {
         committers.shorten(&used, 0);
         assert_eq!(committers.own, ["0", "1", "2"]);
         assert_eq!(committers.others.len(), 3);
+    }
+
+    #[test]
+    fn an_unchanged_tree_does_not_keep_what_others_have_no_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let home = |name: &str| (name == "HOME").then(|| base.clone().into_os_string());
+        let dirs = UserDirs::resolve(home).unwrap();
+        let root = base.join("one");
+        std::fs::create_dir(&root).unwrap();
+        let observed = Observed { root, ..Observed::default() };
+        let now = Timestamp(1_790_000_000_000);
+        let one = identity::init(&dirs, &observed, Mode::Committed, [7; 16], now).unwrap();
+        let two = Tree { root: base.join("two"), ..one.clone() };
+        let write = |tree: &Tree, n: u8| {
+            let memory = Memory::new(MemoryId([n; 16]), Kind::Fact, format!("Number {n}"), "", now);
+            let folder = tree.root.join(".throughline/memories");
+            std::fs::create_dir_all(&folder).unwrap();
+            let text = MemoryFile::new(memory).unwrap().text().to_owned();
+            std::fs::write(folder.join(format!("{n}.md")), text).unwrap();
+        };
+        let path = dirs.project(one.project).committers();
+        let settings = Settings { pulled: Pulled::All, ..Settings::default() };
+        let sync = |trees: &[&Tree]| {
+            let mut judge = Judge::open(&dirs, &one, &settings).unwrap();
+            for tree in trees {
+                judge.tree(tree, now).unwrap();
+            }
+            judge.finish().unwrap();
+            read_json::<Committers>(&path).unwrap()
+        };
+        write(&one, 1);
+        write(&two, 2);
+        let seen = sync(&[&one, &two]);
+        assert_eq!((seen.own.len(), seen.looked_at.len(), seen.settled), (2, 2, 2));
+
+        // Some that were there once: they are remembered as long as they are not too many.
+        let with_idle = |count: usize| {
+            let idle = (0..count).map(|n| n.to_string());
+            let own = seen.own.iter().cloned().chain(idle).collect();
+            write_json(&path, &Committers { own, ..seen.clone() }).unwrap();
+        };
+        with_idle(10);
+        write(&two, 3);
+        assert_eq!(sync(&[&one, &two]).own.len(), 2 + 10 + 1);
+        with_idle(3 * REMEMBERED_MAX);
+        let kept = sync(&[&one, &two]);
+        assert_eq!(kept.own.len(), REMEMBERED_MAX + 3);
+        assert!(seen.own.iter().all(|own| kept.own.contains(own)));
+        assert_eq!(kept.settled, kept.own.len());
+        // A tree that is gone is forgotten, though another is unchanged.
+        assert_eq!(sync(&[&one]).looked_at.len(), 1);
     }
 }
