@@ -30,7 +30,7 @@ const VECTORS_AT_ONCE: usize = 96;
 /// takes less time.
 const EXACT_MAX: u32 = 2500;
 /// From so many documents on the graph is searched, where nothing else is asked for.
-const GRAPH_MIN: u32 = 20_000;
+const GRAPH_MIN: u32 = 50_000;
 /// How many codes are compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
