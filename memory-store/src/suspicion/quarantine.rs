@@ -60,10 +60,13 @@ impl Withholding {
         self.withheld.is_empty() && self.judged.is_none()
     }
 
-    /// Adds what is withheld in another working tree.
+    /// Adds what is withheld, and was judged, in another working tree.
     pub fn add(&mut self, other: &Self) {
         let more = other.withheld.iter();
         self.withheld.extend(more.map(|(key, withheld)| (key.clone(), withheld.clone())));
+        if let Some(judged) = &other.judged {
+            self.judged.get_or_insert_default().extend(judged.iter().cloned());
+        }
     }
 
     /// Why a file is withheld that has this key.
@@ -366,4 +369,23 @@ fn hash(record: &Record) -> String {
     hasher.update(&[0]);
     hasher.update(body.as_bytes());
     hasher.finalize().to_hex()[..32].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_after_any_tree_was_judged_is_withheld() {
+        let judged = |key: &str| Withholding::new().of_judged(BTreeSet::from([key.to_owned()]));
+        let mut withholding = Withholding::new();
+        withholding.add(&judged("a"));
+        withholding.add(&judged("b"));
+        withholding.add(&Withholding::new());
+        let why = |key: &str| {
+            let file = Path::new("/work/.throughline/memories/one.md");
+            withholding.of(key, file, &BTreeSet::new()).map(|withheld| withheld.why)
+        };
+        assert_eq!(["a", "b", "c"].map(why), [None, None, Some(Why::Unjudged)]);
+    }
 }

@@ -219,7 +219,9 @@ pub fn signers(root: &Path, commits: &[&String]) -> Vec<(String, Option<String>)
 
 fn checked(root: &Path, commits: &[&String]) -> Option<Vec<(String, Option<String>)>> {
     let mut log = command(root);
-    log.args(["log", "-z", "--no-walk=unsorted", "--format=%H %G? %GS"]).args(commits).arg("--");
+    // A commit that is remembered may be gone since.
+    log.args(["log", "-z", "--no-walk=unsorted", "--ignore-missing", "--format=%H %G? %GS"]);
+    log.args(commits).arg("--");
     if !with_own_keys(&mut log, root) {
         return None;
     }
