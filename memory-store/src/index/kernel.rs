@@ -39,15 +39,21 @@ const fn keys() -> [u32; CHUNK / 4] {
     let mut keys = [0; CHUNK / 4];
     let mut at = 0;
     while at < CHUNK / 8 {
-        let mut mixed = (at as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
+        let mixed = mixed(at as u64 + 1);
         keys[2 * at] = mixed as u32;
         keys[2 * at + 1] = (mixed >> 32) as u32;
         at += 1;
     }
     keys
+}
+
+/// The number of this place in the sequence of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014), which has no pattern.
+pub const fn mixed(number: u64) -> u64 {
+    let mut mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ mixed >> 31
 }
 
 /// One bit a component, low bits first, set where the component is above zero. Half the angle

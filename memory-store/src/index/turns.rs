@@ -12,6 +12,7 @@ use std::path::Path;
 use super::build::Vectors;
 use super::document::{Document, Turn};
 use super::freeze::Frozen;
+use super::kernel::mixed;
 use super::manifest::{Collection, SegmentRef};
 use super::record::Entry;
 use super::segment::Segment;
@@ -331,7 +332,9 @@ fn is_worth_it(
     }
     let every = waiting.len().div_ceil(SAMPLE).max(1);
     let (mut gaining, mut looked_at) = (0, 0);
-    for &doc in waiting.iter().step_by(every) {
+    for (number, some) in (1..).zip(waiting.chunks(every)) {
+        // One of each, anywhere in it: those that gain may lie in steps of their own.
+        let doc = some[(mixed(number) % some.len() as u64) as usize];
         gaining += usize::from(gains(doc)?.is_some());
         looked_at += 1;
     }
