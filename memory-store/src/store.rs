@@ -431,9 +431,7 @@ impl Store {
 
     /// Whether others committed a memory and it is not given for that, as far as that was looked up.
     pub(crate) fn withholds(&self, stored: &Stored) -> bool {
-        self.judged.as_deref().is_some_and(|(quarantine, settings)| {
-            quarantine.withholds(stored, &self.redactor(settings))
-        })
+        self.asked(Quarantine::withholds)(stored)
     }
 
     /// Refuses to change what is withheld: what is written here counts as the user's own.

@@ -340,8 +340,8 @@ fn without_filters(command: &mut Command, root: &Path) -> bool {
     const FILTERS_MAX: usize = 256;
     let pattern = r"^filter\..*\.(clean|smudge|process|required)$";
     let Some(found) = config::settings(root, pattern) else { return false };
-    let own = found.iter().filter(|setting| setting.is_repositorys);
-    let keys: BTreeSet<&str> = own.map(|setting| setting.key.as_str()).collect();
+    let theirs = found.iter().filter(|setting| setting.is_repositorys);
+    let keys: BTreeSet<&str> = theirs.map(|setting| setting.key.as_str()).collect();
     let value = |key: &&str| if key.ends_with(".required") { "false" } else { "" };
     overrule(command, keys.iter().map(|key| (*key, value(key))));
     keys.len() <= FILTERS_MAX
@@ -526,16 +526,21 @@ mod tests {
         assert_eq!(worktrees(&linked), worktrees(&root));
     }
 
+    /// Makes a repository whose first commit has one file.
+    fn commit_one(root: &Path) {
+        fs::create_dir(root).unwrap();
+        git(root, &["init", "-q"]);
+        fs::write(root.join("a.txt"), "one").unwrap();
+        git(root, &["add", "."]);
+        git(root, &["commit", "-q", "-m", "first"]);
+    }
+
     #[test]
     fn looking_runs_no_filter_that_the_repository_names() {
         let folder = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(folder.path()).unwrap().join("repo");
         let ran = root.parent().unwrap().join("ran");
-        fs::create_dir(&root).unwrap();
-        git(&root, &["init", "-q"]);
-        fs::write(root.join("a.txt"), "one").unwrap();
-        git(&root, &["add", "."]);
-        git(&root, &["commit", "-q", "-m", "first"]);
+        commit_one(&root);
         let filter = format!("touch {}; cat", ran.display());
         for name in ["evil.clean", "a=b.c.clean"] {
             git(&root, &["config", &format!("filter.{name}"), &filter]);
@@ -558,11 +563,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let root = fs::canonicalize(folder.path()).unwrap().join("repo");
             let ran = root.parent().unwrap().join("ran");
-            fs::create_dir(&root).unwrap();
-            git(&root, &["init", "-q"]);
-            fs::write(root.join("a.txt"), "one").unwrap();
-            git(&root, &["add", "."]);
-            git(&root, &["commit", "-q", "-m", "first"]);
+            commit_one(&root);
             git(&root, &["config", "filter.evil.clean", &format!("touch {}; cat", ran.display())]);
             let config = root.join(".git/config");
             fs::OpenOptions::new().append(true).open(config).unwrap().write_all(more).unwrap();
@@ -587,11 +588,7 @@ mod tests {
         let base = fs::canonicalize(folder.path()).unwrap();
         let (root, library, ran) = (base.join("repo"), base.join("library"), base.join("ran"));
         for repository in [&library, &root] {
-            fs::create_dir(repository).unwrap();
-            git(repository, &["init", "-q"]);
-            fs::write(repository.join("a.txt"), "one").unwrap();
-            git(repository, &["add", "."]);
-            git(repository, &["commit", "-q", "-m", "first"]);
+            commit_one(repository);
         }
         let url = library.to_str().unwrap();
         let allowed = ["-c", "protocol.file.allow=always"];

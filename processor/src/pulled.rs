@@ -54,6 +54,11 @@ impl Limits {
         Self { pulled: settings.pulled.max(least), authors: authors.unwrap_or_default() }
     }
 
+    /// The limits of a tree's project.
+    fn read(dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<Self> {
+        Ok(Self::of(settings, Identity::read(&dirs.project(tree.project))?.as_ref()))
+    }
+
     /// Whether anything may be withheld.
     pub fn hold(&self) -> bool {
         self.pulled != Pulled::All
@@ -144,12 +149,11 @@ impl<'a> Judge<'a> {
     /// Reads what is known of a project.
     pub fn open(dirs: &'a UserDirs, tree: &Tree, settings: &'a Settings) -> Result<Self> {
         let home = dirs.project(tree.project);
-        let identity = Identity::read(&home)?;
         let known = read_json::<Committers>(&home.committers());
         let is_first = known.is_none();
         let committers = known.unwrap_or_default();
         Ok(Self {
-            limits: Limits::of(settings, identity.as_ref()),
+            limits: Limits::read(dirs, tree, settings)?,
             dirs,
             home,
             settings,
@@ -412,10 +416,11 @@ pub fn withheld(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<Withholding> {
-    let mut judge = Judge::open(dirs, tree, settings)?;
-    if !judge.limits.hold() {
+    // Most projects have none, and what is remembered of all committers need not be read for that.
+    if !Limits::read(dirs, tree, settings)?.hold() {
         return Ok(Withholding::new());
     }
+    let mut judge = Judge::open(dirs, tree, settings)?;
     // As if for the first time: what is new is announced by the sync that publishes it.
     judge.is_first = true;
     judge.tree(tree, now).context("cannot tell who committed memories")
