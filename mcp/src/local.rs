@@ -209,14 +209,14 @@ impl Backend for Local {
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = store.save(memory, &redactor, self.environment.clock.now())?;
+        let quarantine = Quarantine::read(store.home(), &settings)?;
         let journalled = journal::note(
             &self.environment.dirs,
             &tree,
             scope,
-            journal::Change::Saved(&saved.stored, &redactor),
+            journal::Change::Saved(&saved.stored, &redactor, &quarantine),
         );
         let mut notes = Vec::new();
-        let quarantine = Quarantine::read(store.home())?;
         if let Some(held) = quarantine.held(&saved.stored, &redactor) {
             notes.push(format!(
                 "It is saved but held back: {}. The user can release it with `throughline review --release {}`.",
@@ -266,7 +266,7 @@ impl Backend for Local {
         };
         // What is held back is not said in passing.
         let redactor = store.redactor(&settings);
-        let held = Quarantine::read(store.home())?.held(&stored, &redactor).is_some();
+        let held = Quarantine::read(store.home(), &settings)?.held(&stored, &redactor).is_some();
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, &tree, scope, gone));
@@ -352,9 +352,10 @@ impl Local {
     }
 }
 
-/// A store in which nothing that is held hides what is not; by what the last sync found of others' commits.
+/// A store in which nothing that is held hides what is not; by what the last sync found of others' commits, and
+/// what came since is held.
 fn judged(store: Store, settings: &Settings) -> Result<Store, Error> {
-    let quarantine = Quarantine::read(store.home())?;
+    let quarantine = Quarantine::read(store.home(), settings)?;
     Ok(store.judged(quarantine, settings))
 }
 

@@ -190,7 +190,9 @@ impl Ledger {
 
     /// The hashes of the texts that programs of ours wrote on this machine (see [`text_hash`]).
     pub fn written(&self) -> BTreeSet<&str> {
-        self.entries.values().flat_map(|entry| entry.written.iter().map(String::as_str)).collect()
+        let entries = self.entries.values();
+        let texts = entries.flat_map(|entry| entry.written.iter().chain(&entry.changed));
+        texts.map(String::as_str).collect()
     }
 
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
@@ -219,11 +221,11 @@ impl Ledger {
         self.seen.get(root)
     }
 
-    /// Notes that a person or a model wrote this text into a file.
+    /// Notes that this text is written into a file for a person or a model.
     pub(crate) fn saved(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
         if self.entries.get(&entry.id).is_some_and(|known| !known.saved) {
             // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
-            text.clone_into(&mut entry.text);
+            entry.will_change(text);
             return self.add(vec![Event::Entry(Box::new(entry))]);
         }
         entry.will_write(text);

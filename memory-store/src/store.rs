@@ -234,17 +234,9 @@ impl Store {
         let hidden = redactor.redact_memory(&mut memory);
         let _lock = self.lock()?;
         // What others committed and nobody let out is not united with: all of it that `memory` does not
-        // replace would be the user's from then on.
-        let same = self.list()?.memories.into_iter().filter(|stored| is_same(stored, &memory));
-        let (held, given): (Vec<Stored>, Vec<Stored>) =
-            same.partition(|stored| self.withholds(stored));
-        let same = given.into_iter().next();
-        if same.is_none()
-            && let Some(stored) = held.into_iter().find(|held| says_all(held, &memory, now))
-        {
-            return Ok(Saved { stored, change: Change::Unchanged, hidden });
-        }
-        match same {
+        // replace would be the user's from then on, and where it says the same, nothing would be theirs.
+        let mut same = self.list()?.memories.into_iter().filter(|stored| is_same(stored, &memory));
+        match same.find(|stored| !self.withholds(stored)) {
             Some(stored) => {
                 let saved = self.update(&stored.path, redactor, |old| unite(old, memory, now))?;
                 Ok(Saved { hidden: saved.hidden + hidden, ..saved })
@@ -272,7 +264,6 @@ impl Store {
     ) -> Result<Saved> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
-        self.check_given(&stored)?;
         self.update(&stored.path, redactor, change)
     }
 
@@ -528,6 +519,8 @@ impl Store {
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
         let Read { stored, mut file } = listing::read(path)?;
+        // As it is now: a pull may have replaced what was found a moment ago.
+        self.check_given(&stored)?;
         let mut memory = stored.memory.clone();
         change(&mut memory);
         memory.id = stored.memory.id;
@@ -672,15 +665,6 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
         || live
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
-}
-
-/// Whether a memory's file says all of what `memory` says, so that uniting them would not change it.
-fn says_all(stored: &Stored, memory: &Memory, now: Timestamp) -> bool {
-    let Ok(Read { mut file, .. }) = listing::read(&stored.path) else { return false };
-    let before = file.text().to_owned();
-    let mut united = file.memory.clone();
-    unite(&mut united, memory.clone(), now);
-    file.set(&united).is_ok() && file.text() == before
 }
 
 /// Makes `old` say what `new` says: its text, with the tags and paths of both. What was said again

@@ -31,7 +31,7 @@ fn publish(fixture: &Fixture) {
     let home = fixture.dirs.project(fixture.tree.project);
     let start = StartPlan { memories: fixture.list().iter().map(|held| held.memory.id).collect() };
     let publisher = Publisher::begin(&fixture.index()).unwrap();
-    let publisher = publisher.quarantine(Quarantine::read(&home).unwrap());
+    let publisher = publisher.quarantine(Quarantine::read(&home, &Settings::default()).unwrap());
     publisher.publish(content(fixture.root(), &fixture.list(), Turns::Keep, &start)).unwrap();
 }
 
@@ -53,7 +53,9 @@ fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
 
 fn journalled(fixture: &Fixture, stored: &Stored) {
     let redactor = committed();
-    let saved = journal::Change::Saved(stored, &redactor);
+    let home = fixture.dirs.project(fixture.tree.project);
+    let quarantine = Quarantine::read(&home, &Settings::default()).unwrap();
+    let saved = journal::Change::Saved(stored, &redactor, &quarantine);
     journal::note(&fixture.dirs, &fixture.tree, Scope::Project, saved).unwrap();
 }
 
@@ -126,7 +128,7 @@ fn what_redaction_changes_is_released_as_it_is_indexed() {
     let memory = committed().redacted(&stored.memory);
     assert_ne!(memory, stored.memory);
     Quarantine::default().release(&home, &stored, &committed()).unwrap();
-    let released = Quarantine::read(&home).unwrap();
+    let released = Quarantine::read(&home, &Settings::default()).unwrap();
     assert_eq!(released.held(&stored, &committed()), None);
     assert_eq!(
         released.held(&Stored { memory: memory.clone(), ..stored.clone() }, &committed()),

@@ -6,7 +6,6 @@ use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::store::Change;
-use memory_store::suspicion::Quarantine;
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
@@ -62,11 +61,13 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
     let scope = saved.stored.memory.scope;
-    journal::note(&world.dirs, &stores.tree, scope, Noted::Saved(&saved.stored, &redactor))?;
+    let quarantine = stores.quarantine(store)?;
+    let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
+    journal::note(&world.dirs, &stores.tree, scope, noted)?;
     if args.json {
         return view::json(&MemoryView::from(&saved.stored), out);
     }
-    if let Some(held) = Quarantine::read(store.home())?.held(&saved.stored, &redactor) {
+    if let Some(held) = quarantine.held(&saved.stored, &redactor) {
         writeln!(
             out,
             "It is held back: {}. `throughline review --release {}` lets it out.",

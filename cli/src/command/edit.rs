@@ -70,7 +70,8 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     } else {
         edit_by_hand(store, stored, &redactor)?
     };
-    let saved = Noted::Saved(&stored, &redactor);
+    let quarantine = stores.quarantine(store)?;
+    let saved = Noted::Saved(&stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     show(args, &stored, change, out)?;
     if args.json { Ok(()) } else { view::taken_out(hidden, out) }

@@ -26,15 +26,16 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     let of_project = stores.project.redactor_for_writing(&stores.settings)?;
     let of_user = stores.user.redactor_for_writing(&stores.settings)?;
     for id in &args.id {
-        let (redactor, restored) = match stores.project.restore(id, &of_project) {
+        let (store, redactor, restored) = match stores.project.restore(id, &of_project) {
             Err(memory_store::Error::NotFound { found: 0, .. }) => {
-                (&of_user, stores.user.restore(id, &of_user)?)
+                (&stores.user, &of_user, stores.user.restore(id, &of_user)?)
             }
-            other => (&of_project, other?),
+            other => (&stores.project, &of_project, other?),
         };
         match restored {
             Some(stored) => {
-                let saved = Noted::Saved(&stored, redactor);
+                let quarantine = stores.quarantine(store)?;
+                let saved = Noted::Saved(&stored, redactor, &quarantine);
                 journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;

@@ -172,7 +172,8 @@ fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Res
     let (store, stored) = stores.find(id)?;
     let redactor = store.redactor(&stores.settings);
     stores.quarantine(store)?.release(store.home(), &stored, &redactor)?;
-    let saved = Noted::Saved(&stored, &redactor);
+    let quarantine = stores.quarantine(store)?;
+    let saved = Noted::Saved(&stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
@@ -186,7 +187,8 @@ fn release_pulled(world: &World, stores: &Stores, out: &mut dyn Write) -> Result
         if let (None, Some(withheld)) = (&why.order, &why.withheld) {
             Quarantine::accept(stores.project.home(), withheld)?;
             let redactor = stores.project.redactor(&stores.settings);
-            let saved = Noted::Saved(&stored, &redactor);
+            let quarantine = stores.quarantine(&stores.project)?;
+            let saved = Noted::Saved(&stored, &redactor, &quarantine);
             journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
             count += 1;
         }
@@ -262,7 +264,8 @@ fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
 fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
-    let saved = Noted::Saved(&promoted, &redactor);
+    let quarantine = stores.quarantine(&stores.project)?;
+    let saved = Noted::Saved(&promoted, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, promoted.memory.scope, saved)?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;

@@ -671,6 +671,26 @@ fn nothing_is_saved_over_what_is_held() {
 }
 
 #[test]
+fn what_a_held_file_says_can_be_said_by_the_user() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.memory("mallory.md", 3, "Deploy with make");
+    team.commit(MALLORY);
+    assert_eq!(team.held(), ["Deploy with make"]);
+    let name = "home/work/.throughline/memories/mallory.md";
+    let theirs = team.0.read(name);
+    let add = ["add", "--kind", "convention", "--body", "It is so.", "Deploy with make"];
+    assert!(team.0.ok(&add).starts_with("Added "));
+    assert!(team.0.ok(&add).starts_with("Already known: "));
+    assert_eq!(team.0.read(name), theirs);
+    team.0.ok(&["sync"]);
+    assert!(team.0.ok(&["pack"]).contains("Deploy with make"));
+    // It stays when theirs goes.
+    std::fs::remove_file(team.0.path(name)).unwrap();
+    assert!(team.given().0.contains(&"Deploy with make".to_owned()));
+}
+
+#[test]
 fn what_is_held_is_not_carried_to_another_branch() {
     for setting in ["", "pulled = \"reviewed\"\n"] {
         let team = Team::at_work();

@@ -16,6 +16,8 @@ use super::manifest::Manifest;
 use crate::error::{At, Result};
 use crate::id::MemoryId;
 #[cfg(feature = "write")]
+use crate::index::record::FLAG_HELD;
+#[cfg(feature = "write")]
 use crate::redact::Redactor;
 #[cfg(feature = "write")]
 use crate::store::Stored;
@@ -113,9 +115,11 @@ impl Entry {
 
     /// Marks what was saved when it is to be held.
     #[cfg(feature = "write")]
-    pub fn judged(mut self, quarantine: &Quarantine) -> Self {
-        if let Self::Put(document) = &mut self {
-            quarantine.judge(document);
+    fn held(mut self, is_held: bool) -> Self {
+        if let Self::Put(document) = &mut self
+            && is_held
+        {
+            document.entry.flags |= FLAG_HELD;
         }
         self
     }
@@ -178,8 +182,8 @@ pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// It was saved in the store that this redactor belongs to: files come from editors and from
-    /// pulls, so that what hooks print is redacted here too.
-    Saved(&'a Stored, &'a Redactor),
+    /// pulls, so that what hooks print is redacted here too. What is held there is held here.
+    Saved(&'a Stored, &'a Redactor, &'a Quarantine),
     /// It is gone.
     Gone(MemoryId),
 }
@@ -196,10 +200,6 @@ pub fn note(
     use crate::embed::Table;
     use crate::memory::Scope;
 
-    let home = match scope {
-        Scope::User => dirs.user_dir(),
-        Scope::Project | Scope::Paths => dirs.project(tree.project),
-    };
     let (index, root) = match scope {
         Scope::User => (dirs.user_state().index(), dirs.data.as_path()),
         Scope::Project | Scope::Paths => {
@@ -213,10 +213,11 @@ pub fn note(
         }
     };
     let entry = match change {
-        Change::Saved(stored, redactor) => {
+        Change::Saved(stored, redactor, quarantine) => {
+            let is_held = quarantine.held(stored, redactor).is_some();
             let memory = redactor.redacted(&stored.memory);
             let stored = Stored { memory, ..stored.clone() };
-            let entry = Entry::put(&stored, root).judged(&Quarantine::read(&home)?);
+            let entry = Entry::put(&stored, root).held(is_held);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

@@ -21,6 +21,10 @@ pub(crate) struct Entry {
     pub text: String,
     /// Hashes of the texts we wrote, newest last. A file with one of them is untouched.
     pub written: Vec<String>,
+    /// Hashes of the texts that we wrote for a person or a model who changed it, newest last: a file with one
+    /// of them is edited.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<String>,
     /// Names we gave the file, newest last. A file with one of them was not renamed.
     pub named: Vec<String>,
     /// Whether the file was there when we last looked. Until then it is not missed.
@@ -63,6 +67,7 @@ impl Entry {
             name: String::new(),
             text: String::new(),
             written: Vec::new(),
+            changed: Vec::new(),
             named: Vec::new(),
             placed: false,
             committed: false,
@@ -86,6 +91,12 @@ impl Entry {
     /// Notes that we write this text.
     pub fn will_write(&mut self, text: &str) {
         remember(&mut self.written, text_hash(text));
+        text.clone_into(&mut self.text);
+    }
+
+    /// Notes that we write this text for a person or a model who changed the memory.
+    pub fn will_change(&mut self, text: &str) {
+        remember(&mut self.changed, text_hash(text));
         text.clone_into(&mut self.text);
     }
 

@@ -9,26 +9,31 @@ use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Suspicion, VERSION, judged_text, of_record};
 use crate::error::{At, Error, Result};
+use crate::file::{FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
+use crate::identity::Identity;
 use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
 use crate::layout::{ProjectDir, STORE_DIR};
+use crate::ledger::{Ledger, text_hash};
 use crate::memory::Memory;
 use crate::redact::Redactor;
+use crate::settings::{Pulled, Settings};
 use crate::store::{
-    MEMORIES_DIR, Privacy, Stored, private_options, read_if_there, remove, replace,
+    MEMORIES_DIR, Privacy, Stored, private_options, read_bounded, read_if_there, remove, replace,
 };
 
 /// Bytes of the file of releases: some 60,000 releases.
 const RELEASED_BYTES_MAX: u64 = 2 << 20;
 
-/// Bytes of the file of what is withheld: more than all files take that a store may have.
+/// Bytes of the file of what is withheld and judged: more than all files take that a store may have. For who
+/// reads it, of a project with more nothing is judged.
 const WITHHELD_BYTES_MAX: usize = 128 << 20;
 
 /// Characters of an author that are kept.
@@ -86,6 +91,34 @@ impl FromIterator<(String, Withheld)> for Withholding {
     }
 }
 
+/// What a [`Withholding`] is on the disk. A file of an older version has none of this: by it nothing is judged.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct WithholdingWire {
+    withheld: BTreeMap<String, Withheld>,
+    /// The keys of what was judged and is given.
+    judged: BTreeSet<String>,
+}
+
+impl WithholdingWire {
+    fn of(withholding: &Withholding) -> Self {
+        let Withholding { withheld, judged } = withholding.clone();
+        let mut judged = judged.unwrap_or_default();
+        judged.retain(|key| !withheld.contains_key(key));
+        Self { withheld, judged }
+    }
+
+    /// What is written; nobody would read more than `bytes_max`, and what is not judged is withheld as well.
+    fn bytes(&self, bytes_max: usize) -> serde_json::Result<Vec<u8>> {
+        let mut bytes = serde_json::to_vec(self)?;
+        if bytes.len() >= bytes_max {
+            bytes = serde_json::to_vec(&Self::default())?;
+        }
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+}
+
 /// A memory that others committed and that the user does not take unseen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withheld {
@@ -98,6 +131,11 @@ pub struct Withheld {
 }
 
 impl Withheld {
+    /// Whether nobody asked git about it.
+    fn is_unjudged(&self) -> bool {
+        self.file.is_empty() && self.why == Why::Unjudged
+    }
+
     /// One that a commit of `author` brought.
     pub fn new(file: &str, author: Option<&str>, why: Why) -> Self {
         let author = author.map(|author| author.chars().take(AUTHOR_CHARS_MAX).collect());
@@ -182,23 +220,56 @@ pub struct Quarantine {
     released: BTreeSet<String>,
     /// Shared: one judgement serves every index that is published by it.
     withheld: Arc<Withholding>,
+    written: Written,
+}
+
+/// The hashes of the texts that programs of ours wrote, read where one is found that nobody judged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Written {
+    home: Option<ProjectDir>,
+    texts: OnceLock<BTreeSet<String>>,
+}
+
+impl Written {
+    /// Whether a memory's file is as a program of ours wrote it.
+    fn contains(&self, stored: &Stored) -> bool {
+        let Some(home) = &self.home else { return false };
+        let texts = self.texts.get_or_init(|| {
+            let ledger = Ledger::open(home).ok();
+            ledger.iter().flat_map(Ledger::written).map(str::to_owned).collect()
+        });
+        let Ok((bytes, _)) = read_bounded(&stored.path, FILE_BYTES_MAX) else { return false };
+        // By now it may be another text than the one that is asked about.
+        let file = MemoryFile::parse(&stored.path, bytes);
+        file.is_ok_and(|file| {
+            file.memory == stored.memory && texts.contains(&text_hash(file.text()))
+        })
+    }
 }
 
 impl Quarantine {
-    /// Reads what was let out, and what is withheld; nothing where there are no files.
+    /// Reads what was let out, and what the last sync withheld and judged: where these `settings` or what was
+    /// said of the project limit what is given, what came since is withheld.
     ///
     /// # Errors
     /// When a file cannot be read.
-    pub fn read(home: &ProjectDir) -> Result<Self> {
+    pub fn read(home: &ProjectDir, settings: &Settings) -> Result<Self> {
         let path = home.withheld();
         let withheld = match read_if_there(&path, WITHHELD_BYTES_MAX)? {
-            None => BTreeMap::new(),
-            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
-                path,
-                message: format!("{error}; `throughline sync --rebuild` writes it anew"),
-            })?,
+            Some(bytes) => {
+                let wire = serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
+                    path,
+                    message: format!("{error}; `throughline sync --rebuild` writes it anew"),
+                })?;
+                let WithholdingWire { withheld, judged } = wire;
+                Withholding { withheld, judged: Some(judged) }
+            }
+            // A limit that no sync knows of yet.
+            None if settings.pulled != Pulled::All || has_authors(home)? => {
+                Withholding::new().of_judged(BTreeSet::new())
+            }
+            None => Withholding::new(),
         };
-        let withheld = Withholding { withheld, judged: None };
         Ok(Self { withheld: Arc::new(withheld), ..Self::releases(home)? })
     }
 
@@ -213,10 +284,12 @@ impl Quarantine {
         let mut text = String::new();
         match fs::File::open(&path) {
             Ok(file) => file.take(RELEASED_BYTES_MAX).read_to_string(&mut text).at(&path)?,
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) if error.kind() == ErrorKind::NotFound => 0,
             Err(error) => return Err(error).at(&path),
         };
-        Ok(Self { released: text.lines().map(str::to_owned).collect(), ..Self::default() })
+        let written = Written { home: Some(home.clone()), ..Written::default() };
+        let released = text.lines().map(str::to_owned).collect();
+        Ok(Self { released, written, ..Self::default() })
     }
 
     /// The same releases, where this is withheld.
@@ -233,9 +306,9 @@ impl Quarantine {
     pub fn withhold(home: &ProjectDir, withheld: Option<&Withholding>) -> Result<()> {
         let path = home.withheld();
         let Some(withheld) = withheld else { return remove(&path) };
-        let mut bytes = serde_json::to_vec(&withheld.withheld)
+        let bytes = WithholdingWire::of(withheld)
+            .bytes(WITHHELD_BYTES_MAX)
             .map_err(|error| Error::Settings { path: path.clone(), message: error.to_string() })?;
-        bytes.push(b'\n');
         match fs::read(&path) {
             Ok(before) if before == bytes => Ok(()),
             Ok(_) | Err(_) => replace(&path, &bytes, Privacy::Private),
@@ -282,10 +355,16 @@ impl Quarantine {
         file.sync_all().at(&path)
     }
 
-    /// Why a memory is held, if it is; `redactor` is that of its store.
+    /// Why a memory is held, if it is; `redactor` is that of its store. What a program of ours wrote since the
+    /// judgement is the user's own.
     pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
         let record = record(&stored.memory, redactor);
-        self.held_as(stored.memory.id, &record, &stored.path)
+        let mut held = self.held_as(stored.memory.id, &record, &stored.path)?;
+        let is_news = held.withheld.as_ref().is_some_and(Withheld::is_unjudged);
+        if is_news && self.written.contains(stored) {
+            held.withheld = None;
+        }
+        Some(held).filter(|held| held.order.is_some() || held.withheld.is_some())
     }
 
     /// Whether others committed it, and it is not given for that.
@@ -315,6 +394,7 @@ impl Quarantine {
         hasher.update(&VERSION.to_le_bytes());
         hasher.update(include_bytes!("rules.txt"));
         let Withholding { withheld, judged } = &*self.withheld;
+        hasher.update(&[u8::from(judged.is_some())]);
         let withheld = withheld.iter().flat_map(|(says, withheld)| [says, &withheld.file]);
         for hash in self.released.iter().chain(withheld).chain(judged.iter().flatten()) {
             hasher.update(hash.as_bytes());
@@ -332,6 +412,11 @@ impl Quarantine {
     pub fn says(memory: &Memory, redactor: &Redactor) -> String {
         hash(&record(memory, redactor))
     }
+}
+
+/// Whether it was said of a project whose commits are taken.
+fn has_authors(home: &ProjectDir) -> Result<bool> {
+    Ok(Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()))
 }
 
 /// What an index would hold of a memory.
@@ -387,5 +472,21 @@ mod tests {
             withholding.of(key, file, &BTreeSet::new()).map(|withheld| withheld.why)
         };
         assert_eq!(["a", "b", "c"].map(why), [None, None, Some(Why::Unjudged)]);
+    }
+
+    #[test]
+    fn of_more_than_is_read_nothing_is_judged() {
+        let withheld = Withheld::new("0", None, Why::Author);
+        let withholding: Withholding = [("a".to_owned(), withheld)].into_iter().collect();
+        let judged = ["a", "b"].map(str::to_owned);
+        let wire = WithholdingWire::of(&withholding.of_judged(BTreeSet::from(judged)));
+        let read = |bytes_max: usize| {
+            let bytes = wire.bytes(bytes_max).unwrap();
+            let wire: WithholdingWire = serde_json::from_slice(&bytes).unwrap();
+            (wire.withheld.into_keys().collect(), wire.judged.into_iter().collect())
+        };
+        let keys = |key: &str| vec![key.to_owned()];
+        assert_eq!(read(1_000), (keys("a"), keys("b")));
+        assert_eq!(read(50), (Vec::new(), Vec::new()));
     }
 }

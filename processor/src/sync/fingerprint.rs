@@ -76,7 +76,8 @@ impl Run<'_> {
         add(&stamp::of_file(&self.home.ledger()));
         for home in [&self.home, &self.options.dirs.user_dir()] {
             // Of releases that cannot be read, publishing says so.
-            let judged = Quarantine::read(home).map(|quarantine| quarantine.fingerprint());
+            let judged =
+                Quarantine::read(home, &self.settings).map(|quarantine| quarantine.fingerprint());
             hasher.update(&judged.unwrap_or_default());
         }
         hasher.finalize().to_hex()[..32].to_owned()
