@@ -5,12 +5,15 @@
 
 pub mod committers;
 mod config;
+pub mod signatures;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
@@ -161,7 +164,7 @@ fn prefix(root: &Path) -> String {
 /// whatever is configured, and whatever attributes say is no text; of merges (a stash is one) what none
 /// of the parents has, or where attributes could hide that, what each of them has not. The caller reads
 /// its output and waits for it.
-pub fn added(root: &Path, folder: &Path) -> std::io::Result<Child> {
+pub fn added(root: &Path, folder: &Path) -> io::Result<Child> {
     let mut log = command(root);
     let merges = if without_attributes(&mut log, root) { "--cc" } else { "-m" };
     log.args(["log", "--all", "--reflog", "--full-history"])
@@ -329,6 +332,13 @@ fn fields(text: &[u8]) -> impl Iterator<Item = &str> {
         .filter(|field| !field.is_empty())
 }
 
+/// The texts that end in a zero byte, none left out.
+fn texts(bytes: &[u8]) -> impl Iterator<Item = String> {
+    let texts =
+        bytes.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
+    texts.filter(|text| !text.is_empty())
+}
+
 fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
@@ -372,31 +382,77 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
 /// Runs git and returns how it ended and what it printed; `None` when it cannot be run, took too long, or
 /// printed too much.
 fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
-    let mut child = command.spawn().ok()?;
+    let Answer { status, text } = answer_within(command, GIT_TIMEOUT)?;
+    Some((status?, text))
+}
+
+/// What git printed.
+#[derive(Debug)]
+struct Answer {
+    /// How it ended; `None` when it was ended, for it took too long or printed too much.
+    status: Option<ExitStatus>,
+    /// All that came before its end.
+    text: Vec<u8>,
+}
+
+/// Runs git for so long at most; `None` when it cannot be run.
+fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
+    let deadline = Instant::now() + limit;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    // A group of its own: what git runs, a filter or a check of a signature, ends with it.
+    let mut child = command.process_group(0).spawn().ok()?;
     let stdout = child.stdout.take()?;
-    // A thread reads, so that a full pipe cannot keep git from ending.
-    let reader = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        stdout.take(OUTPUT_BYTES_MAX + 1).read_to_end(&mut text).map(|_| text)
-    });
-    let deadline = Instant::now() + GIT_TIMEOUT;
+    let (sender, pieces) = mpsc::channel();
+    // A thread reads, so that a full pipe cannot keep git from ending, nor an open one us.
+    std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));
+    let mut text = Vec::new();
+    let is_whole = loop {
+        match pieces.recv_timeout(left()) {
+            Ok(Ok(piece)) => text.extend(piece),
+            Err(RecvTimeoutError::Disconnected) => break text.len() as u64 <= OUTPUT_BYTES_MAX,
+            Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
+        }
+    };
     let mut pause = Duration::from_micros(500);
     let status = loop {
         match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(pause),
+            Ok(Some(status)) => break is_whole.then_some(status),
+            Ok(None) if is_whole && !left().is_zero() => std::thread::sleep(pause),
             Ok(None) | Err(_) => {
-                // It may have ended by itself in between.
-                let _ = child.kill();
-                let _ = child.wait();
-                return None;
+                end(&mut child);
+                break None;
             }
         }
         pause = (pause * 2).min(Duration::from_millis(50));
     };
-    let text = reader.join().ok()?.ok()?;
-    // Git may end well before it notices that nobody read the rest.
-    (text.len() as u64 <= OUTPUT_BYTES_MAX).then_some((status, text))
+    Some(Answer { status, text })
+}
+
+/// Sends what comes, as it comes.
+fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let read = match from.read(&mut piece) {
+            Ok(0) => return,
+            Ok(len) => Ok(piece[..len].to_vec()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => Err(error),
+        };
+        let is_last = read.is_err();
+        if sender.send(read).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Ends git and what it runs. It may have ended by itself in between.
+fn end(child: &mut Child) {
+    if let Ok(group) = libc::pid_t::try_from(child.id()) {
+        // SAFETY: kill touches no memory of ours, and as nobody waited for the child, its number is no
+        // other group's.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    let _ = child.wait();
 }
 
 /// Nobody is asked, nothing is fetched, no lock is taken: we only look.

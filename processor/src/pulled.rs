@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use memory_store::arrived::Arrived;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::git;
 use crate::git::committers::{self, Brought, Head};
+use crate::git::signatures;
 use crate::stamp;
 use crate::state::{read_json, write_json};
 
@@ -33,6 +35,9 @@ const REMEMBERED_MAX: usize = 20_000;
 const CHANGED_MAX: usize = 200;
 /// Commits whose signatures are checked by one judging, a program for each; what the others brought waits.
 const CHECKED_MAX: usize = 200;
+/// How long one judging may check signatures, and that of a command, which somebody waits for.
+const CHECKING_MAX: Duration = Duration::from_secs(60);
+const COMMAND_CHECKING_MAX: Duration = Duration::from_secs(5);
 
 /// Whose good signature stands below a commit, by its id; `None` where there is none.
 type Signers = BTreeMap<String, Option<String>>;
@@ -80,6 +85,8 @@ struct Committers {
     looked_at: BTreeMap<PathBuf, String>,
     /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
     signers: BTreeMap<String, Signers>,
+    /// The commits whose signatures take longer to check than git may, by the same hash.
+    late: BTreeMap<String, BTreeSet<String>>,
     /// How much was remembered when all working trees were last looked at.
     settled: usize,
 }
@@ -141,8 +148,20 @@ pub struct Judge<'a> {
     grounds: BTreeSet<String>,
     /// Commits whose signatures may still be checked.
     checks_left: usize,
+    /// How long signatures may still be checked.
+    time_left: Duration,
     /// Those whose signatures would have to be checked, too.
-    unchecked: usize,
+    unchecked: Unchecked,
+}
+
+/// Commits of those who are trusted whose signatures are not checked. What they brought is withheld.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unchecked {
+    /// Those that the next judging goes on with: there were too many, or too many slow ones.
+    pub waiting: usize,
+    /// Those whose signature alone takes too long. They are tried again the next day, or where keys or settings
+    /// change.
+    pub late: usize,
 }
 
 impl<'a> Judge<'a> {
@@ -165,7 +184,8 @@ impl<'a> Judge<'a> {
             withheld: Withholding::new(),
             grounds: BTreeSet::new(),
             checks_left: CHECKED_MAX,
-            unchecked: 0,
+            time_left: CHECKING_MAX,
+            unchecked: Unchecked::default(),
         })
     }
 
@@ -238,15 +258,15 @@ impl<'a> Judge<'a> {
         Ok(withheld)
     }
 
-    /// How many commits of those who are trusted wait for the next judging: more than one checks have no
-    /// signature that is known, or git did not tell in time. What they brought is withheld.
-    pub fn unchecked(&self) -> usize {
+    /// How many signatures were not checked.
+    pub fn unchecked(&self) -> Unchecked {
         self.unchecked
     }
 
     /// Writes what is known by now.
     pub fn finish(mut self) -> Result<()> {
         self.committers.signers.retain(|grounds, _| self.grounds.contains(grounds));
+        self.committers.late.retain(|grounds, _| self.grounds.contains(grounds));
         self.committers.looked_at.retain(|root, _| self.roots.contains(root));
         if let Some(used) = &self.used {
             self.committers.shorten(used, REMEMBERED_MAX);
@@ -368,13 +388,26 @@ impl<'a> Judge<'a> {
         let grounds = format!("{}\n{}", committers::grounds(root, true), now.date());
         let grounds = blake3::hash(grounds.as_bytes()).to_hex().to_string();
         self.grounds.insert(grounds.clone());
-        let known = self.committers.signers.entry(grounds).or_default();
-        let is_new = |commit: &&&String| !known.contains_key(**commit);
+        let known = self.committers.signers.entry(grounds.clone()).or_default();
+        let late = self.committers.late.entry(grounds).or_default();
+        let is_new = |commit: &&&String| !known.contains_key(**commit) && !late.contains(**commit);
         let new: Vec<&String> =
             commits.iter().filter(is_new).take(self.checks_left).copied().collect();
         self.checks_left -= new.len();
-        known.extend(committers::signers(root, &new));
-        self.unchecked += commits.iter().filter(|commit| !known.contains_key(**commit)).count();
+        let start = Instant::now();
+        let found = signatures::signers(root, &new, self.time_left);
+        self.time_left = self.time_left.saturating_sub(start.elapsed());
+        known.extend(found.signers);
+        late.extend(found.late);
+        for commit in commits {
+            if late.contains(commit) {
+                self.unchecked.late += 1;
+            } else if !known.contains_key(commit) {
+                self.unchecked.waiting += 1;
+            }
+        }
+        // Another commit has brought it since, which the next judging finds.
+        self.committers.brought.retain(|_, brought| !found.gone.contains(&brought.commit));
         known.clone()
     }
 
@@ -423,6 +456,7 @@ pub fn withheld(
     let mut judge = Judge::open(dirs, tree, settings)?;
     // As if for the first time: what is new is announced by the sync that publishes it.
     judge.is_first = true;
+    judge.time_left = COMMAND_CHECKING_MAX;
     judge.tree(tree, now).context("cannot tell who committed memories")
 }
 
@@ -560,7 +594,7 @@ mod tests {
                 authors: Authors { trusted: [BOB.to_owned()].into(), signed: true },
             };
             let judged = judge.tree(&tree, now).unwrap();
-            let unchecked = judge.unchecked();
+            let unchecked = judge.unchecked().waiting;
             judge.finish().unwrap();
             let store = Store::open(&dirs, &tree).unwrap();
             let redactor = store.redactor(&settings);

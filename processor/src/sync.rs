@@ -46,7 +46,7 @@ use crate::mine::{self, MinedFile};
 use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, NewTurns, Publication};
-use crate::pulled::{self, Judge};
+use crate::pulled::{self, Judge, Unchecked};
 use crate::purged::Purged;
 use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
@@ -600,15 +600,24 @@ impl<'a> Run<'a> {
                     let judged = judge.tree(tree, self.options.now)?;
                     withheld.insert(tree.root.clone(), Arc::new(judged));
                 }
-                let unchecked = judge.unchecked();
+                let Unchecked { waiting, late } = judge.unchecked();
                 judge.finish()?;
-                self.signatures_wait = unchecked > 0;
-                if self.signatures_wait {
-                    self.warn(vec![format!(
-                        "the signatures of {unchecked} commits are not checked yet; what they brought is held, and \
-                         the next sync goes on"
-                    )]);
-                }
+                self.signatures_wait = waiting > 0;
+                let told = [
+                    (
+                        waiting,
+                        "are not checked yet; what they brought is held, and the next sync goes on",
+                    ),
+                    (
+                        late,
+                        "take too long to check; what they brought is held until it is tried again, tomorrow",
+                    ),
+                ];
+                let told = told.into_iter().filter(|(count, _)| *count > 0);
+                self.warn(
+                    told.map(|(count, what)| format!("the signatures of {count} commits {what}"))
+                        .collect(),
+                );
                 withheld
             }
         };

@@ -175,7 +175,7 @@ impl fmt::Display for Withheld {
             }
             Why::Review => write!(formatter, "{author} committed it, and you have not reviewed it"),
             Why::Unjudged => {
-                write!(formatter, "{author} committed it, and the next sync judges it")
+                write!(formatter, "{author} committed it, and its signature is not checked yet")
             }
         }
     }

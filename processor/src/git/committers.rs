@@ -1,7 +1,4 @@
-//! Who committed a file, as git tells it, and whose signature stands below the commit.
-//!
-//! The author of a commit is what the commit says. A signature is checked by the user's own git and keys:
-//! no program and no list of keys that the repository's own configuration names is used.
+//! Who committed a file, as git tells it: the author of a commit is what the commit says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,25 +7,12 @@ use memory_store::identity::{ADDRESS_BYTES_MAX, Authors};
 use serde::{Deserialize, Serialize};
 
 use super::config::settings;
-use super::{command, line, output, output_of, overrule, prefix, without_filters};
+use super::{command, line, output, output_of, prefix, signatures, texts, without_filters};
 use crate::stamp;
-
-/// Signatures that are checked by one call of git, which runs a program for each.
-const SIGNATURES_MAX: usize = 50;
 
 /// Lies in git's folder after `merge --squash`, until what it left in the working tree is committed. Of git's
 /// other unfinished work [`memory_store::ledger::Marks`] tell.
 const SQUASHED: &str = "SQUASH_MSG";
-
-/// Files that tell what keys gpg and gpgsm believe, below their folder.
-const KEYRINGS: [&str; 6] = [
-    "pubring.kbx",
-    "pubring.gpg",
-    "public-keys.d/pubring.db",
-    "trustdb.gpg",
-    "gpg.conf",
-    "trustlist.txt",
-];
 
 /// The commit that brought what a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -211,69 +195,6 @@ fn touches(log: &[u8]) -> Vec<Touch> {
     touches
 }
 
-/// Whose good signatures stand below commits: addresses in lower case, `None` where there is none. What git did
-/// not tell in time is left out, with all that would have been asked after it.
-pub fn signers(root: &Path, commits: &[&String]) -> Vec<(String, Option<String>)> {
-    commits.chunks(SIGNATURES_MAX).map_while(|some| checked(root, some)).flatten().collect()
-}
-
-fn checked(root: &Path, commits: &[&String]) -> Option<Vec<(String, Option<String>)>> {
-    let mut log = command(root);
-    // A commit that is remembered may be gone since.
-    log.args(["log", "-z", "--no-walk=unsorted", "--ignore-missing", "--format=%H %G? %GS"]);
-    log.args(commits).arg("--");
-    if !with_own_keys(&mut log, root) {
-        return None;
-    }
-    let log = output_of(&mut log)?;
-    let signer = |line: &str| {
-        let (commit, rest) = line.split_once(' ')?;
-        let (state, signer) = rest.split_once(' ')?;
-        let is_good = matches!(state, "G" | "U");
-        Some((commit.to_owned(), is_good.then(|| address(signer))))
-    };
-    Some(texts(&log).filter_map(|line| signer(&line)).collect())
-}
-
-/// The address in `Ada <ada@example.com>`, or the whole, as signatures of ssh have it.
-fn address(signer: &str) -> String {
-    let inner = signer.rsplit_once('<').and_then(|(_, rest)| rest.strip_suffix('>'));
-    Authors::normal(inner.unwrap_or(signer))
-}
-
-/// Keeps git from running programs for signatures, and from believing keys, that the repository's own
-/// configuration names. The user's own ones stay. `false` when not all can be overruled.
-fn with_own_keys(command: &mut std::process::Command, root: &Path) -> bool {
-    const SIGNERS: &str = "gpg.ssh.allowedsignersfile";
-    let Some(found) = settings(root, r"^gpg\.") else { return false };
-    let own: BTreeMap<&str, &str> = found
-        .iter()
-        .filter(|setting| !setting.is_repositorys)
-        .map(|setting| (setting.key.as_str(), setting.value.as_str()))
-        .collect();
-    let get = |key: &str| own.get(key).copied();
-    // The two names of one setting: the last one wins, and ours come last.
-    let openpgp = || get("gpg.openpgp.program").or_else(|| get("gpg.program")).unwrap_or("gpg");
-    // A relative path would lead into the repository.
-    let is_own = |path: &&str| path.starts_with(['/', '~']);
-    let signers = get(SIGNERS).filter(is_own).unwrap_or("/dev/null");
-    let mut overruled: BTreeMap<&str, &str> = BTreeMap::from([(SIGNERS, signers)]);
-    for setting in found.iter().filter(|setting| setting.is_repositorys) {
-        let key = setting.key.as_str();
-        let value = match key {
-            "gpg.program" | "gpg.openpgp.program" => Some(openpgp()),
-            "gpg.x509.program" => Some(get(key).unwrap_or("gpgsm")),
-            "gpg.ssh.program" => Some(get(key).unwrap_or("ssh-keygen")),
-            "gpg.mintrustlevel" => Some(get(key).unwrap_or("undefined")),
-            SIGNERS => None,
-            _ => get(key),
-        };
-        overruled.extend(value.map(|value| (key, value)));
-    }
-    overrule(command, overruled);
-    true
-}
-
 /// The user's own addresses: what their configuration says, but not the repository's, which may have been
 /// copied from somebody else.
 pub fn own_addresses(root: &Path) -> BTreeSet<String> {
@@ -289,31 +210,13 @@ pub fn grounds(root: &Path, signed: bool) -> String {
     let shallow = line(root, &["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
     grounds.extend(shallow.map(|path| stamp::of_file(Path::new(&path))));
     if signed {
-        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-        // Where git does not tell, no signature is believed.
-        for setting in settings(root, r"^gpg\.").unwrap_or_default() {
-            grounds.push(format!("{} {} {}", setting.is_repositorys, setting.key, setting.value));
-            if setting.key.ends_with("file") {
-                let path = setting.value.strip_prefix("~/").map(|below| home.join(below));
-                grounds.push(stamp::of_file(&path.unwrap_or_else(|| root.join(&setting.value))));
-            }
-        }
-        let keys = std::env::var_os("GNUPGHOME").map(PathBuf::from);
-        let keys = keys.unwrap_or_else(|| home.join(".gnupg"));
-        grounds.extend(KEYRINGS.map(|name| stamp::of_file(&keys.join(name))));
+        grounds.extend(signatures::grounds(root));
     }
     grounds.join("\n")
 }
 
 fn below(prefix: &str, path: &str) -> Option<PathBuf> {
     path.strip_prefix(prefix).map(PathBuf::from)
-}
-
-/// The texts that end in a zero byte, none left out.
-fn texts(bytes: &[u8]) -> impl Iterator<Item = String> {
-    let texts =
-        bytes.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
-    texts.filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]
@@ -336,7 +239,5 @@ mod tests {
             touch("cc", "c@x", "", "d/b", "33"),
         ];
         assert_eq!(touches(log), expected);
-        assert_eq!(address("Ada B <Ada@Example.com>"), "ada@example.com");
-        assert_eq!(address("ada@example.com"), "ada@example.com");
     }
 }
