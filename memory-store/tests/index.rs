@@ -4,7 +4,7 @@ mod common;
 
 use common::{Fixture, NOW, id, memory};
 use memory_store::index::Index;
-use memory_store::index::build::{self, Publisher, Turns};
+use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
 use memory_store::index::segment::Segment;
@@ -401,29 +401,62 @@ fn turns_grow_by_segments_that_are_merged() {
 }
 
 #[test]
-fn turns_are_brought_portion_by_portion() {
+fn turns_are_brought_portion_by_portion_and_seen_together() {
     let fixture = Fixture::filled();
     let all: Vec<Turn> = (0..9)
         .map(|at| turn("session-1", at, &format!("turn {at} about subject{at} and quaternions")))
         .collect();
-    let add =
-        |turns: &[Turn]| build::add_turns(&fixture.index(), None, &mut turns.iter().cloned(), NOW);
-    let nowhere = fixture.root().join("nowhere");
-    assert!(build::add_turns(&nowhere, None, &mut all.iter().cloned(), NOW).is_err());
-    assert!(!nowhere.exists());
-    let before = Index::open(&fixture.index()).unwrap().unwrap().manifest;
-    fixture.publish_turns(Turns::Replace(&mut all[..4].iter().cloned()));
-    assert!(add(&all[4..]).unwrap());
-    // A second run of one that was killed brings them again.
-    assert!(!add(&all[2..7]).unwrap());
-    let after = Index::open(&fixture.index()).unwrap().unwrap().manifest;
-    assert_eq!((after.digest, after.gate), (before.digest, before.gate));
+    let stage = |mut staged: Staged, portions: &[&[Turn]]| {
+        for portion in portions {
+            staged.add(None, &mut portion.iter().cloned()).unwrap();
+        }
+        staged
+    };
     let search = |text: &str| {
         let search = Search { text: text.into(), turns: true, limit: 50, ..Search::default() };
         fixture.recall().search(&search, NOW).hits.len()
     };
-    assert_eq!((search("quaternions"), search("subject2"), search("subject8")), (9, 1, 1));
+    let index = fixture.index();
+    fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("old", 0, "an old subject9"))));
+    let before = Index::open(&index).unwrap().unwrap().manifest;
+    let staged = stage(Staged::afresh(&index).unwrap(), &[&all[..4], &all[2..7]]);
+    assert_eq!((search("quaternions"), search("subject9")), (0, 1));
+    assert!(fixture.publish_turns(staged.turns()).changed);
+    let after = Index::open(&index).unwrap().unwrap().manifest;
+    assert_eq!((after.digest, after.gate), (before.digest, before.gate));
+    assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
+
+    // Those of a run that is killed are not named by anybody, and go.
+    drop(stage(Staged::onto(&index).unwrap(), &[&all[7..]]));
+    let unnamed = || {
+        let (named, _) = Index::open(&index).unwrap().unwrap().turns();
+        let files = fixture.index_files();
+        files.iter().filter(|(name, _)| name.starts_with("turns")).count() - named.len()
+    };
+    assert_eq!(unnamed(), 1);
+    let staged = stage(Staged::onto(&index).unwrap(), &[&all[7..8], &all[8..]]);
+    assert!(fixture.publish_turns(staged.turns()).changed);
+    assert_eq!((search("quaternions"), search("subject8")), (9, 1));
+    assert_eq!(unnamed(), 0);
+    // What is there already is nothing new.
+    let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
+    assert!(!fixture.publish_turns(staged.turns()).changed);
     assert!(!fixture.publish().changed);
+}
+
+#[test]
+fn turns_are_not_added_to_another_generation_than_they_were_made_for() {
+    let fixture = Fixture::filled();
+    let staged = |number: u32| {
+        let mut staged = Staged::onto(&fixture.index()).unwrap();
+        staged.add(None, &mut std::iter::once(turn("session-1", number, "quaternions"))).unwrap();
+        staged
+    };
+    let (late, early) = (staged(1), staged(2));
+    assert!(fixture.publish_turns(early.turns()).changed);
+    let (stored, start) = (fixture.list(), StartPlan::default());
+    let content = common::content(fixture.root(), &stored, late.turns(), &start);
+    assert!(Publisher::begin(&fixture.index()).unwrap().publish(content).is_err());
 }
 
 #[test]

@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
-use memory_store::index::document::Turn;
+use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store};
@@ -17,40 +16,12 @@ use crate::graph::HnswGraphs;
 use crate::known::Known;
 use crate::start;
 
-/// What happens to the turns of an index.
-#[derive(Clone, Copy, Debug)]
-pub enum NewTurns<'a> {
-    /// These are new, or newer.
-    Some(&'a [Turn]),
-    /// These are all.
-    All(&'a [Turn]),
-}
-
-impl<'a> NewTurns<'a> {
-    /// The turns.
-    fn given(self) -> impl Iterator<Item = Turn> + 'a {
-        let (Self::Some(given) | Self::All(given)) = self;
-        given.iter().cloned()
-    }
-
-    /// What a publisher is to do with `given`.
-    fn of<'t>(self, given: &'t mut dyn Iterator<Item = Turn>) -> Turns<'t> {
-        match self {
-            Self::Some([]) => Turns::Keep,
-            Self::Some(_) => Turns::Add(given),
-            Self::All(_) => Turns::Replace(given),
-        }
-    }
-}
-
 /// What is the same for the index of every tree.
 pub struct Publication<'a> {
     /// The user's folders.
     pub dirs: &'a UserDirs,
     /// The settings in effect.
     pub settings: &'a Settings,
-    /// The turns.
-    pub turns: NewTurns<'a>,
     /// Where vectors come from; without, recall goes by words alone.
     pub vectors: Option<&'a dyn Vectors>,
     /// What others committed and is not given, by the working tree's root.
@@ -60,25 +31,26 @@ pub struct Publication<'a> {
 }
 
 /// Publishes the index of one working tree, where sessions know `known` anyway; returns what its
-/// store holds.
-pub fn tree(publication: &Publication<'_>, tree: &Tree, known: &Known) -> Result<Listing> {
+/// store holds. Without `turns` these stay as they are.
+pub fn tree(
+    publication: &Publication<'_>,
+    tree: &Tree,
+    turns: Option<Staged>,
+    known: &Known,
+) -> Result<Listing> {
     let store = Store::open(publication.dirs, tree)?;
     let folder = publication.dirs.tree(&tree.root).index();
-    publish(publication, &store, &folder, &tree.root, publication.turns, known)
+    publish(publication, &store, &folder, &tree.root, turns, known)
 }
 
 /// Publishes what the model thought in a working tree's sessions: an index of turns alone, looked at only
 /// when somebody asks for it, or by hooks where that was set.
-pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: NewTurns<'_>) -> Result<()> {
+pub fn thinking(publication: &Publication<'_>, tree: &Tree, thoughts: Staged) -> Result<()> {
     let folder = publication.dirs.tree(&tree.root).thinking();
-    if matches!(thoughts, NewTurns::Some([])) {
-        return Ok(());
-    }
-    let mut given = thoughts.given();
     let content = Content {
         root: &tree.root,
         memories: &[],
-        turns: thoughts.of(&mut given),
+        turns: thoughts.turns(),
         start: &StartPlan::default(),
         settings: publication.settings,
         now: publication.now,
@@ -92,7 +64,7 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
     let store = Store::user(publication.dirs)?;
     let folder = publication.dirs.user_state().index();
     let root = publication.dirs.data.clone();
-    publish(publication, &store, &folder, &root, NewTurns::Some(&[]), known)
+    publish(publication, &store, &folder, &root, None, known)
 }
 
 fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {
@@ -108,7 +80,7 @@ fn publish(
     store: &Store,
     folder: &Path,
     root: &Path,
-    turns: NewTurns<'_>,
+    turns: Option<Staged>,
     known: &Known,
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
@@ -136,7 +108,7 @@ fn publish(
         .publish(Content {
             root,
             memories: &listing.memories,
-            turns: turns.of(&mut turns.given()),
+            turns: turns.map_or(Turns::Keep, Staged::turns),
             start: &start,
             settings: publication.settings,
             now: publication.now,
@@ -181,15 +153,9 @@ mod tests {
             BTreeMap::from([(root.clone(), Arc::new(judged))])
         };
         let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
-            let publication = Publication {
-                dirs: &dirs,
-                settings: &settings,
-                turns: NewTurns::Some(&[]),
-                vectors: None,
-                withheld,
-                now,
-            };
-            tree(&publication, &project, &Known::default()).unwrap();
+            let publication =
+                Publication { dirs: &dirs, settings: &settings, vectors: None, withheld, now };
+            tree(&publication, &project, None, &Known::default()).unwrap();
             let recall = Recall::open(&dirs, &project);
             let search = Search { text: title.to_owned(), ..Search::default() };
             let hits = recall.search(&search, now).hits;

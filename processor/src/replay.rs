@@ -28,7 +28,7 @@ use crate::extract::draft::Draft;
 use crate::extract::{overlap, word_set};
 use crate::known::Known;
 use crate::mine::MinedFile;
-use crate::publish::{self, NewTurns, Publication};
+use crate::publish::{self, Publication};
 use crate::sync::SyncOptions;
 use crate::sync::history::{History, Past};
 use crate::transcript::session::{Input, Session, What};
@@ -379,10 +379,9 @@ impl Bench {
             dirs: &self.dirs,
             settings: &self.settings,
             vectors: self.table.as_ref().map(|table| table as &dyn Vectors),
-            turns: NewTurns::Some(&[]),
             now,
         };
-        publish::tree(&publication, &self.tree, &Known::default())?;
+        publish::tree(&publication, &self.tree, None, &Known::default())?;
         Ok(())
     }
 }

@@ -11,9 +11,10 @@ pub mod history;
 mod learn;
 mod names;
 mod second;
+mod stage;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -21,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use memory_store::identity;
-use memory_store::index::build::{self, Vectors};
+use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{self, Desired, GitState, Ledger};
 use memory_store::left::LeftSession;
@@ -45,7 +46,7 @@ use crate::lock::{Busy, Lock};
 use crate::mine::{self, MinedFile};
 use crate::ownership::Ownership;
 use crate::progress::Progress;
-use crate::publish::{self, NewTurns, Publication};
+use crate::publish::{self, Publication};
 use crate::pulled::{self, Judge, Unchecked};
 use crate::purged::Purged;
 use crate::second::hook_address;
@@ -53,6 +54,7 @@ use crate::state::{SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
 use names::HiddenNames;
+use stage::{StagedTree, StagedTrees, TURNS_AT_ONCE};
 
 /// The folder below the project's private one in which a model's answers are kept.
 pub(crate) const LLM_DIR: &str = "llm";
@@ -547,36 +549,12 @@ impl<'a> Run<'a> {
             .collect())
     }
 
-    /// Publishes the memories, and with them the turns that the indexes lack: as many as are held in
-    /// memory at once, and then the others portion by portion.
+    /// Publishes the memories, and with them the turns that the indexes lack.
     fn publish(&mut self, ownership: &Ownership) -> Result<Vec<Listing>> {
         self.open_embedding();
         self.unread.clear();
-        let all = self.state.all_turns;
-        let new = |turns| if all { NewTurns::All(turns) } else { NewTurns::Some(turns) };
-        let mut lacking = VecDeque::from(self.lacking());
-        let portion = self.take_portion(ownership, &mut lacking);
-        let listings = self.publish_turns(new(&portion.turns), new(&portion.thoughts))?;
-        drop(portion);
-        while !lacking.is_empty() {
-            let portion = self.take_portion(ownership, &mut lacking);
-            let vectors = self.embedding.as_ref().and_then(Option::as_ref);
-            let vectors = vectors.map(|embedding| embedding as &dyn Vectors);
-            for tree in &self.trees {
-                let state = self.options.dirs.tree(&tree.root);
-                let parts =
-                    [(state.index(), &portion.turns), (state.thinking(), &portion.thoughts)];
-                for (index, turns) in parts {
-                    build::add_turns(
-                        &index,
-                        vectors,
-                        &mut turns.iter().cloned(),
-                        self.options.now,
-                    )?;
-                }
-            }
-        }
-        Ok(listings)
+        let staged = self.stage(ownership, TURNS_AT_ONCE)?;
+        self.publish_with(staged)
     }
 
     /// What is withheld in any of the working trees, before memories are written.
@@ -624,11 +602,8 @@ impl<'a> Run<'a> {
         Ok(self.withheld.insert(withheld))
     }
 
-    fn publish_turns(
-        &mut self,
-        turns: NewTurns<'_>,
-        thoughts: NewTurns<'_>,
-    ) -> Result<Vec<Listing>> {
+    /// Publishes the memories and what is on its way.
+    fn publish_with(&mut self, mut staged: StagedTrees) -> Result<Vec<Listing>> {
         self.options.progress.stage("indexing", 0);
         let mut listings = Vec::new();
         let withheld = self.withhold()?.clone();
@@ -636,15 +611,17 @@ impl<'a> Run<'a> {
         let publication = Publication {
             dirs: self.options.dirs,
             settings: &self.settings,
-            turns,
             vectors: embedding.map(|embedding| embedding as &dyn Vectors),
             withheld: &withheld,
             now: self.options.now,
         };
         for tree in &self.trees {
             let known = Known::of_tree(self.options.dirs, tree);
-            listings.push(publish::tree(&publication, tree, &known)?);
-            publish::thinking(&publication, tree, thoughts)?;
+            let StagedTree { turns, thoughts } = staged.take(&tree.root);
+            listings.push(publish::tree(&publication, tree, turns, &known)?);
+            if let Some(thoughts) = thoughts {
+                publish::thinking(&publication, tree, thoughts)?;
+            }
         }
         publish::user(&publication, &Known::of_user(self.options.dirs))?;
         Ok(listings)

@@ -20,6 +20,7 @@ use super::freeze::{Frozen, carry, freeze};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
 use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
+pub use super::staged::Staged;
 pub use super::turns::SEGMENT_TURNS_MAX;
 use super::turns::{self, Part};
 use super::vectors::Embedded;
@@ -94,6 +95,8 @@ pub enum Turns<'a> {
     Add(&'a mut dyn Iterator<Item = Turn>),
     /// These are all there are from now on.
     Replace(&'a mut dyn Iterator<Item = Turn>),
+    /// These were brought before.
+    Staged(Staged),
 }
 
 /// What a generation is made from.
@@ -145,6 +148,7 @@ pub struct Publisher<'a> {
 enum NewTurns {
     Add(Vec<Turn>),
     Replace(Vec<Turn>),
+    Staged(Staged),
 }
 
 /// The memories of the next generation.
@@ -180,7 +184,7 @@ impl<'a> Publisher<'a> {
         Ok(Self { mark, ..Self::of(dir) })
     }
 
-    fn of(dir: &Path) -> Self {
+    pub(super) fn of(dir: &Path) -> Self {
         let (dir, said, quarantine) = (dir.to_owned(), BTreeSet::new(), Quarantine::default());
         Self { dir, mark: None, said, quarantine, vectors: None, graphs: None }
     }
@@ -218,7 +222,7 @@ impl<'a> Publisher<'a> {
         let space = turns::space(self.vectors, &documents);
         let digest = self.digest(&documents, start, space, content.settings);
         let mut memories = Memories { documents, start, space, digest, read: false };
-        let turns = collect_turns(content.turns);
+        let turns = NewTurns::of(content.turns);
 
         // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
@@ -291,9 +295,10 @@ impl<'a> Publisher<'a> {
             }
             NewTurns::Add(turns) => maker.with(segments, turns)?,
             NewTurns::Replace(turns) => maker.all(turns),
+            NewTurns::Staged(staged) => staged.segments(old)?.into_iter().map(Part::Kept).collect(),
         };
         let memories = (!kept).then(|| self.memories(old, memories));
-        let idle = memories.is_none() && turns::are_kept(&turns, turn_segments(old).len());
+        let idle = memories.is_none() && turns::are_kept(&turns, &turn_segments(old));
         Ok(Plan { memories, turns, idle })
     }
 
@@ -347,7 +352,7 @@ impl<'a> Publisher<'a> {
     }
 
     /// A number that no file in the folder has, even after a crash or a lost manifest.
-    fn next_generation(&self, old: Option<&Manifest>) -> u64 {
+    pub(super) fn next_generation(&self, old: Option<&Manifest>) -> u64 {
         let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         let used = files.filter_map(|file| file_generation(&file.file_name().to_string_lossy()));
         used.chain(old.map(|old| old.generation)).max().unwrap_or(0) + 1
@@ -381,7 +386,7 @@ impl<'a> Publisher<'a> {
 
     /// Writes the new ones of some segments of turns. Each file has a number of its own, from `generation`
     /// on, which ends as the last of them.
-    fn write_turns(
+    pub(super) fn write_turns(
         &self,
         parts: Vec<Part>,
         generation: &mut u64,
@@ -484,29 +489,6 @@ impl<'a> Publisher<'a> {
     }
 }
 
-/// Adds turns to an index that there is, as [`Turns::Add`] does, and looks at nothing else: so many can
-/// be brought portion by portion. Says whether any was new.
-///
-/// # Errors
-/// When there is no index in `dir`, or it cannot be read or written.
-pub fn add_turns(
-    dir: &Path,
-    vectors: Option<&dyn Vectors>,
-    turns: &mut dyn Iterator<Item = Turn>,
-    now: Timestamp,
-) -> Result<bool> {
-    let (NewTurns::Add(turns) | NewTurns::Replace(turns)) = collect_turns(Turns::Add(turns));
-    loop {
-        let step =
-            rewrite_turns(dir, vectors, now, |maker, segments| maker.with(segments, &turns))?;
-        match step {
-            Step::Nothing => return Ok(false),
-            Step::Done => return Ok(true),
-            Step::Again => {}
-        }
-    }
-}
-
 /// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
 /// turns that had only the table's vector get the transformer's where it is known by now. Says whether
 /// there was anything to do; to be repeated until there is not.
@@ -540,7 +522,6 @@ fn rewrite_turns(
 ) -> Result<Step> {
     let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
     let segments = turn_segments(Some(&before));
-    let count = segments.len();
     let parts = match make(&turns::Maker { dir, vectors }, segments) {
         Ok(parts) => parts,
         // Somebody has published since, and removed what was being read.
@@ -549,7 +530,7 @@ fn rewrite_turns(
         }
         Err(error) => return Err(error),
     };
-    if turns::are_kept(&parts, count) {
+    if turns::are_kept(&parts, &turn_segments(Some(&before))) {
         return Ok(Step::Nothing);
     }
     let _lock = lock::exclusive(dir)?;
@@ -655,23 +636,27 @@ fn name_successors(documents: &mut [Document]) {
     }
 }
 
-/// Reads turns; of two with the same session and number the later one counts.
-fn collect_turns(turns: Turns<'_>) -> NewTurns {
-    let once = |turns: &mut dyn Iterator<Item = Turn>| {
-        let mut turns: Vec<(MemoryId, Turn)> = turns.map(|turn| (turn.id(), turn)).collect();
-        turns.reverse();
-        turns.sort_by_key(|(id, _)| *id);
-        turns.dedup_by_key(|(id, _)| *id);
-        turns.into_iter().map(|(_, turn)| turn).collect()
-    };
-    match turns {
-        Turns::Keep => NewTurns::Add(Vec::new()),
-        Turns::Add(turns) => NewTurns::Add(once(turns)),
-        Turns::Replace(turns) => NewTurns::Replace(once(turns)),
+impl NewTurns {
+    fn of(turns: Turns<'_>) -> Self {
+        match turns {
+            Turns::Keep => Self::Add(Vec::new()),
+            Turns::Add(turns) => Self::Add(collect_turns(turns)),
+            Turns::Replace(turns) => Self::Replace(collect_turns(turns)),
+            Turns::Staged(staged) => Self::Staged(staged),
+        }
     }
 }
 
-fn turn_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
+/// Reads turns; of two with the same session and number the later one counts.
+pub(super) fn collect_turns(turns: &mut dyn Iterator<Item = Turn>) -> Vec<Turn> {
+    let mut turns: Vec<(MemoryId, Turn)> = turns.map(|turn| (turn.id(), turn)).collect();
+    turns.reverse();
+    turns.sort_by_key(|(id, _)| *id);
+    turns.dedup_by_key(|(id, _)| *id);
+    turns.into_iter().map(|(_, turn)| turn).collect()
+}
+
+pub(super) fn turn_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
     let segments = old.map(|old| old.segments.clone()).unwrap_or_default();
     segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
 }
@@ -712,7 +697,7 @@ fn sync_dir(dir: &Path) {
 }
 
 /// Turns are private: only their owner may look.
-fn create_private_dir(dir: &Path) -> Result<()> {
+pub(super) fn create_private_dir(dir: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

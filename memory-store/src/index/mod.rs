@@ -22,6 +22,8 @@ pub mod manifest;
 mod pairs;
 pub mod record;
 pub mod segment;
+#[cfg(feature = "write")]
+mod staged;
 #[cfg(all(test, feature = "write"))]
 pub(crate) mod testing;
 #[cfg(feature = "write")]

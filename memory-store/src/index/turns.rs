@@ -246,9 +246,13 @@ impl Maker<'_> {
     }
 }
 
-/// Whether some segments are as many as there were, and none is new.
-pub fn are_kept(parts: &[Part], before: usize) -> bool {
-    parts.len() == before && parts.iter().all(|part| matches!(part, Part::Kept(_)))
+/// Whether these are the segments that there were.
+pub fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
+    let is_one = |(part, before): (&Part, &SegmentRef)| match part {
+        Part::Kept(segment) => segment == before,
+        Part::New { .. } => false,
+    };
+    parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
 /// Whether segments are to be merged, or rewritten for what was replaced.

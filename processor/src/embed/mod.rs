@@ -9,10 +9,13 @@ mod cache;
 pub(crate) mod records;
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use memory_store::embed::{Encoder, Space, Table, Transformer, Vector, model};
+use memory_store::embed::model::{self, Model};
+use memory_store::embed::{Encoder, Space, Table, Transformer, Vector};
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, UserDirs};
 use rayon::ThreadPoolBuilder;
@@ -26,11 +29,18 @@ const PORTION: usize = 32;
 /// Threads that embed: it is background work, and the user's programs run beside it.
 const THREADS_MAX: usize = 2;
 
+/// Texts whose words are looked up in the table one by one. To read it as a whole takes about as long.
+const TEXTS_FEW: usize = 64;
+
 /// What the texts of a project are embedded with.
 #[derive(Debug)]
 pub struct Embedding {
     models: PathBuf,
     table: Table,
+    /// The same, read as a whole once many texts were looked up in it.
+    whole: OnceLock<Option<Table>>,
+    /// Texts that were.
+    looked_up: AtomicUsize,
     caches: PathBuf,
     memories: Cache,
     /// Opened when turns are embedded: it may be large.
@@ -47,15 +57,37 @@ pub struct Texts {
 }
 
 impl Embedding {
-    /// Opens the model that came with the programs; `None` when none did. To embed `many` texts, the table
-    /// is read as a whole, which takes as long as to look up some thousands of words.
-    pub fn open(dirs: &UserDirs, home: &ProjectDir, many: bool) -> Result<Option<Self>> {
+    /// Opens the model that came with the programs; `None` when none did.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Option<Self>> {
         let installed = dirs.models.as_ref().filter(|dir| dir.join(model::FILE_NAME).exists());
         let Some(models) = installed else { return Ok(None) };
-        let table = if many { Table::load(models)? } else { Table::open(models)? };
+        let table = Table::open(models)?;
         let memories = Cache::open(&home.vectors().join("memories.cache"), table.space())?;
         let (models, caches) = (models.clone(), home.vectors());
-        Ok(Some(Self { models, table, caches, memories, turns: None }))
+        let (whole, looked_up) = (OnceLock::new(), AtomicUsize::new(0));
+        Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None }))
+    }
+
+    /// The table for one more text.
+    fn table(&self) -> &Table {
+        if self.looked_up.fetch_add(1, Ordering::Relaxed) < TEXTS_FEW {
+            return &self.table;
+        }
+        let load = || {
+            let whole = Table::load(&self.models).ok();
+            // Another one may be installed by now.
+            whole.filter(|whole| whole.space() == self.table.space())
+        };
+        self.whole.get_or_init(load).as_ref().unwrap_or(&self.table)
+    }
+
+    /// Looks whether the transformer is there, before anything is read for it.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn find_transformer(&self) -> Result<()> {
+        let path = self.models.join(Model::read(&self.models)?.transformer);
+        std::fs::metadata(&path).map(drop).with_context(|| path.display().to_string())
     }
 
     /// Opens what is known of turns, which may be much.
@@ -143,11 +175,11 @@ impl Vectors for Embedding {
     }
 
     fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
-        self.best(text).or_else(|| self.table.of(text))
+        self.best(text).or_else(|| self.table().of(text))
     }
 
     fn asked(&self, text: &str) -> Option<Vector> {
-        self.table.of(text).map(|(_, vector)| vector)
+        self.table().of(text).map(|(_, vector)| vector)
     }
 
     fn best(&self, text: &str) -> Option<(Encoder, Vector)> {

@@ -10,16 +10,14 @@ use memory_store::index::waiting;
 use memory_store::store::Store;
 
 use super::Run;
+use super::stage::StagedTrees;
 use crate::embed::{Embedding, Texts};
 use crate::lock::Busy;
-use crate::publish::NewTurns;
 
 /// How long a sync that somebody waits for embeds. What is left is done by the next one.
 const AWAITED_MAX: Duration = Duration::from_secs(20);
 /// How long a sync in the background does. New turns wait for it.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
-/// Sessions with something new that are few: their words are looked up one by one.
-const SESSIONS_FEW: usize = 8;
 /// Turns of one index that are looked at; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
@@ -68,7 +66,8 @@ impl Run<'_> {
         self.open_embedding();
         let Some(Some(mut embedding)) = self.embedding.take() else { return Ok(false) };
         let most = time_to_embed(self.options.busy);
-        let learned = embedding.open_turns().and_then(|()| {
+        let learned = embedding.find_transformer().and_then(|()| {
+            embedding.open_turns()?;
             let texts = self.texts(space, &embedding)?;
             embedding.learn(&texts, Instant::now() + most, self.options.progress)
         });
@@ -81,15 +80,14 @@ impl Run<'_> {
                 return Ok(false);
             }
         }
-        self.publish_turns(NewTurns::Some(&[]), NewTurns::Some(&[]))?;
+        self.publish_with(StagedTrees::default())?;
         Ok(true)
     }
 
     /// Looks for the embedder's files, once.
     pub(super) fn open_embedding(&mut self) {
         if self.embedding.is_none() {
-            let many = self.state.all_turns || self.state.pending.len() > SESSIONS_FEW;
-            let opened = Embedding::open(self.options.dirs, &self.home, many);
+            let opened = Embedding::open(self.options.dirs, &self.home);
             let opened = opened.unwrap_or_else(|error| {
                 self.report.warnings.push(format!("recall goes by words alone: {error:#}"));
                 None

@@ -1,21 +1,18 @@
 //! The part of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 
 use anyhow::Result;
-use memory_store::Timestamp;
 use memory_store::index::Index;
-use memory_store::index::build::SEGMENT_TURNS_MAX;
-use memory_store::index::document::Turn;
 use memory_store::layout::Tree;
 use rayon::prelude::*;
 
 use super::{LLM_DIR, Run};
+use crate::discover;
 use crate::llm::Model;
 use crate::mine::{MinedFile, Miner};
 use crate::ownership::{Holder, Key, Ownership, keys, load_keys, store_keys};
 use crate::state::SessionState;
-use crate::{discover, turns};
 
 impl Run<'_> {
     /// Whose record is whose.
@@ -169,54 +166,7 @@ impl Run<'_> {
             }
         }
     }
-
-    /// The sessions whose turns the index lacks, the oldest first.
-    pub(super) fn lacking(&self) -> Vec<String> {
-        let sessions = self.state.sessions.iter();
-        let mut lacking: Vec<(Timestamp, &String)> = sessions
-            .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
-            .map(|(name, session)| (session.first, name))
-            .collect();
-        lacking.sort();
-        lacking.into_iter().map(|(_, name)| name.clone()).collect()
-    }
-
-    /// Reads the turns of the first of some sessions, as many as are held in memory at once, and takes
-    /// these sessions off. Those that cannot be read now wait for the next run.
-    pub(super) fn take_portion(
-        &mut self,
-        ownership: &Ownership,
-        sessions: &mut VecDeque<String>,
-    ) -> Lacking {
-        let mut portion = Lacking::default();
-        while portion.turns.len() + portion.thoughts.len() < TURNS_AT_ONCE && !sessions.is_empty() {
-            let names: Vec<String> =
-                sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE)).collect();
-            let miner = self.miner(ownership);
-            let found: Vec<Result<Lacking>> =
-                names.par_iter().map(|name| Lacking::of(&miner, name)).collect();
-            for (name, found) in names.into_iter().zip(found) {
-                match found {
-                    Ok(Lacking { turns, thoughts }) => {
-                        portion.turns.extend(turns);
-                        portion.thoughts.extend(thoughts);
-                    }
-                    Err(error) => {
-                        self.warn(vec![format!("{error:#}")]);
-                        self.unread.insert(name);
-                    }
-                }
-            }
-        }
-        portion
-    }
 }
-
-/// Turns that are held in memory on their way into the index: one segment's.
-const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
-
-/// Sessions that are read before it is looked how many turns there are.
-const SESSIONS_AT_ONCE: usize = 64;
 
 /// A session and what was mined from it, where that is still good.
 #[derive(Debug)]
@@ -227,23 +177,4 @@ pub(super) struct KnownSession {
     pub key: String,
     /// What was found.
     pub mined: Option<MinedFile>,
-}
-
-/// What the index lacks.
-#[derive(Debug, Default)]
-pub(super) struct Lacking {
-    /// Turns.
-    pub turns: Vec<Turn>,
-    /// What the model thought in them.
-    pub thoughts: Vec<Turn>,
-}
-
-impl Lacking {
-    fn of(miner: &Miner<'_>, name: &str) -> Result<Self> {
-        let sessions = miner.sessions(name)?;
-        Ok(Self {
-            turns: sessions.iter().flat_map(turns::of_session).collect(),
-            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).collect(),
-        })
-    }
 }

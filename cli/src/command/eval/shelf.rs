@@ -23,7 +23,7 @@ use memory_store::{Kind, MemoryId, Timestamp};
 use processor::embed::{Embedding, Texts};
 use processor::known::Known;
 use processor::progress::Progress;
-use processor::publish::{self, NewTurns, Publication};
+use processor::publish::{self, Publication};
 use processor::second::{Asker, Update, update as update_second};
 use rayon::prelude::*;
 
@@ -87,7 +87,7 @@ impl Shelf {
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
         let (home, path, dirs) = temporary_home(models)?;
         let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
-        let embedding = Embedding::open(&dirs, &cache, true).map_err(failed)?;
+        let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
         Ok(Self { home, dirs, embedding, caches: cache.vectors(), second: None })
     }
 
@@ -114,11 +114,11 @@ impl Shelf {
             withheld: &BTreeMap::new(),
             dirs: &self.dirs,
             settings: &settings,
-            turns: NewTurns::Some(&[]),
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
             now,
         };
-        let listing = publish::tree(&publication, &tree, &Known::default()).map_err(failed)?;
+        let listing =
+            publish::tree(&publication, &tree, None, &Known::default()).map_err(failed)?;
         if let Some(error) = listing.broken.first() {
             return Err(Failure::new(error.to_string()));
         }

@@ -1,0 +1,78 @@
+//! Turns on their way into an index: segments that no manifest names yet.
+//!
+//! So many can be brought portion by portion, and until all are there readers keep what they have. What
+//! nobody came to name is removed by the next publisher.
+
+use std::path::{Path, PathBuf};
+
+use super::build::{Publisher, Turns, Vectors, collect_turns, create_private_dir, turn_segments};
+use super::document::Turn;
+use super::manifest::{Manifest, SegmentRef};
+use super::segment::Segment;
+use super::turns::Maker;
+use super::{format, read_manifest};
+use crate::error::Result;
+
+/// Turns for the next generation of an index.
+#[derive(Debug)]
+pub struct Staged {
+    dir: PathBuf,
+    /// The generation that they are added to; `None` when they are all there are from now on.
+    base: Option<u64>,
+    segments: Vec<SegmentRef>,
+}
+
+impl Staged {
+    /// Begins with the turns that the index in `dir` has.
+    pub fn onto(dir: &Path) -> Result<Self> {
+        let manifest = read_manifest(dir).ok().flatten();
+        let segments = turn_segments(manifest.as_ref());
+        let base = manifest.map(|manifest| manifest.generation);
+        Ok(Self { base, segments, ..Self::afresh(dir)? })
+    }
+
+    /// Begins with none.
+    pub fn afresh(dir: &Path) -> Result<Self> {
+        create_private_dir(dir)?;
+        Ok(Self { dir: dir.to_owned(), base: None, segments: Vec::new() })
+    }
+
+    /// Adds turns, in place of those of the same session and number.
+    ///
+    /// # Errors
+    /// When what is there cannot be read, or a segment cannot be written.
+    pub fn add(
+        &mut self,
+        vectors: Option<&dyn Vectors>,
+        turns: &mut dyn Iterator<Item = Turn>,
+    ) -> Result<()> {
+        let maker = Maker { dir: &self.dir, vectors };
+        let turns = collect_turns(turns);
+        let parts = maker.with(std::mem::take(&mut self.segments), &turns)?;
+        let publisher = Publisher::of(&self.dir);
+        let manifest = read_manifest(&self.dir).ok().flatten();
+        let mut generation = publisher.next_generation(manifest.as_ref());
+        self.segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+        Ok(())
+    }
+
+    /// What becomes of the turns of a generation.
+    pub fn turns(self) -> Turns<'static> {
+        Turns::Staged(self)
+    }
+
+    /// The segments, as the generation after `old` is to name them.
+    ///
+    /// # Errors
+    /// When somebody else published meanwhile: that generation may have other turns, and its publisher has
+    /// removed what it did not name.
+    pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
+        if self.base.is_some() && self.base != old.map(|old| old.generation) {
+            return Err(format::damaged(&self.dir, "somebody else has published turns meanwhile"));
+        }
+        for segment in &self.segments {
+            Segment::open(&self.dir, segment)?;
+        }
+        Ok(self.segments.clone())
+    }
+}

@@ -1,0 +1,262 @@
+//! The part of a sync that brings the turns which the indexes lack on their way, one portion after the other.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::index::build::{SEGMENT_TURNS_MAX, Staged, Vectors};
+use memory_store::index::document::Turn;
+use rayon::prelude::*;
+
+use super::Run;
+use crate::mine::Miner;
+use crate::ownership::Ownership;
+use crate::turns;
+
+/// Turns that are held in memory on their way into the index: one segment's.
+pub(super) const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
+
+/// Sessions that are read before it is looked how many turns there are.
+const SESSIONS_AT_ONCE: usize = 64;
+
+/// What is on its way into the indexes of a working tree; `None` where they stay as they are.
+#[derive(Debug, Default)]
+pub(super) struct StagedTree {
+    /// Turns.
+    pub turns: Option<Staged>,
+    /// What the model thought in them.
+    pub thoughts: Option<Staged>,
+}
+
+/// What is on its way into the indexes of all working trees, by their roots.
+#[derive(Debug, Default)]
+pub(super) struct StagedTrees(BTreeMap<PathBuf, StagedTree>);
+
+impl StagedTrees {
+    /// Takes what is for one of them.
+    pub fn take(&mut self, root: &Path) -> StagedTree {
+        self.0.remove(root).unwrap_or_default()
+    }
+}
+
+impl Run<'_> {
+    /// Brings the turns that the indexes lack on their way, so many at a time. Nobody sees any of them until all
+    /// are named. Sessions that cannot be read now wait for the next run.
+    pub(super) fn stage(&mut self, ownership: &Ownership, at_once: usize) -> Result<StagedTrees> {
+        let mut staged = StagedTrees::default();
+        let mut lacking = VecDeque::from(self.lacking());
+        if self.state.all_turns {
+            // All that there are may be none.
+            self.stage_portion(&Lacking::default(), &mut staged)?;
+        }
+        while !lacking.is_empty() {
+            let portion = self.take_portion(ownership, &mut lacking, at_once);
+            self.stage_portion(&portion, &mut staged)?;
+        }
+        Ok(staged)
+    }
+
+    fn stage_portion(&self, portion: &Lacking, staged: &mut StagedTrees) -> Result<()> {
+        let vectors = self.embedding.as_ref().and_then(Option::as_ref);
+        let vectors = vectors.map(|embedding| embedding as &dyn Vectors);
+        let all = self.state.all_turns;
+        let add = |staged: &mut Option<Staged>, folder: PathBuf, turns: &[Turn]| -> Result<()> {
+            if turns.is_empty() && !all {
+                return Ok(());
+            }
+            let mut begun = match staged.take() {
+                Some(begun) => begun,
+                None if all => Staged::afresh(&folder)?,
+                None => Staged::onto(&folder)?,
+            };
+            begun.add(vectors, &mut turns.iter().cloned())?;
+            *staged = Some(begun);
+            Ok(())
+        };
+        for tree in &self.trees {
+            let state = self.options.dirs.tree(&tree.root);
+            let staged = staged.0.entry(tree.root.clone()).or_default();
+            add(&mut staged.turns, state.index(), &portion.turns)?;
+            add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+        }
+        Ok(())
+    }
+
+    /// The sessions whose turns the index lacks, the oldest first.
+    fn lacking(&self) -> Vec<String> {
+        let sessions = self.state.sessions.iter();
+        let mut lacking: Vec<(Timestamp, &String)> = sessions
+            .filter(|(name, _)| self.state.all_turns || self.state.pending.contains(*name))
+            .map(|(name, session)| (session.first, name))
+            .collect();
+        lacking.sort();
+        lacking.into_iter().map(|(_, name)| name.clone()).collect()
+    }
+
+    /// Reads the turns of the first of some sessions, until there are so many, and takes these sessions
+    /// off.
+    fn take_portion(
+        &mut self,
+        ownership: &Ownership,
+        sessions: &mut VecDeque<String>,
+        at_once: usize,
+    ) -> Lacking {
+        let mut portion = Lacking::default();
+        while portion.turns.len() + portion.thoughts.len() < at_once && !sessions.is_empty() {
+            let names: Vec<String> =
+                sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE).min(at_once)).collect();
+            let miner = self.miner(ownership);
+            let found: Vec<Result<Lacking>> =
+                names.par_iter().map(|name| Lacking::of(&miner, name)).collect();
+            for (name, found) in names.into_iter().zip(found) {
+                match found {
+                    Ok(Lacking { turns, thoughts }) => {
+                        portion.turns.extend(turns);
+                        portion.thoughts.extend(thoughts);
+                    }
+                    Err(error) => {
+                        self.warn(vec![format!("{error:#}")]);
+                        self.unread.insert(name);
+                    }
+                }
+            }
+        }
+        portion
+    }
+}
+
+/// What the indexes lack.
+#[derive(Debug, Default)]
+struct Lacking {
+    /// Turns.
+    turns: Vec<Turn>,
+    /// What the model thought in them.
+    thoughts: Vec<Turn>,
+}
+
+impl Lacking {
+    fn of(miner: &Miner<'_>, name: &str) -> Result<Self> {
+        let sessions = miner.sessions(name)?;
+        Ok(Self {
+            turns: sessions.iter().flat_map(turns::of_session).collect(),
+            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::identity::{self, Mode, Observed};
+    use memory_store::index::Index;
+    use memory_store::index::segment::Segment;
+    use memory_store::layout::UserDirs;
+
+    use crate::archive::{Header, SessionFile};
+    use crate::lock::Busy;
+    use crate::progress::Silent;
+    use crate::sync::SyncOptions;
+    use crate::transcript::record::{Record, RecordWhat};
+    use crate::transcript::session::PromptBy;
+
+    use super::*;
+
+    /// A session of two turns; the model thought in the first.
+    fn session(number: i64, root: &str) -> SessionFile {
+        let id = format!("session-{number}");
+        let record = |step: i64, what: RecordWhat| Record {
+            uuid: format!("{id}-{step}"),
+            part: 0,
+            parent: if step == 0 { String::new() } else { format!("{id}-{}", step - 1) },
+            at: Timestamp(1_790_000_000_000 + number * 100_000 + step * 1_000),
+            side: false,
+            what,
+        };
+        let prompt = |text: &str| RecordWhat::Prompt {
+            cwd: root.to_owned(),
+            branch: String::new(),
+            text: format!("{text} of {number}"),
+            by: PromptBy::User,
+            images: 0,
+        };
+        let message = |text: &str| (format!("{id}-{text}"), format!("{text} of {number}"));
+        let said = |(message, text)| RecordWhat::Text { message, text };
+        let thought = |(message, text)| RecordWhat::Thinking { message, text };
+        let records = vec![
+            record(0, prompt("What is the first")),
+            record(1, thought(message("A thought"))),
+            record(2, said(message("The first answer"))),
+            record(3, prompt("What is the second")),
+            record(4, said(message("The second answer"))),
+        ];
+        SessionFile { header: Header { session: id, ..Header::default() }, records }
+    }
+
+    #[test]
+    fn portions_are_seen_once_all_of_them_are_there() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        std::fs::create_dir_all(&root).unwrap();
+        let observed = Observed { root: root.clone(), ..Observed::default() };
+        let now = Timestamp(1_791_000_000_000);
+        let tree = identity::init(&dirs, &observed, Mode::Private, [1; 16], now).unwrap();
+        let options = SyncOptions {
+            dirs: &dirs,
+            tree: &tree,
+            from: None,
+            now,
+            progress: &Silent,
+            busy: Busy::Leave,
+            afresh: false,
+            ollama_host: None,
+        };
+        let mut run = Run::begin(&options, dirs.project(tree.project)).unwrap();
+        for number in 0..5 {
+            run.archive.store(&session(number, root.to_str().unwrap())).unwrap();
+        }
+        run.forget_missing().unwrap();
+        run.state.all_turns = true;
+        let ownership = run.ownership().unwrap();
+        let seen = || {
+            let state = dirs.tree(&root);
+            let docs = |folder: PathBuf| match Index::open(&folder).unwrap() {
+                Some(index) => index.turns().0.iter().map(Segment::docs).sum(),
+                None => 0,
+            };
+            (docs(state.index()), docs(state.thinking()))
+        };
+
+        let staged = run.stage(&ownership, 3).unwrap();
+        assert_eq!(seen(), (0, 0));
+        run.publish_with(staged).unwrap();
+        assert_eq!(seen(), (10, 5));
+
+        // What cannot be read is named and left out, and the others are there; then it comes by itself.
+        let unreadable = run.archive.path("session-2");
+        let bytes = std::fs::read(&unreadable).unwrap();
+        std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
+        let staged = run.stage(&ownership, 3).unwrap();
+        run.publish_with(staged).unwrap();
+        assert_eq!(seen(), (8, 4));
+        assert_eq!(run.unread, ["session-2".to_owned()].into());
+        assert_eq!(run.report.warnings.len(), 1);
+        std::fs::write(&unreadable, bytes).unwrap();
+        (run.state.all_turns, run.state.pending) = (false, std::mem::take(&mut run.unread));
+        let staged = run.stage(&ownership, 1).unwrap();
+        run.publish_with(staged).unwrap();
+        assert_eq!(seen(), (10, 5));
+
+        // What fails between two portions leaves what there was.
+        run.state.all_turns = true;
+        let thinking = dirs.tree(&root).thinking();
+        let aside = thinking.with_extension("aside");
+        std::fs::rename(&thinking, &aside).unwrap();
+        std::fs::write(&thinking, "no folder").unwrap();
+        assert!(run.stage(&ownership, 3).is_err());
+        std::fs::remove_file(&thinking).unwrap();
+        std::fs::rename(&aside, &thinking).unwrap();
+        assert_eq!(seen(), (10, 5));
+    }
+}
