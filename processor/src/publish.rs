@@ -149,8 +149,8 @@ mod tests {
         let judge = || {
             let mut judge = Judge::open(&dirs, &project, &settings).unwrap();
             let judged = judge.tree(&project, now).unwrap();
-            judge.finish().unwrap();
-            BTreeMap::from([(root.clone(), Arc::new(judged))])
+            judge.finish(now).unwrap();
+            BTreeMap::from([(root.clone(), judged)])
         };
         let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
             let publication =

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -33,9 +34,9 @@ use crate::state::{read_json, write_json};
 const REMEMBERED_MAX: usize = 20_000;
 /// Files changed since HEAD whose former text is looked at; more count as unchanged.
 const CHANGED_MAX: usize = 200;
-/// Commits whose signatures are checked by one judging, a program for each; what the others brought waits.
+/// Commits whose signatures are checked by one judge, a program for each; what the others brought waits.
 const CHECKED_MAX: usize = 200;
-/// How long one judging may check signatures, and that of a command, which somebody waits for.
+/// How long one judge may check signatures, and that of a command, which somebody waits for.
 const CHECKING_MAX: Duration = Duration::from_secs(60);
 const COMMAND_CHECKING_MAX: Duration = Duration::from_secs(5);
 
@@ -43,7 +44,7 @@ const COMMAND_CHECKING_MAX: Duration = Duration::from_secs(5);
 type Signers = BTreeMap<String, Option<String>>;
 
 /// What others commit is taken as far as this.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// What is given without the user having seen it.
     pub pulled: Pulled,
@@ -59,9 +60,9 @@ impl Limits {
         Self { pulled: settings.pulled.max(least), authors: authors.unwrap_or_default() }
     }
 
-    /// The limits of a tree's project.
-    fn read(dirs: &UserDirs, tree: &Tree, settings: &Settings) -> Result<Self> {
-        Ok(Self::of(settings, Identity::read(&dirs.project(tree.project))?.as_ref()))
+    /// The limits of a project now.
+    pub fn read(home: &ProjectDir, settings: &Settings) -> Result<Self> {
+        Ok(Self::of(settings, Identity::read(home)?.as_ref()))
     }
 
     /// Whether anything may be withheld.
@@ -128,11 +129,12 @@ struct Used {
     brought: BTreeSet<String>,
 }
 
-/// Judges the memory files of a project's working trees.
+/// Judges the memory files of a project's working trees, as often as they are asked about: what is as it was at
+/// the last look is not looked at again, and what was found of signatures then counts.
 pub struct Judge<'a> {
     dirs: &'a UserDirs,
     home: ProjectDir,
-    settings: &'a Settings,
+    settings: Settings,
     limits: Limits,
     committers: Committers,
     /// Whether nothing was remembered: then nothing is new.
@@ -141,17 +143,65 @@ pub struct Judge<'a> {
     used: Option<Used>,
     /// Whether all working trees are looked at, unchanged ones too.
     settles: bool,
-    /// The working trees that there are.
-    roots: BTreeSet<PathBuf>,
-    withheld: Withholding,
+    /// The last look at each of the working trees that there are, by its root.
+    looks: BTreeMap<PathBuf, Look>,
     /// What signatures rest on now, by hash.
     grounds: BTreeSet<String>,
+    /// The keys of files by name and hash: redacting a memory for its key is what costs most.
+    keys: BTreeMap<(PathBuf, String), String>,
     /// Commits whose signatures may still be checked.
     checks_left: usize,
     /// How long signatures may still be checked.
     time_left: Duration,
-    /// Those whose signatures would have to be checked, too.
-    unchecked: Unchecked,
+}
+
+/// What was found in a working tree.
+#[derive(Default)]
+struct Look {
+    /// The stamp of its folder of memory files.
+    folder: String,
+    /// What else it was like; `None` when git was at work, so that nothing can be compared with it.
+    seal: Option<Seal>,
+    /// What judging rested on.
+    grounds: Grounds,
+    withheld: Arc<Withholding>,
+    /// What others committed: the hash of the text, its author, and whether it is held.
+    others: Vec<(String, Option<String>, bool)>,
+    /// Commits whose signatures wait for the next judging.
+    waiting: BTreeSet<String>,
+    /// Those whose signature takes too long.
+    late: BTreeSet<String>,
+}
+
+/// Where git is in a working tree, and what we wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seal {
+    marks: Marks,
+    position: String,
+    ledger: String,
+}
+
+/// What judging a working tree depends on besides its files and commits. As long as nothing may be withheld
+/// that is nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Grounds {
+    limits: Limits,
+    /// What git and its keys say, in a form to compare.
+    facts: String,
+}
+
+impl Grounds {
+    /// What it depends on now.
+    pub fn of(limits: Limits, root: &Path, now: Timestamp) -> Self {
+        if !limits.hold() {
+            return Self { limits, facts: String::new() };
+        }
+        let signed = limits.authors.signed;
+        // Keys end with time, and no file tells.
+        let date = if signed { now.date() } else { String::new() };
+        let facts = format!("{}\n{date}", committers::grounds(root, signed));
+        Self { limits, facts }
+    }
 }
 
 /// Commits of those who are trusted whose signatures are not checked. What they brought is withheld.
@@ -166,54 +216,71 @@ pub struct Unchecked {
 
 impl<'a> Judge<'a> {
     /// Reads what is known of a project.
-    pub fn open(dirs: &'a UserDirs, tree: &Tree, settings: &'a Settings) -> Result<Self> {
+    pub fn open(dirs: &'a UserDirs, tree: &Tree, settings: &Settings) -> Result<Self> {
         let home = dirs.project(tree.project);
         let known = read_json::<Committers>(&home.committers());
         let is_first = known.is_none();
         let committers = known.unwrap_or_default();
         Ok(Self {
-            limits: Limits::read(dirs, tree, settings)?,
+            limits: Limits::read(&home, settings)?,
             dirs,
             home,
-            settings,
+            settings: settings.clone(),
             is_first,
             settles: committers.is_to_settle(REMEMBERED_MAX),
             committers,
             used: Some(Used::default()),
-            roots: BTreeSet::new(),
-            withheld: Withholding::new(),
+            looks: BTreeMap::new(),
             grounds: BTreeSet::new(),
+            keys: BTreeMap::new(),
             checks_left: CHECKED_MAX,
             time_left: CHECKING_MAX,
-            unchecked: Unchecked::default(),
         })
     }
 
     /// Says what is withheld in one working tree. Nothing is where memories are kept privately.
-    pub fn tree(&mut self, tree: &Tree, now: Timestamp) -> Result<Withholding> {
+    pub fn tree(&mut self, tree: &Tree, now: Timestamp) -> Result<Arc<Withholding>> {
         let store = Store::open(self.dirs, tree)?;
-        let Some(root) = store.root() else { return Ok(Withholding::new()) };
-        self.roots.insert(root.to_owned());
+        let Some(root) = store.root() else { return Ok(Arc::default()) };
+        // A person may have said something else since.
+        self.limits = Limits::read(&self.home, &self.settings)?;
         // Before the files are read: what changes meanwhile is looked at again.
-        let look = blake3::hash(stamp::of_folder(store.folder()).as_bytes()).to_hex().to_string();
-        let is_unchanged = self.committers.looked_at.get(root) == Some(&look);
+        let folder = blake3::hash(stamp::of_folder(store.folder()).as_bytes()).to_hex().to_string();
+        let grounds = Grounds::of(self.limits.clone(), root, now);
+        let is_unchanged = self.committers.looked_at.get(root) == Some(&folder);
         if is_unchanged && !self.limits.hold() && !self.settles {
             // Nothing is withheld, and nothing came.
             self.used = None;
-            return Ok(Withholding::new());
+            self.looks.insert(root.to_owned(), Look { folder, grounds, ..Look::default() });
+            return Ok(Arc::default());
         }
-        let redactor = store.redactor(self.settings);
         // Before the files are read and git is asked: what git does in between belongs to nobody yet.
         let marks = git::marks(root);
-        let files = files(&store, root);
-        let key = |stored: &Stored| Quarantine::key(stored, &redactor);
+        let (position, ledger) = (git::position(root), stamp::of_file(&self.home.ledger()));
+        let seal = Seal { marks, position, ledger };
+        let is_same = |look: &&Look| {
+            look.folder == folder && look.seal.as_ref() == Some(&seal) && look.grounds == grounds
+        };
+        if let Some(look) = self.looks.get(root).filter(is_same) {
+            return Ok(look.withheld.clone());
+        }
+        let facts = grounds.facts.clone();
+        let look = Look { folder, grounds, ..self.look(&store, root, seal, &facts)? };
+        let withheld = look.withheld.clone();
+        self.looks.insert(root.to_owned(), look);
+        Ok(withheld)
+    }
+
+    fn look(&mut self, store: &Store, root: &Path, seal: Seal, facts: &str) -> Result<Look> {
+        let redactor = store.redactor(&self.settings);
+        let files = self.files(store, root, &redactor);
         let judged: Option<BTreeSet<String>> =
-            self.limits.hold().then(|| files.iter().map(|file| key(&file.stored)).collect());
-        let others = self.others(root, &marks, files, &redactor)?;
+            self.limits.hold().then(|| files.iter().map(|file| file.key.clone()).collect());
+        let others = self.others(root, &seal.marks, files, &redactor)?;
         let own = committers::own_addresses(root);
         let trusted: BTreeSet<String> =
             self.limits.authors.trusted.iter().chain(&own).cloned().collect();
-        let signers = self.signers(root, &others, &trusted, now);
+        let Checked { signers, waiting, late } = self.signers(root, &others, &trusted, facts);
         let signed = self.limits.authors.signed;
         let signer = |other: &Other| signers.get(&other.brought.as_ref()?.commit)?.as_ref();
         let is_checked = |other: &Other| {
@@ -244,35 +311,75 @@ impl<'a> Judge<'a> {
                     other.author().map(|author| &**author),
                     why(other)?,
                 );
-                Some((key(&other.file.stored), withheld))
+                Some((other.file.key.clone(), withheld))
             })
             .collect();
         if let Some(judged) = judged {
             withheld = withheld.of_judged(judged);
         }
-        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone().into());
-        let is_held = |stored: &Stored| quarantine.held(stored, &redactor).is_some();
-        self.note_arrivals(tree, &others, is_held, now)?;
-        self.committers.looked_at.insert(root.to_owned(), look);
-        self.withheld.add(&withheld);
-        Ok(withheld)
+        let withheld = Arc::new(withheld);
+        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
+        let others = others
+            .iter()
+            .map(|other| {
+                let is_held = quarantine.held(&other.file.stored, &redactor).is_some();
+                (other.file.hash.clone(), other.author().cloned(), is_held)
+            })
+            .collect();
+        let is_settled = !seal.marks.have_moved() && !seal.marks.is_unfinished();
+        let seal = is_settled.then_some(seal);
+        Ok(Look { seal, withheld, others, waiting, late, ..Look::default() })
+    }
+
+    /// The memory files of a working tree, without those that lie elsewhere, as drafts do. Each is judged,
+    /// those too that repeat another's id: which of them counts depends on it.
+    fn files(&mut self, store: &Store, root: &Path, redactor: &Redactor) -> Vec<File> {
+        let holds = self.limits.hold();
+        let file = |stored: Stored| {
+            let name = stored.path.strip_prefix(root).ok()?.to_owned();
+            let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
+            let hash = text_hash(str::from_utf8(&bytes).ok()?);
+            let mut key = String::new();
+            if holds {
+                // By the path, and not the name: it is the same file in this working tree alone.
+                let entry = self.keys.entry((stored.path.clone(), hash.clone()));
+                key.clone_from(entry.or_insert_with(|| Quarantine::key(&stored, redactor)));
+            }
+            Some(File { name, hash, key, stored })
+        };
+        store.files().into_iter().filter_map(file).collect()
+    }
+
+    /// What judging a working tree rested on, by its root, where it was looked at.
+    pub fn grounds(&self, root: &Path) -> Option<&Grounds> {
+        self.looks.get(root).map(|look| &look.grounds)
     }
 
     /// How many signatures were not checked.
     pub fn unchecked(&self) -> Unchecked {
-        self.unchecked
+        let all = |of: fn(&Look) -> &BTreeSet<String>| {
+            self.looks.values().flat_map(of).collect::<BTreeSet<_>>().len()
+        };
+        Unchecked { waiting: all(|look| &look.waiting), late: all(|look| &look.late) }
     }
 
-    /// Writes what is known by now.
-    pub fn finish(mut self) -> Result<()> {
+    /// Writes what is known by now, and counts what was not seen here before. Whoever looks again afterwards calls
+    /// this again.
+    pub fn finish(&mut self, now: Timestamp) -> Result<()> {
         self.committers.signers.retain(|grounds, _| self.grounds.contains(grounds));
         self.committers.late.retain(|grounds, _| self.grounds.contains(grounds));
-        self.committers.looked_at.retain(|root, _| self.roots.contains(root));
+        let folders = self.looks.iter().map(|(root, look)| (root.clone(), look.folder.clone()));
+        self.committers.looked_at = folders.collect();
+        self.note_arrivals(now)?;
         if let Some(used) = &self.used {
             self.committers.shorten(used, REMEMBERED_MAX);
         }
-        Quarantine::withhold(&self.home, self.limits.hold().then_some(&self.withheld))?;
-        write_json(&self.home.committers(), &self.committers)
+        let mut withheld = Withholding::new();
+        self.looks.values().for_each(|look| withheld.add(&look.withheld));
+        Quarantine::withhold(&self.home, self.limits.hold().then_some(&withheld))?;
+        write_json(&self.home.committers(), &self.committers)?;
+        self.is_first = false;
+        Ok(())
     }
 
     /// Leaves those that others committed, as far as addresses alone do not tell.
@@ -376,17 +483,15 @@ impl<'a> Judge<'a> {
         root: &Path,
         others: &[Other],
         trusted: &BTreeSet<String>,
-        now: Timestamp,
-    ) -> Signers {
+        facts: &str,
+    ) -> Checked {
         if !self.limits.authors.signed {
-            return Signers::new();
+            return Checked::default();
         }
         let brought = others.iter().filter_map(|other| other.brought.as_ref());
         let brought = brought.filter(|brought| trusted.contains(&brought.author));
         let commits: BTreeSet<&String> = brought.map(|brought| &brought.commit).collect();
-        // Keys end with time, and no file tells.
-        let grounds = format!("{}\n{}", committers::grounds(root, true), now.date());
-        let grounds = blake3::hash(grounds.as_bytes()).to_hex().to_string();
+        let grounds = blake3::hash(facts.as_bytes()).to_hex().to_string();
         self.grounds.insert(grounds.clone());
         let known = self.committers.signers.entry(grounds.clone()).or_default();
         let late = self.committers.late.entry(grounds).or_default();
@@ -399,47 +504,49 @@ impl<'a> Judge<'a> {
         self.time_left = self.time_left.saturating_sub(start.elapsed());
         known.extend(found.signers);
         late.extend(found.late);
-        for commit in commits {
-            if late.contains(commit) {
-                self.unchecked.late += 1;
-            } else if !known.contains_key(commit) {
-                self.unchecked.waiting += 1;
-            }
-        }
         // Another commit has brought it since, which the next judging finds.
         self.committers.brought.retain(|_, brought| !found.gone.contains(&brought.commit));
-        known.clone()
+        let unchecked = commits.into_iter().filter(|commit| !known.contains_key(*commit)).cloned();
+        let (late, waiting) = unchecked.partition(|commit| late.contains(commit));
+        Checked { signers: known.clone(), waiting, late }
     }
 
-    /// Counts what was not seen here before.
-    fn note_arrivals(
-        &mut self,
-        tree: &Tree,
-        others: &[Other],
-        is_held: impl Fn(&Stored) -> bool,
-        now: Timestamp,
-    ) -> Result<()> {
-        let known: BTreeSet<String> =
+    /// Counts what others committed and was not seen here before.
+    fn note_arrivals(&mut self, now: Timestamp) -> Result<()> {
+        let mut known: BTreeSet<String> =
             self.committers.others.iter().map(|(hash, _)| hash.clone()).collect();
-        let new: Vec<&Other> =
-            others.iter().filter(|other| !known.contains(&other.file.hash)).collect();
-        let author = |other: &Other| other.author().cloned();
-        self.committers
-            .others
-            .extend(new.iter().map(|other| (other.file.hash.clone(), author(other))));
-        if self.is_first || new.is_empty() {
-            return Ok(());
+        for (root, look) in &self.looks {
+            let (mut new, mut held) = (0, 0);
+            for (hash, author, is_held) in &look.others {
+                if !known.contains(hash) {
+                    self.committers.others.push((hash.clone(), author.clone()));
+                    new += 1;
+                    held += usize::from(*is_held);
+                }
+            }
+            known.extend(look.others.iter().map(|(hash, ..)| hash.clone()));
+            if self.is_first || new == 0 {
+                continue;
+            }
+            let state = self.dirs.tree(root);
+            let before = Arrived::untold(&state).unwrap_or_default();
+            let arrived = Arrived {
+                at: now,
+                new: before.new.saturating_add(new),
+                held: before.held.saturating_add(held),
+            };
+            write_json(&state.arrived(), &arrived)?;
         }
-        let state = self.dirs.tree(&tree.root);
-        let before = Arrived::untold(&state).unwrap_or_default();
-        let held = new.iter().filter(|other| is_held(&other.file.stored)).count();
-        let arrived = Arrived {
-            at: now,
-            new: before.new.saturating_add(new.len()),
-            held: before.held.saturating_add(held),
-        };
-        write_json(&state.arrived(), &arrived)
+        Ok(())
     }
+}
+
+/// What was found of signatures, and the commits that were not checked.
+#[derive(Default)]
+struct Checked {
+    signers: Signers,
+    waiting: BTreeSet<String>,
+    late: BTreeSet<String>,
 }
 
 /// Says what a command may not give in a working tree now, whenever it was synced last. Nothing is written.
@@ -448,14 +555,12 @@ pub fn withheld(
     tree: &Tree,
     settings: &Settings,
     now: Timestamp,
-) -> Result<Withholding> {
+) -> Result<Arc<Withholding>> {
     // Most projects have none, and what is remembered of all committers need not be read for that.
-    if !Limits::read(dirs, tree, settings)?.hold() {
-        return Ok(Withholding::new());
+    if !Limits::read(&dirs.project(tree.project), settings)?.hold() {
+        return Ok(Arc::default());
     }
     let mut judge = Judge::open(dirs, tree, settings)?;
-    // As if for the first time: what is new is announced by the sync that publishes it.
-    judge.is_first = true;
     judge.time_left = COMMAND_CHECKING_MAX;
     judge.tree(tree, now).context("cannot tell who committed memories")
 }
@@ -466,19 +571,9 @@ struct File {
     /// From the root on.
     name: PathBuf,
     hash: String,
+    /// What it is withheld by (see [`Quarantine::key`]), where anything may be.
+    key: String,
     stored: Stored,
-}
-
-/// The memory files of a working tree, without those that lie elsewhere, as drafts do. Each is judged, those
-/// too that repeat another's id: which of them counts depends on it.
-fn files(store: &Store, root: &Path) -> Vec<File> {
-    let file = |stored: Stored| {
-        let name = stored.path.strip_prefix(root).ok()?.to_owned();
-        let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
-        let hash = text_hash(str::from_utf8(&bytes).ok()?);
-        Some(File { name, hash, stored })
-    };
-    store.files().into_iter().filter_map(file).collect()
 }
 
 /// One that others committed.
@@ -553,66 +648,132 @@ mod tests {
 
     const BOB: &str = "bob@example.com";
 
-    #[test]
-    fn signatures_are_checked_once_and_so_many_at_a_time() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
-        let root = path.join("work");
-        std::fs::create_dir_all(root.join(".throughline/memories")).unwrap();
-        let git = |arguments: &[&str]| {
+    const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+    /// A repository of somebody who takes only what Bob signed.
+    struct Team {
+        _home: tempfile::TempDir,
+        dirs: UserDirs,
+        tree: Tree,
+    }
+
+    impl Team {
+        fn new() -> Self {
+            let home = tempfile::tempdir().unwrap();
+            let path = home.path().canonicalize().unwrap();
+            let base = path.clone().into_os_string();
+            let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone())).unwrap();
+            let root = path.join("work");
+            std::fs::create_dir_all(root.join(".throughline/memories")).unwrap();
+            let observed = Observed { root, ..Observed::default() };
+            let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], NOW).unwrap();
+            let trusted = Authors { trusted: vec![BOB.to_owned()], signed: true };
+            identity::limit(&dirs, tree.project, |_| Ok::<_, memory_store::Error>(Some(trusted)))
+                .unwrap();
+            let team = Self { _home: home, dirs, tree };
+            team.git(&["init", "-q"]);
+            team
+        }
+
+        fn git(&self, arguments: &[&str]) {
             let mut git = Command::new("git");
-            git.current_dir(&root).args(["-c", "user.name=X", "-c", "user.email=x@example.com"]);
-            git.args(["-c", "commit.gpgSign=false"]).args(arguments);
+            git.current_dir(&self.tree.root).args(["-c", "user.name=X"]);
+            git.args(["-c", "user.email=x@example.com", "-c", "commit.gpgSign=false"]);
             git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-            assert!(git.output().unwrap().status.success(), "{arguments:?}");
-        };
-        let now = Timestamp(1_790_000_000_000);
-        let commit = |number: u8, author: &str| {
-            let id = MemoryId::new(now, [number; 10]);
+            assert!(git.args(arguments).output().unwrap().status.success(), "{arguments:?}");
+        }
+
+        fn commit(&self, number: u8, author: &str) {
+            let id = MemoryId::new(NOW, [number; 10]);
             let title = format!("Convention number {number}");
-            let memory = Memory::new(id, Kind::Convention, &title, "It is so.", now);
+            let memory = Memory::new(id, Kind::Convention, &title, "It is so.", NOW);
             let file = MemoryFile::new(memory).unwrap();
             let name = format!(".throughline/memories/{number}.md");
-            std::fs::write(root.join(name), file.text()).unwrap();
-            git(&["add", "."]);
-            git(&["commit", "-q", "-m", "x", &format!("--author=Somebody <{author}>")]);
-        };
-        git(&["init", "-q"]);
-        commit(1, BOB);
-        commit(2, BOB);
-        commit(3, "mallory@example.com");
-        let observed = Observed { root: root.clone(), ..Observed::default() };
-        let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
-        let settings = Settings::default();
-        // How many wait, and why each is withheld.
-        let judge = |checks: usize, now: Timestamp| {
-            let mut judge = Judge::open(&dirs, &tree, &settings).unwrap();
-            judge.checks_left = checks;
-            judge.limits = Limits {
-                pulled: Pulled::Authors,
-                authors: Authors { trusted: [BOB.to_owned()].into(), signed: true },
-            };
-            let judged = judge.tree(&tree, now).unwrap();
-            let unchecked = judge.unchecked().waiting;
-            judge.finish().unwrap();
-            let store = Store::open(&dirs, &tree).unwrap();
-            let redactor = store.redactor(&settings);
-            let quarantine = Quarantine::default().withholding(judged.into());
+            std::fs::write(self.tree.root.join(name), file.text()).unwrap();
+            self.git(&["add", "."]);
+            self.git(&["commit", "-q", "-m", "x", &format!("--author=Somebody <{author}>")]);
+        }
+
+        fn judge(&self, checks: usize) -> Judge<'_> {
+            let judge = Judge::open(&self.dirs, &self.tree, &Settings::default()).unwrap();
+            Judge { checks_left: checks, ..judge }
+        }
+
+        /// Why each memory is withheld.
+        fn why(&self, judged: Arc<Withholding>) -> Vec<Why> {
+            let store = Store::open(&self.dirs, &self.tree).unwrap();
+            let redactor = store.redactor(&Settings::default());
+            let quarantine = Quarantine::default().withholding(judged);
             let why = |stored: &Stored| {
                 quarantine.held(stored, &redactor).and_then(|held| held.withheld).unwrap().why
             };
             let mut why: Vec<Why> = store.files().iter().map(why).collect();
             why.sort_by_key(|why| format!("{why:?}"));
-            (unchecked, why)
+            why
+        }
+    }
+
+    #[test]
+    fn signatures_are_checked_once_and_so_many_at_a_time() {
+        let team = Team::new();
+        team.commit(1, BOB);
+        team.commit(2, BOB);
+        team.commit(3, "mallory@example.com");
+        // How many wait, and why each is withheld.
+        let judge = |checks: usize, now: Timestamp| {
+            let mut judge = team.judge(checks);
+            let judged = judge.tree(&team.tree, now).unwrap();
+            judge.finish(now).unwrap();
+            (judge.unchecked().waiting, team.why(judged))
         };
         let all = || vec![Why::Author, Why::Signature, Why::Signature];
-        assert_eq!(judge(0, now), (2, vec![Why::Author, Why::Unjudged, Why::Unjudged]));
-        assert_eq!(judge(1, now), (1, vec![Why::Author, Why::Signature, Why::Unjudged]));
-        assert_eq!(judge(1, now), (0, all()));
+        assert_eq!(judge(0, NOW), (2, vec![Why::Author, Why::Unjudged, Why::Unjudged]));
+        assert_eq!(judge(1, NOW), (1, vec![Why::Author, Why::Signature, Why::Unjudged]));
+        assert_eq!(judge(1, NOW), (0, all()));
         // What was found is not asked again, until a key may have ended.
-        assert_eq!(judge(0, now), (0, all()));
-        assert_eq!(judge(0, Timestamp(now.0 + 86_400_000)).0, 2);
+        assert_eq!(judge(0, NOW), (0, all()));
+        let tomorrow = Timestamp(NOW.0 + 86_400_000);
+        assert_eq!(judge(0, tomorrow).0, 2);
+        assert_eq!(judge(9, tomorrow), (0, all()));
+        // Nor is one that took too long, which waits for that.
+        let mut judge = team.judge(0);
+        let late = judge.committers.signers.values_mut().next().unwrap().pop_first().unwrap().0;
+        let rests_on = judge.committers.signers.keys().next().unwrap().clone();
+        judge.committers.late.insert(rests_on, BTreeSet::from([late]));
+        judge.checks_left = 9;
+        let judged = judge.tree(&team.tree, tomorrow).unwrap();
+        assert_eq!(judge.unchecked(), Unchecked { waiting: 0, late: 1 });
+        assert_eq!(team.why(judged), [Why::Author, Why::Signature, Why::Unjudged]);
+        assert_eq!(judge.checks_left, 9);
+    }
+
+    #[test]
+    fn a_judge_that_is_asked_again_looks_only_at_what_changed() {
+        let team = Team::new();
+        team.commit(1, BOB);
+        team.judge(9).finish(NOW).unwrap();
+        let mut judge = team.judge(2);
+        let first = judge.tree(&team.tree, NOW).unwrap();
+        assert_eq!((team.why(first.clone()), judge.checks_left), (vec![Why::Signature], 1));
+        assert!(Arc::ptr_eq(&judge.tree(&team.tree, NOW).unwrap(), &first));
+        // Whatever comes in between is judged, within what is left of the one budget.
+        team.commit(2, BOB);
+        team.commit(3, BOB);
+        let second = judge.tree(&team.tree, NOW).unwrap();
+        assert_eq!(team.why(second), [Why::Signature, Why::Signature, Why::Unjudged]);
+        assert_eq!((judge.checks_left, judge.unchecked().waiting), (0, 1));
+        // A user may say something else in between.
+        let project = team.tree.project;
+        identity::limit(&team.dirs, project, |_| Ok::<_, memory_store::Error>(None)).unwrap();
+        assert!(judge.tree(&team.tree, NOW).unwrap().is_empty());
+        // What came is counted once, when all was judged.
+        let arrived = || Arrived::last(&team.dirs.tree(&team.tree.root)).map(|arrived| arrived.new);
+        assert_eq!(arrived(), None);
+        judge.finish(NOW).unwrap();
+        assert_eq!(arrived(), Some(3));
+        judge.tree(&team.tree, NOW).unwrap();
+        judge.finish(NOW).unwrap();
+        assert_eq!(arrived(), Some(3));
     }
 
     #[test]
@@ -659,7 +820,7 @@ mod tests {
             for tree in trees {
                 judge.tree(tree, now).unwrap();
             }
-            judge.finish().unwrap();
+            judge.finish(now).unwrap();
             read_json::<Committers>(&path).unwrap()
         };
         write(&one, 1);

@@ -47,7 +47,7 @@ use crate::mine::{self, MinedFile};
 use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, Publication};
-use crate::pulled::{self, Judge, Unchecked};
+use crate::pulled::{Judge, Limits, Unchecked};
 use crate::purged::Purged;
 use crate::second::hook_address;
 use crate::state::{SessionState, State, read_roots, write_json, write_roots};
@@ -181,6 +181,8 @@ struct Run<'a> {
     written_to: Option<String>,
     /// What texts are embedded with, once it was looked for.
     embedding: Option<Option<Embedding>>,
+    /// Who tells what others committed, once it was asked for.
+    judge: Option<Judge<'a>>,
     /// What others committed and is not given, once it was looked at, by the working tree's root.
     withheld: Option<BTreeMap<PathBuf, Arc<Withholding>>>,
     report: SyncReport,
@@ -216,6 +218,7 @@ impl<'a> Run<'a> {
             signatures_wait: false,
             written_to: None,
             embedding: None,
+            judge: None,
             withheld: None,
             report,
         })
@@ -558,11 +561,10 @@ impl<'a> Run<'a> {
     }
 
     /// What is withheld in any of the working trees, before memories are written.
-    fn withheld_before(&self) -> Result<Withholding> {
+    fn withheld_before(&mut self) -> Result<Withholding> {
         let mut withheld = Withholding::new();
-        for tree in &self.trees {
-            let SyncOptions { dirs, now, .. } = *self.options;
-            withheld.add(&pulled::withheld(dirs, tree, &self.settings, now)?);
+        if Limits::read(&self.home, &self.settings)?.hold() {
+            self.judge()?.values().for_each(|of_tree| withheld.add(of_tree));
         }
         Ok(withheld)
     }
@@ -572,34 +574,42 @@ impl<'a> Run<'a> {
         let withheld = match self.withheld.take() {
             Some(withheld) => withheld,
             None => {
-                let mut judge = Judge::open(self.options.dirs, self.options.tree, &self.settings)?;
-                let mut withheld = BTreeMap::new();
-                for tree in &self.trees {
-                    let judged = judge.tree(tree, self.options.now)?;
-                    withheld.insert(tree.root.clone(), Arc::new(judged));
-                }
-                let Unchecked { waiting, late } = judge.unchecked();
-                judge.finish()?;
-                self.signatures_wait = waiting > 0;
-                let told = [
-                    (
-                        waiting,
-                        "are not checked yet; what they brought is held, and the next sync goes on",
-                    ),
-                    (
-                        late,
-                        "take too long to check; what they brought is held until it is tried again, tomorrow",
-                    ),
-                ];
-                let told = told.into_iter().filter(|(count, _)| *count > 0);
-                self.warn(
-                    told.map(|(count, what)| format!("the signatures of {count} commits {what}"))
-                        .collect(),
-                );
+                let withheld = self.judge()?;
+                let unchecked = match &mut self.judge {
+                    Some(judge) => judge.finish(self.options.now).map(|()| judge.unchecked())?,
+                    None => Unchecked::default(),
+                };
+                self.signatures_wait = unchecked.waiting > 0;
+                self.warn_of(unchecked);
                 withheld
             }
         };
         Ok(self.withheld.insert(withheld))
+    }
+
+    /// Asks the one judge of this run, who looks only at what changed since the last question.
+    fn judge(&mut self) -> Result<BTreeMap<PathBuf, Arc<Withholding>>> {
+        let SyncOptions { dirs, tree, now, .. } = *self.options;
+        let judge = match &mut self.judge {
+            Some(judge) => judge,
+            none => none.insert(Judge::open(dirs, tree, &self.settings)?),
+        };
+        let judged = |tree: &Tree| Ok((tree.root.clone(), judge.tree(tree, now)?));
+        self.trees.iter().map(judged).collect()
+    }
+
+    fn warn_of(&mut self, Unchecked { waiting, late }: Unchecked) {
+        let told = [
+            (waiting, "are not checked yet; what they brought is held, and the next sync goes on"),
+            (
+                late,
+                "take too long to check; what they brought is held until it is tried again, tomorrow",
+            ),
+        ];
+        let told = told.into_iter().filter(|(count, _)| *count > 0);
+        self.warn(
+            told.map(|(count, what)| format!("the signatures of {count} commits {what}")).collect(),
+        );
     }
 
     /// Publishes the memories and what is on its way.

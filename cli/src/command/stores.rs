@@ -1,6 +1,7 @@
 //! The two stores a command sees: the project's, and the user's own.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use memory_store::identity::Identity;
 use memory_store::layout::Tree;
@@ -24,7 +25,7 @@ pub struct Stores {
     /// The settings in effect.
     pub settings: Settings,
     /// What others committed and is not given, as git tells it now and not when it was synced.
-    withheld: Withholding,
+    withheld: Arc<Withholding>,
 }
 
 impl Stores {
@@ -112,7 +113,7 @@ impl Stores {
         let quarantine = Quarantine::releases(store.home())?;
         match store.root() {
             None => Ok(quarantine),
-            Some(_) => Ok(quarantine.withholding(self.withheld.clone().into())),
+            Some(_) => Ok(quarantine.withholding(self.withheld.clone())),
         }
     }
 

@@ -1,14 +1,13 @@
 //! Whether there is anything to do: what a sync depends on, in one short text.
 
-use memory_store::identity::{self, Identity};
+use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::suspicion::Quarantine;
 
 use super::Run;
 use crate::git;
-use crate::git::committers;
 use crate::known::Known;
-use crate::pulled::Limits;
+use crate::pulled::{Grounds, Limits};
 use crate::stamp;
 
 impl Run<'_> {
@@ -37,17 +36,12 @@ impl Run<'_> {
         // Where memories lie may change without any of them changing.
         let mode = identity::mode(self.options.dirs, self.options.tree.project);
         add(&format!("{:?}", mode.ok()));
-        let identity = Identity::read(&self.home).ok().flatten();
-        let limits = Limits::of(&self.settings, identity.as_ref());
-        add(&format!("{limits:?}"));
-        if limits.hold() {
-            for tree in &self.trees {
-                add(&committers::grounds(&tree.root, limits.authors.signed));
-            }
-            if limits.authors.signed {
-                // Keys end with time, and no file tells.
-                add(&self.options.now.date());
-            }
+        // What was judged by, and not what a person may have said since.
+        let limits = Limits::read(&self.home, &self.settings).ok();
+        for tree in &self.trees {
+            let judged = self.judge.as_ref().and_then(|judge| judge.grounds(&tree.root)).cloned();
+            let now = |limits| Grounds::of(limits, &tree.root, self.options.now);
+            add(&format!("{:?}", judged.or_else(|| limits.clone().map(now))));
         }
         for (name, session) in &self.state.sessions {
             add(name);
