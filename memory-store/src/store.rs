@@ -34,7 +34,7 @@ use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::memory::{Memory, Scope, Status};
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
-use crate::suspicion::Quarantine;
+use crate::suspicion::{Quarantine, Whose};
 use crate::time::Timestamp;
 
 /// The folder of memory files inside a committed store.
@@ -187,23 +187,29 @@ impl Store {
     pub fn list(&self) -> Result<Listing> {
         let mut is_held =
             self.asked(|quarantine, stored, redactor| quarantine.held(stored, redactor).is_some());
+        let mut is_held = |stored: &Stored| is_held(stored).unwrap_or_default();
         let mut listing = listing::list(&self.folders(), &mut is_held);
         listing.broken.extend(self.check_folder().err());
         Ok(listing)
     }
 
-    /// Asks of files what is held of the store; where that was not looked up, nothing is.
-    fn asked(
+    /// Asks of files what is held of the store; `None` where that was not looked up.
+    fn asked<T>(
         &self,
-        asks: fn(&Quarantine, &Stored, &Redactor) -> bool,
-    ) -> impl FnMut(&Stored) -> bool {
+        asks: fn(&Quarantine, &Stored, &Redactor) -> T,
+    ) -> impl FnMut(&Stored) -> Option<T> {
         let mut redactor = None;
         move |stored| {
-            self.judged.as_deref().is_some_and(|(quarantine, settings)| {
-                let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
-                asks(quarantine, stored, redactor)
-            })
+            let (quarantine, settings) = self.judged.as_deref()?;
+            let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
+            Some(asks(quarantine, stored, redactor))
         }
+    }
+
+    /// Says whose files are, as far as that was looked up.
+    pub(crate) fn whose(&self) -> impl FnMut(&Stored) -> Whose {
+        let mut whose = self.asked(Quarantine::whose);
+        move |stored| whose(stored).unwrap_or(Whose::Users)
     }
 
     /// All files that are memories, also those that repeat another's id.
@@ -314,9 +320,9 @@ impl Store {
         }
         // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One that others
         // committed and nobody has looked at yet says what it likes, and stays held.
-        let mut is_withheld = self.asked(Quarantine::withholds);
+        let mut whose = self.whose();
         for copy in self.copies(memory.id) {
-            if copy.path == stored.path || !is_withheld(&copy) {
+            if copy.path == stored.path || whose(&copy) == Whose::Users {
                 self.remove(&copy.path)?;
             }
         }
@@ -421,8 +427,8 @@ impl Store {
     }
 
     /// Whether others committed a memory and it is not given for that, as far as that was looked up.
-    pub(crate) fn withholds(&self, stored: &Stored) -> bool {
-        self.asked(Quarantine::withholds)(stored)
+    fn withholds(&self, stored: &Stored) -> bool {
+        self.whose()(stored) != Whose::Users
     }
 
     /// Refuses to change what is withheld: what is written here counts as the user's own.

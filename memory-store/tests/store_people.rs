@@ -2,7 +2,7 @@
 
 #![cfg(feature = "write")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store};
-use memory_store::suspicion::{Quarantine, Why, Withheld};
+use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -256,6 +256,38 @@ fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen
     // Asked for itself, it goes.
     store.forget(&one.id.short(), Forget::Delete, &redactor, NOW).unwrap();
     assert!(!theirs.exists());
+}
+
+#[test]
+fn what_came_since_the_judgement_waits_for_the_next_run_and_is_written_beside_by_none() {
+    let home = Home::new();
+    let (store, redactor, settings) = (home.store(), Redactor::default(), Settings::default());
+    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
+    let run = |judged: BTreeSet<String>, desired: &Memory| {
+        let withholding = Arc::new(Withholding::new().of_judged(judged));
+        let quarantine = Quarantine::releases(store.home()).unwrap().withholding(withholding);
+        let store = store.clone().judged(quarantine, &settings);
+        let desired = Desired { memory: desired.clone(), root: home.tree.root.clone() };
+        reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap()
+    };
+    let learned = memory(1, Kind::Fact, "One", "Text.");
+    let saved = memory(2, Kind::Fact, "Two", "Text.");
+    store.save(saved, &redactor, NOW).unwrap();
+    // What we wrote is known, judged or not.
+    let outcome = run(BTreeSet::new(), &learned);
+    assert_eq!((outcome.written, outcome.unsettled), (1, false));
+    for stored in store.files() {
+        let text = fs::read_to_string(&stored.path).unwrap();
+        fs::write(&stored.path, text.replace("Text.", "By hand.")).unwrap();
+    }
+    let outcome = run(BTreeSet::new(), &learned);
+    assert!(outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
+    assert_eq!(fs::read_dir(home.folder()).unwrap().count(), 2);
+    let keys = store.files();
+    let keys = keys.iter().map(|stored| Quarantine::key(stored, &store.redactor(&settings)));
+    let outcome = run(keys.collect(), &learned);
+    assert_eq!((outcome.unchanged, outcome.unsettled), (2, false));
+    assert!(store.files().iter().all(|stored| stored.memory.body == "By hand."));
 }
 
 #[test]

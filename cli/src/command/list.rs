@@ -57,8 +57,8 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     memories.retain(|stored| args.wants(stored, path.as_deref()));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
     memories.truncate(args.limit.unwrap_or(usize::MAX));
-    let held = if args.archived { BTreeSet::new() } else { stores.held_ids()? };
-    let is_held = |stored: &Stored| held.contains(&stored.memory.id);
+    let held = if args.archived { BTreeSet::new() } else { stores.held_files()? };
+    let is_held = |stored: &Stored| held.contains(&stored.path);
     if args.json {
         let views: Vec<MemoryView> =
             memories.iter().map(|stored| MemoryView::from(stored).held(is_held(stored))).collect();

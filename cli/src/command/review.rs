@@ -60,7 +60,11 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         reject(world, &stores, &stores.project.find(id)?, out)?;
     }
     for id in &args.release {
-        release(world, &stores, id, out)?;
+        let (_, stored) = stores.find(id)?;
+        if !stores.held_files()?.contains(&stored.path) {
+            return Err(not_held(&stored));
+        }
+        release(world, &stores, &stored, out)?;
     }
     if args.release_pulled {
         release_pulled(world, &stores, out)?;
@@ -137,9 +141,17 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
         "{} held back, because each looks like an order to the model that reads it or was committed by others:\n",
         held.len()
     )?;
+    let counting = stores.counting()?;
     for (stored, why) in held {
         view::line(&stored.memory, out)?;
         writeln!(out, "        {}", paint(CARE, plain(&why.to_string())))?;
+        if !counting.contains(&stored.path) {
+            writeln!(
+                out,
+                "        {} has the id of a memory that counts, and is not read: remove it, or give it another `id`",
+                view::path(&stored.path)
+            )?;
+        }
     }
     writeln!(
         out,
@@ -168,16 +180,24 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
     Ok(())
 }
 
-fn release(world: &World, stores: &Stores, id: &str, out: &mut dyn Write) -> Result {
-    let (store, stored) = stores.find(id)?;
+/// Lets out a memory as `stored` has it: what came into its file since stays held.
+fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    stores.quarantine(store)?.release(store.home(), &stored, &redactor)?;
+    stores.quarantine(store)?.release(store.home(), stored, &redactor)?;
     let quarantine = stores.quarantine(store)?;
-    let saved = Noted::Saved(&stored, &redactor, &quarantine);
+    let saved = Noted::Saved(stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
+}
+
+fn not_held(stored: &Stored) -> Failure {
+    Failure::new(format!("{} is not held back", stored.memory.id.short())).hint(format!(
+        "{} is given. `throughline review` lists what is not; of a file with the same id it says so.",
+        view::path(&stored.path)
+    ))
 }
 
 /// Lets out what is held for no other reason than that others committed it.
@@ -216,16 +236,18 @@ fn ask_about(
     out: &mut dyn Write,
 ) -> Result {
     let mut gone = BTreeSet::new();
-    for (stored, why) in held {
+    // Another one would be put aside by the id of those that do not count.
+    let counting = stores.counting()?;
+    for (stored, why) in held.iter().filter(|(stored, _)| counting.contains(&stored.path)) {
         view::whole(stored, out)?;
         writeln!(out, "{}", paint(CARE, format!("held back: {}", plain(&why.to_string()))))?;
         out.flush()?;
         // What looks like an order is let out only by who chose to.
         match ask("Let it out", "Put it aside", Word::Later)? {
-            Word::Accept => release(world, stores, &stored.memory.id.to_string(), out)?,
+            Word::Accept => release(world, stores, stored, out)?,
             Word::Reject => {
-                let (store, stored) = stores.find(&stored.memory.id.to_string())?;
-                forget::put_aside(world, stores, store, &stored, Forget::Archive, out)?;
+                let store = stores.store_of(stored);
+                forget::put_aside(world, stores, store, stored, Forget::Archive, out)?;
                 gone.insert(stored.memory.id);
             }
             Word::Later => {}

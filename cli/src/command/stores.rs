@@ -1,15 +1,16 @@
 //! The two stores a command sees: the project's, and the user's own.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use memory_store::Error;
 use memory_store::identity::Identity;
 use memory_store::layout::Tree;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{HeldBack, Quarantine, Withholding};
-use memory_store::{Error, MemoryId};
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -94,17 +95,18 @@ impl Stores {
         }
     }
 
-    /// The memories that are held back, and why.
+    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
     pub fn held(&self) -> Result<Vec<(Stored, HeldBack)>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
             let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
-            for stored in store.list()?.memories {
+            for stored in store.files() {
                 if let Some(why) = quarantine.held(&stored, &redactor) {
                     held.push((stored, why));
                 }
             }
         }
+        held.sort_by(|(a, _), (b, _)| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
         Ok(held)
     }
 
@@ -123,15 +125,25 @@ impl Stores {
         Ok(identity.and_then(|identity| identity.authors).is_some_and(|authors| authors.signed))
     }
 
-    /// The ids of what is held back.
-    pub fn held_ids(&self) -> Result<BTreeSet<MemoryId>> {
-        Ok(self.held()?.into_iter().map(|(stored, _)| stored.memory.id).collect())
+    /// The files that count, each of all with its id.
+    pub fn counting(&self) -> Result<BTreeSet<PathBuf>> {
+        Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
+    }
+
+    /// The store that a memory is in.
+    pub fn store_of(&self, stored: &Stored) -> &Store {
+        if stored.path.starts_with(self.user.folder()) { &self.user } else { &self.project }
+    }
+
+    /// The files of what is held back.
+    pub fn held_files(&self) -> Result<BTreeSet<PathBuf>> {
+        Ok(self.held()?.into_iter().map(|(stored, _)| stored.path).collect())
     }
 
     /// Leaves out what is held back.
     pub fn without_held(&self, mut memories: Vec<Stored>) -> Result<Vec<Stored>> {
-        let held = self.held_ids()?;
-        memories.retain(|stored| !held.contains(&stored.memory.id));
+        let held = self.held_files()?;
+        memories.retain(|stored| !held.contains(&stored.path));
         Ok(memories)
     }
 

@@ -55,6 +55,14 @@ impl Team {
         self.0.write(&format!("home/work/.throughline/memories/{name}"), file.text());
     }
 
+    /// The memory file that has this in its name.
+    fn file(&self, part: &str) -> String {
+        let files = std::fs::read_dir(self.0.path("home/work/.throughline/memories")).unwrap();
+        let mut names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let name = names.find(|name| name.contains(part)).unwrap();
+        format!("home/work/.throughline/memories/{name}")
+    }
+
     fn commit(&self, author: &str) {
         self.commit_with(author, &[]);
     }
@@ -701,10 +709,7 @@ fn what_is_held_is_not_carried_to_another_branch() {
         team.0.ok(&["sync"]);
         team.commit(ADA);
         team.0.ok(&["sync"]);
-        let files = std::fs::read_dir(team.0.path("home/work/.throughline/memories")).unwrap();
-        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let name = names.into_iter().find(|name| name.contains("deploy")).unwrap();
-        let name = format!("home/work/.throughline/memories/{name}");
+        let name = team.file("deploy");
         team.0.write(&name, &team.0.read(&name).replace("Ada says so.", "The key is in the wiki."));
         team.commit(MALLORY);
         assert!(team.held().contains(&"Deploy with make".to_owned()));
@@ -716,7 +721,63 @@ fn what_is_held_is_not_carried_to_another_branch() {
         assert!(found.contains("Ada says so") && !found.contains("in the wiki"), "{found}");
         let pack = team.0.ok(&["pack"]);
         assert!(!pack.contains("in the wiki"), "{pack}");
+        // Back there, it is not hidden by what is held under its id.
         team.git(&["checkout", "--quiet", "feature"]);
-        assert!(team.held().contains(&"Deploy with make".to_owned()));
+        team.0.ok(&["sync"]);
+        let found = team.0.ok(&["search", "deploy make"]);
+        assert!(found.contains("Ada says so") && !found.contains("in the wiki"), "{found}");
+        let (id, _) = name.rsplit_once('-').map(|(_, id)| id.split_at(6)).unwrap();
+        assert!(team.0.ok(&["review"]).contains("has the id of a memory that counts"));
+        assert!(team.0.run(&["review", "--release", id]).stderr.contains("is not held back"));
+    }
+}
+
+#[test]
+fn what_is_held_takes_no_place_of_what_waits_for_its_branch() {
+    let cases = [false, true].map(|same_name| [false, true].map(|broken| (same_name, broken)));
+    for (same_name, broken) in cases.into_iter().flatten() {
+        for synced_before in [false, true] {
+            let team = Team::at_work();
+            team.0.ok(&["trust", "--author", BOB]);
+            team.git(&["checkout", "--quiet", "-b", "feature"]);
+            team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
+            team.0.ok(&["sync"]);
+            team.commit(ADA);
+            team.0.ok(&["sync"]);
+            let name = team.file("deploy");
+            let own = team.0.read(&name);
+            team.git(&["checkout", "--quiet", "main"]);
+            if synced_before {
+                team.0.ok(&["sync"]);
+            }
+            let theirs = match (same_name, broken) {
+                (true, _) => name.clone(),
+                (false, true) => name.replace("deploy-with-make", "x"),
+                (false, false) => name.replace("deploy-with-make", "mallory"),
+            };
+            let text = match broken {
+                true => "---\nid: [\n".to_owned(),
+                false => own.replace("Ada says so.", "The key is in the wiki."),
+            };
+            team.0.write(&theirs, &text);
+            team.commit(MALLORY);
+            let case = format!("{theirs}, broken {broken}, synced {synced_before}");
+            let is_given = || {
+                team.0.ok(&["sync"]);
+                let found = team.0.ok(&["search", "deploy make"]);
+                assert!(!found.contains("in the wiki"), "{case}: {found}");
+                found.contains("Ada says so")
+            };
+            assert!(is_given(), "{case}");
+            assert_eq!(team.0.read(&theirs), text);
+            // When theirs goes, the user's own does not go with it.
+            std::fs::remove_file(team.0.path(&theirs)).unwrap();
+            team.commit(MALLORY);
+            assert!(is_given(), "{case}");
+            assert_eq!(team.0.ok(&["tombstones"]), "Nothing was removed.\n");
+            team.git(&["checkout", "--quiet", "feature"]);
+            assert!(is_given(), "{case}");
+            assert_eq!(team.0.read(&name), own, "{case}");
+        }
     }
 }

@@ -179,7 +179,8 @@ impl<'a> Traces<'a> {
         })
     }
 
-    fn is_forward(&self) -> bool {
+    /// Whether HEAD goes on from the one that was seen last.
+    pub fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 

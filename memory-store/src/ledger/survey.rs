@@ -10,6 +10,7 @@ use super::{GitState, Ledger, Reason};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::store::{Read, Store, visit};
+use crate::suspicion::Whose;
 
 /// What is on the disk.
 struct Disk {
@@ -27,7 +28,21 @@ pub(super) struct Survey<'a> {
     stores: BTreeMap<PathBuf, Store>,
     main_root: PathBuf,
     disk: Disk,
+    /// The files that are not the user's to begin with.
+    foreign: BTreeMap<PathBuf, Whose>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
+}
+
+/// What there is of a memory in a working tree.
+pub(super) enum InTree<'s> {
+    /// Files that may be its own, at least one; several when a person copied one.
+    Files(Vec<&'s Read>),
+    /// Only what others committed in its place, and nobody let out.
+    Replaced(&'s Read),
+    /// Only what nobody judged yet.
+    Unjudged,
+    /// Nothing. What others committed under its id elsewhere is no file of it.
+    Nothing,
 }
 
 impl<'a> Survey<'a> {
@@ -46,7 +61,8 @@ impl<'a> Survey<'a> {
             stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
         }
         let disk = Disk::read(store, &stores)?;
-        let mut survey = Self { store, stores, main_root, disk, traces: BTreeMap::new() };
+        let foreign = disk.foreign(store, ledger);
+        let mut survey = Self { store, stores, main_root, disk, foreign, traces: BTreeMap::new() };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
             let known = ledger
@@ -63,13 +79,22 @@ impl<'a> Survey<'a> {
         Ok(survey)
     }
 
-    /// Whether a memory's file is where the ledger says, readable or not.
+    /// Whether a memory's file is where the ledger says, readable or not, or another that took its place.
     fn is_there(&self, entry: &Entry) -> bool {
-        self.disk.files.contains_key(&(entry.root.clone(), entry.id)) || self.is_unreadable(entry)
+        let has_file = |read: &Read| self.whose(read) != Whose::Others;
+        self.files(&entry.root, entry.id).iter().any(has_file)
+            || self.replacement(entry).is_some()
+            || self.is_unreadable(entry)
     }
 
-    /// Whether a memory's file is there but cannot be read: whoever is editing it is not done.
-    pub fn is_unreadable(&self, entry: &Entry) -> bool {
+    /// Whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
+    /// another branch, what stands there need not be that file.
+    pub fn is_being_edited(&self, entry: &Entry) -> bool {
+        let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
+        self.is_unreadable(entry) && !has_left
+    }
+
+    fn is_unreadable(&self, entry: &Entry) -> bool {
         self.stores.get(&entry.root).is_some_and(|store| {
             let folder = match entry.aside {
                 Aside::No => store.folder().to_owned(),
@@ -94,29 +119,50 @@ impl<'a> Survey<'a> {
         let first = asked.unwrap_or(&self.main_root);
         let others = self.stores.keys().map(PathBuf::as_path);
         let places = [first, &self.main_root].into_iter().chain(others);
-        let found = places
-            .filter(|root| self.disk.files.contains_key(&((*root).to_owned(), id)))
-            .map(Path::to_owned)
-            .next();
+        let found = places.filter(|root| self.has_own(root, id)).map(Path::to_owned).next();
         found.unwrap_or_else(|| first.to_owned())
     }
 
-    /// The files of a memory in one tree; several when a person copied one.
+    /// The files with a memory's id in one tree, whosever they are.
     pub fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether others committed what a file says, and nobody let it out. It is asked where there is a choice.
-    pub fn withholds(&self, file: &Read) -> bool {
-        self.store.withholds(&file.stored)
+    /// What there is in one tree of a memory, of which `entry` is known.
+    pub fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
+        let files = self.files(root, entry.id);
+        let are = |whose: Whose| files.iter().filter(move |file| self.whose(file) == whose);
+        let own: Vec<&Read> = are(Whose::Users).collect();
+        if !own.is_empty() {
+            return InTree::Files(own);
+        }
+        if are(Whose::Unknown).next().is_some() {
+            return InTree::Unjudged;
+        }
+        // On another branch it is another file, which never was the memory's.
+        let was_there = entry.root == root && entry.placed && entry.committed;
+        let may_be_replaced = was_there && self.is_forward(root);
+        match self.replacement(entry).filter(|_| may_be_replaced) {
+            Some(file) => InTree::Replaced(file),
+            None => InTree::Nothing,
+        }
     }
 
-    /// The files of a memory that may be its own: of several those that are given, if any is.
-    pub fn candidates(&self, root: &Path, id: MemoryId) -> Vec<&Read> {
-        let files = self.files(root, id);
-        let given = files.iter().filter(|file| files.len() > 1 && !self.withholds(file));
-        let given: Vec<&Read> = given.collect();
-        if given.is_empty() { files.iter().collect() } else { given }
+    /// Whose a file is, of the tree or aside.
+    pub fn whose(&self, file: &Read) -> Whose {
+        self.foreign.get(&file.stored.path).copied().unwrap_or(Whose::Users)
+    }
+
+    fn has_own(&self, root: &Path, id: MemoryId) -> bool {
+        self.files(root, id).iter().any(|file| self.whose(file) == Whose::Users)
+    }
+
+    /// What others committed under a memory's name, where its own file would be.
+    fn replacement(&self, entry: &Entry) -> Option<&Read> {
+        let path = self.stores.get(&entry.root)?.folder().join(&entry.name);
+        let mut files = self.files(&entry.root, entry.id).iter();
+        let file = files.find(|file| file.stored.path == path)?;
+        Some(file).filter(|file| entry.aside == Aside::No && self.whose(file) == Whose::Others)
     }
 
     /// The file of a memory that waits in the private folder.
@@ -139,10 +185,11 @@ impl<'a> Survey<'a> {
         if !entry.placed {
             return None;
         }
-        if entry.aside == Aside::No && self.is_moving(entry) {
-            return Some(Fate::Unclear);
-        }
         Some(match entry.aside {
+            Aside::No if self.has_moved(&entry.root) => Fate::Unclear,
+            // It is not gone by itself: something else came in its place.
+            Aside::No if self.is_displaced(entry) => Fate::Moved,
+            Aside::No if self.has_come(entry) => Fate::Unclear,
             Aside::No => self.traces.get(&entry.root).map_or(Fate::Moved, |tree| tree.fate(entry)),
             // The private folder is nobody's working tree: a single file is gone by hand.
             Aside::Review if self.aside_folder().is_dir() => Fate::Deleted(Reason::Deleted),
@@ -150,19 +197,32 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Whether a file that was missing is there by now, or git moved files while we looked.
-    fn is_moving(&self, entry: &Entry) -> bool {
+    /// Whether a file that was missing is there by now.
+    fn has_come(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
         // What somebody put in its place was read.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
-        path.exists() && !was_read() || self.has_moved(&entry.root)
+        path.exists() && !was_read()
     }
 
-    /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way.
+    /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
+    /// stands in its place.
     pub fn holds(&self, entry: &Entry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
-        tree.is_some_and(|tree| tree.holds(&entry.name))
+        tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
+    }
+
+    /// Whether what stands under a memory's name is of others, or no memory.
+    fn is_displaced(&self, entry: &Entry) -> bool {
+        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let path = folder.join(&entry.name);
+        self.disk.unreadable.contains(&path) || self.foreign.contains_key(&path)
+    }
+
+    /// Whether the HEAD of a tree goes on from the one that was seen last.
+    fn is_forward(&self, root: &Path) -> bool {
+        self.traces.get(root).is_none_or(Traces::is_forward)
     }
 
     /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
@@ -195,10 +255,7 @@ impl<'a> Survey<'a> {
 
     /// Another tree that has a file of this memory.
     pub fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
-        self.stores
-            .keys()
-            .find(|other| *other != root && self.disk.files.contains_key(&((*other).clone(), id)))
-            .cloned()
+        self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
 }
 
@@ -217,6 +274,19 @@ impl Disk {
             disk.aside.entry(read.stored.memory.id).or_insert(read);
         }
         Ok(disk)
+    }
+
+    /// The files that are not the user's. What we wrote is, whoever commits it.
+    fn foreign(&self, store: &Store, ledger: &Ledger) -> BTreeMap<PathBuf, Whose> {
+        let mut whose = store.whose();
+        let reads = self.files.values().flatten().chain(self.aside.values());
+        let judged = reads.filter_map(|Read { stored, file }| {
+            let entry = ledger.entry(stored.memory.id);
+            let is_ours = entry.is_some_and(|entry| entry.wrote(file.text()));
+            let whose = if is_ours { Whose::Users } else { whose(stored) };
+            (whose != Whose::Users).then(|| (stored.path.clone(), whose))
+        });
+        judged.collect()
     }
 
     fn folder(&mut self, folder: &Path) -> Result<Vec<Read>> {

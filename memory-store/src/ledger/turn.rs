@@ -7,7 +7,7 @@ use super::clean::redacted_file;
 use super::entry::{Aside, Entry, More};
 use super::fate::Fate;
 use super::plan::{Note, Plan};
-use super::survey::Survey;
+use super::survey::{InTree, Survey};
 use super::{Desired, Reason, Tombstone};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
@@ -15,6 +15,7 @@ use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::{Read, free_path_in};
+use crate::suspicion::Whose;
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
@@ -58,38 +59,61 @@ impl<'r> Turn<'r, '_> {
         let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
         let entry = Entry { root, ..before.clone() };
         let wanted = &*wanted.as_reviewed(&before)?;
-        if self.survey.is_unreadable(&before) {
+        if self.survey.is_being_edited(&before) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
-        if let Some(file) = self.choose(&entry, wanted) {
-            return self.present(&before, entry, file, wanted);
+        let survey: &'r Survey = self.survey;
+        match survey.in_tree(&before, &entry.root) {
+            InTree::Files(files) => {
+                let file = self.choose(&entry, &files, wanted);
+                return self.present(&before, entry, file, wanted);
+            }
+            InTree::Replaced(file) => self.replaced(&before, entry, file),
+            InTree::Unjudged => self.unjudged(),
+            InTree::Nothing => {
+                return match survey.aside(id) {
+                    Some(file) => self.waiting(&before, entry, file, wanted),
+                    None => self.missing(&before, entry, wanted),
+                };
+            }
         }
-        match self.survey.aside(id) {
-            Some(file) => self.waiting(&before, entry, file, wanted),
-            None => self.missing(&before, entry, wanted),
-        }
+        Ok(())
     }
 
     /// No transcript says it any more.
     pub fn unwanted(&mut self, before: &Entry) -> Result<()> {
-        if self.survey.is_unreadable(before) {
+        if self.survey.is_being_edited(before) {
             return Ok(());
         }
         let root = self.survey.root_for(before.id, Some(before), None);
         let entry = Entry { root, ..before.clone() };
-        let in_tree = self.survey.candidates(&entry.root, before.id).first().copied();
-        let Some(file) = in_tree.or_else(|| self.survey.aside(before.id)) else {
+        let survey: &'r Survey = self.survey;
+        let in_tree = match survey.in_tree(before, &entry.root) {
+            InTree::Files(files) => files.first().copied(),
+            InTree::Replaced(file) => {
+                self.replaced(before, entry, file);
+                return Ok(());
+            }
+            InTree::Unjudged => {
+                self.unjudged();
+                return Ok(());
+            }
+            InTree::Nothing => None,
+        };
+        let Some(file) = in_tree.or_else(|| survey.aside(before.id)) else {
             return self.unwanted_and_missing(before, entry);
         };
         if before.wrote(file.file.text()) && !before.saved {
             self.withdraw(before, entry);
             return Ok(());
         }
-        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
         self.plan.outcome.unchanged += 1;
-        let saved = before.saved || !self.is_withheld(before, file);
-        let mut entry = Entry { saved, text: self.kept(before, file), ..entry };
+        if survey.whose(file) != Whose::Users {
+            return Ok(());
+        }
+        // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
+        let mut entry = Entry { saved: true, text: self.kept(before, file), ..entry };
         if in_tree.is_none() {
             if entry.aside == Aside::Held && !self.survey.holds(&entry) {
                 let text = entry.text.clone();
@@ -104,6 +128,24 @@ impl<'r> Turn<'r, '_> {
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
         Ok(())
+    }
+
+    /// Others committed something else into its file, and nobody let that out: it is left alone, and moves
+    /// nothing of what is known.
+    fn replaced(&mut self, before: &Entry, mut entry: Entry, file: &Read) {
+        self.plan.outcome.unchanged += 1;
+        // It would be offered again as the user's. A limit may be newer than the ledger.
+        let found = file.file.text();
+        if [found, &redacted_file(found, self.redactor)].contains(&&*before.text) {
+            entry.text.clear();
+        }
+        self.plan.result(before, entry);
+    }
+
+    /// Its file came after others were judged, and may be anybody's: the next run knows.
+    fn unjudged(&mut self) {
+        self.plan.outcome.unchanged += 1;
+        self.plan.outcome.unsettled = true;
     }
 
     /// Its file is in the working tree.
@@ -167,14 +209,6 @@ impl<'r> Turn<'r, '_> {
 
     /// A person changed the file: it is theirs. Only that something newer replaces it is noted.
     fn edited(&mut self, before: &Entry, mut entry: Entry, file: &Read, wanted: &Wanted) {
-        if self.is_withheld(before, file) {
-            self.plan.outcome.unchanged += 1;
-            entry.name = self.name(&entry, &file.stored.path);
-            entry.text = self.kept(before, file);
-            entry.committed = self.survey.commits(&entry);
-            self.plan.result(before, entry);
-            return;
-        }
         let is_noted = file.file.memory.superseded_by.is_some();
         let by = wanted.memory.superseded_by.filter(|_| !is_noted);
         let noted = by.and_then(|by| self.noted(&file.file, by));
@@ -206,21 +240,10 @@ impl<'r> Turn<'r, '_> {
 
     /// What the ledger keeps of what a person wrote.
     fn kept(&self, before: &Entry, file: &Read) -> String {
-        let found = file.file.text();
-        if self.is_withheld(before, file) {
-            // What others wrote would be offered again as the user's. A limit may be newer than the ledger.
-            let is_theirs = [found, &redacted_file(found, self.redactor)].contains(&&*before.text);
-            return if is_theirs { String::new() } else { before.text.clone() };
-        }
-        match found {
+        match file.file.text() {
             known if known == before.text => known.to_owned(),
             news => redacted_file(news, self.redactor),
         }
-    }
-
-    /// Whether a file says what others committed and nobody let out, and not what we wrote.
-    fn is_withheld(&self, before: &Entry, file: &Read) -> bool {
-        !before.wrote(file.file.text()) && self.survey.withholds(file)
     }
 
     /// Its file waits in the private folder.
@@ -231,6 +254,10 @@ impl<'r> Turn<'r, '_> {
         file: &Read,
         wanted: &Wanted,
     ) -> Result<()> {
+        if self.survey.whose(file) != Whose::Users {
+            self.plan.outcome.unchanged += 1;
+            return Ok(());
+        }
         let found = file.file.text();
         let is_ours = entry.wrote(found) || found == wanted.text;
         let theirs = self.kept(&entry, file);
@@ -284,7 +311,8 @@ impl<'r> Turn<'r, '_> {
 
     fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
         let file = self.remembered(before);
-        let is_theirs = before.saved || before.is_edited();
+        // Of what others replaced nothing may be left that was the user's.
+        let is_theirs = (before.saved || before.is_edited()) && !before.text.is_empty();
         match (self.survey.fate(before), file) {
             (Some(Fate::Deleted(reason)), file) => {
                 let title = file.map(|file| file.memory.title).unwrap_or_default();
@@ -429,14 +457,11 @@ impl<'r> Turn<'r, '_> {
 
     /// The file to work with, of several with one id: the one named as it should be, or else as it
     /// was, or else the first.
-    fn choose(&self, entry: &Entry, wanted: &Wanted) -> Option<&'r Read> {
-        let survey: &'r Survey = self.survey;
-        let files = survey.candidates(&entry.root, entry.id);
+    fn choose(&self, entry: &Entry, files: &[&'r Read], wanted: &Wanted) -> &'r Read {
         let named = |wanted: &str| {
             files.iter().copied().find(|file| self.name(entry, &file.stored.path) == wanted)
         };
-        let first = files.first().copied();
-        named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).or(first)
+        named(&file_name(&wanted.memory)).or_else(|| named(&entry.name)).unwrap_or(files[0])
     }
 
     /// Removes what a run that was killed between writing and removing left behind.

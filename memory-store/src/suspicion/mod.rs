@@ -17,6 +17,8 @@ use std::fmt;
 
 use crate::index::record::Record;
 #[cfg(feature = "write")]
+pub(crate) use quarantine::Whose;
+#[cfg(feature = "write")]
 pub use quarantine::{HeldBack, Quarantine, Why, Withheld, Withholding};
 use rules::{Held, RULES};
 use words::Word;

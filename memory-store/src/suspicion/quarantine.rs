@@ -214,6 +214,17 @@ impl fmt::Display for HeldBack {
     }
 }
 
+/// Whose a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// The user's, or of somebody whose memories are given.
+    Users,
+    /// Of others, and nobody let it out.
+    Others,
+    /// It came after the others were judged.
+    Unknown,
+}
+
 /// What of one store is held.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quarantine {
@@ -355,37 +366,53 @@ impl Quarantine {
         file.sync_all().at(&path)
     }
 
-    /// Why a memory is held, if it is; `redactor` is that of its store. What a program of ours wrote since the
-    /// judgement is the user's own.
+    /// Why a memory is held, if it is; `redactor` is that of its store.
     pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
         let record = record(&stored.memory, redactor);
-        let mut held = self.held_as(stored.memory.id, &record, &stored.path)?;
-        let is_news = held.withheld.as_ref().is_some_and(Withheld::is_unjudged);
-        if is_news && self.written.contains(stored) {
-            held.withheld = None;
-        }
-        Some(held).filter(|held| held.order.is_some() || held.withheld.is_some())
+        let says = hash(&record);
+        let (order, withheld) = (self.order(&record, &says), self.withheld_file(stored, &says));
+        (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
     }
 
     /// Whether others committed it, and it is not given for that.
     pub fn withholds(&self, stored: &Stored, redactor: &Redactor) -> bool {
-        self.held(stored, redactor).is_some_and(|held| held.withheld.is_some())
+        self.whose(stored, redactor) != Whose::Users
+    }
+
+    /// Whose a memory's file is, as far as that decides whether it is given.
+    pub(crate) fn whose(&self, stored: &Stored, redactor: &Redactor) -> Whose {
+        if self.withheld.is_empty() {
+            return Whose::Users;
+        }
+        match self.withheld_file(stored, &Self::says(&stored.memory, redactor)) {
+            None => Whose::Users,
+            Some(withheld) if withheld.is_unjudged() => Whose::Unknown,
+            Some(_) => Whose::Others,
+        }
+    }
+
+    /// Why a file is withheld. What a program of ours wrote since the judgement is the user's own.
+    fn withheld_file(&self, stored: &Stored, says: &str) -> Option<Withheld> {
+        let key = key(stored.memory.id, says, &stored.path);
+        let withheld = self.withheld.of(&key, &stored.path, &self.released)?;
+        let is_written = withheld.is_unjudged() && self.written.contains(stored);
+        (!is_written).then_some(withheld)
+    }
+
+    fn order(&self, record: &Record, says: &str) -> Option<Suspicion> {
+        of_record(record).filter(|_| !self.released.contains(says))
     }
 
     /// Marks a document that is to be held.
     pub fn judge(&self, document: &mut Document) {
         let record = &document.record;
-        match self.held_as(document.entry.id, record, &record.file) {
-            Some(_) => document.entry.flags |= FLAG_HELD,
-            None => document.entry.flags &= !FLAG_HELD,
-        }
-    }
-
-    fn held_as(&self, id: MemoryId, record: &Record, file: &Path) -> Option<HeldBack> {
         let says = hash(record);
-        let order = of_record(record).filter(|_| !self.released.contains(&says));
-        let withheld = self.withheld.of(&key(id, &says, file), file, &self.released);
-        (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
+        let key = key(document.entry.id, &says, &record.file);
+        let withheld = || self.withheld.of(&key, &record.file, &self.released);
+        match self.order(record, &says).is_some() || withheld().is_some() {
+            true => document.entry.flags |= FLAG_HELD,
+            false => document.entry.flags &= !FLAG_HELD,
+        }
     }
 
     /// What judging depends on besides the memories: the rules, what was released and what is withheld.
