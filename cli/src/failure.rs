@@ -10,7 +10,7 @@ use crate::exit;
 pub type Result<T = (), E = Failure> = std::result::Result<T, E>;
 
 /// What happened, why, what to do next, and the exit code that says so to a script.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// One of the codes in [`exit`].
     pub code: u8,

@@ -103,7 +103,7 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held()?.len(),
+        held_back: stores.held_count()?,
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use memory_store::Error;
 use memory_store::identity::Identity;
@@ -25,9 +25,13 @@ pub struct Stores {
     pub user: Store,
     /// The settings in effect.
     pub settings: Settings,
-    /// What others committed and is not given, as git tells it now and not when it was synced.
-    withheld: Arc<Withholding>,
+    withheld: Arc<Withheld>,
 }
+
+/// What others committed and is not given, as git tells it now and not when it was synced. Asked at the first
+/// question: most commands have none.
+type Withheld =
+    LazyLock<Result<Arc<Withholding>>, Box<dyn FnOnce() -> Result<Arc<Withholding>> + Send>>;
 
 impl Stores {
     /// Opens both stores; a failure when nobody vouched for the working tree.
@@ -39,7 +43,12 @@ impl Stores {
     pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
-        let withheld = processor::pulled::withheld(&world.dirs, &tree, &settings, world.now)?;
+        let (dirs, now, asked) = (world.dirs.clone(), world.now, (tree.clone(), settings.clone()));
+        let ask = move || {
+            let (tree, settings) = asked;
+            Ok(processor::pulled::withheld(&dirs, &tree, &settings, now)?)
+        };
+        let withheld = Arc::new(Withheld::new(Box::new(ask)));
         let user = Store::user(&world.dirs)?;
         let mut stores = Self { tree, project, user, settings, withheld };
         stores.project = stores.judged(&stores.project)?;
@@ -97,9 +106,24 @@ impl Stores {
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
     pub fn held(&self) -> Result<Vec<(Stored, HeldBack)>> {
+        // That nobody can tell who committed what is said here, where it was asked for.
+        (**self.withheld).clone()?;
+        self.held_by(|store| self.quarantine(store))
+    }
+
+    /// How many memories are held back, by what the last sync found of others' commits: git is not asked.
+    pub fn held_count(&self) -> Result<usize> {
+        let quarantine = |store: &Store| Ok(Quarantine::read(store.home(), &self.settings)?);
+        Ok(self.held_by(quarantine)?.len())
+    }
+
+    fn held_by(
+        &self,
+        quarantine: impl Fn(&Store) -> Result<Quarantine>,
+    ) -> Result<Vec<(Stored, HeldBack)>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
-            let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
+            let (quarantine, redactor) = (quarantine(store)?, store.redactor(&self.settings));
             for stored in store.files() {
                 if let Some(why) = quarantine.held(&stored, &redactor) {
                     held.push((stored, why));
@@ -115,7 +139,13 @@ impl Stores {
         let quarantine = Quarantine::releases(store.home())?;
         match store.root() {
             None => Ok(quarantine),
-            Some(_) => Ok(quarantine.withholding(self.withheld.clone())),
+            Some(_) => {
+                let withheld = self.withheld.clone();
+                // Where git cannot be asked, all that may be somebody else's is withheld.
+                let all = || Arc::new(Withholding::new().of_judged(BTreeSet::new()));
+                let ask = move || (**withheld).clone().unwrap_or_else(|_| all());
+                Ok(quarantine.withholding_when_asked(ask))
+            }
         }
     }
 

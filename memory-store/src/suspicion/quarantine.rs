@@ -9,7 +9,7 @@ use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::path::{Component, Path};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
@@ -226,12 +226,22 @@ pub(crate) enum Whose {
 }
 
 /// What of one store is held.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Quarantine {
     released: BTreeSet<String>,
-    /// Shared: one judgement serves every index that is published by it.
-    withheld: Arc<Withholding>,
+    withheld: Arc<Lookup>,
     written: Written,
+}
+
+/// What is withheld, looked up at the first question about a file. Shared: one judgement serves every index that is
+/// published by it.
+type Lookup = LazyLock<Arc<Withholding>, Box<dyn FnOnce() -> Arc<Withholding> + Send>>;
+
+impl Default for Quarantine {
+    fn default() -> Self {
+        let nothing = Arc::new(LazyLock::new(Box::new(Arc::default) as Box<_>));
+        Self { released: BTreeSet::new(), withheld: nothing, written: Written::default() }
+    }
 }
 
 /// The hashes of the texts that programs of ours wrote, read where one is found that nobody judged.
@@ -281,7 +291,7 @@ impl Quarantine {
             }
             None => Withholding::new(),
         };
-        Ok(Self { withheld: Arc::new(withheld), ..Self::releases(home)? })
+        Ok(Self::releases(home)?.withholding(Arc::new(withheld)))
     }
 
     /// Reads what was let out, for who knows what is withheld.
@@ -306,7 +316,16 @@ impl Quarantine {
     /// The same releases, where this is withheld.
     #[must_use]
     pub fn withholding(self, withheld: Arc<Withholding>) -> Self {
-        Self { withheld, ..self }
+        self.withholding_when_asked(|| withheld)
+    }
+
+    /// The same releases, where this is asked at the first question about a file; for some there is none.
+    #[must_use]
+    pub fn withholding_when_asked(
+        self,
+        ask: impl FnOnce() -> Arc<Withholding> + Send + 'static,
+    ) -> Self {
+        Self { withheld: Arc::new(LazyLock::new(Box::new(ask))), ..self }
     }
 
     /// Writes what is withheld in a project; `None`: nothing ever is, so that readers without an index need
@@ -420,7 +439,7 @@ impl Quarantine {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
         hasher.update(include_bytes!("rules.txt"));
-        let Withholding { withheld, judged } = &*self.withheld;
+        let Withholding { withheld, judged } = &***self.withheld;
         hasher.update(&[u8::from(judged.is_some())]);
         let withheld = withheld.iter().flat_map(|(says, withheld)| [says, &withheld.file]);
         for hash in self.released.iter().chain(withheld).chain(judged.iter().flatten()) {
