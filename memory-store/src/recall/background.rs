@@ -14,17 +14,17 @@ pub const SLOT: usize = 4;
 /// The rarity of a term that is not in the table.
 pub const IDF_MAX: f32 = 9.5;
 
-static TABLE: &[u8] = include_bytes!("../../assets/background.bin");
+static TABLE: [u8; include_bytes!("../../assets/background.bin").len()] = *include_bytes!("../../assets/background.bin");
 
 /// Returns the inverse document frequency of the term with this hash, 0 to [`IDF_MAX`].
 pub fn idf(hash: u64) -> f32 {
-    look_up(TABLE, hash).map_or(IDF_MAX, |rarity| f32::from(rarity) * (IDF_MAX / 255.0))
+    look_up(&TABLE, hash).map_or(IDF_MAX, |rarity| f32::from(rarity) * (IDF_MAX / 255.0))
 }
 
 /// Whether a term never occurs in technical text, as far as the table knows.
 #[cfg(feature = "write")]
 pub fn is_unknown(term: &str) -> bool {
-    look_up(TABLE, crate::text::term_hash(term)).is_none()
+    look_up(&TABLE, crate::text::term_hash(term)).is_none()
 }
 
 fn look_up(table: &[u8], hash: u64) -> Option<u8> {

@@ -70,28 +70,40 @@ impl Words {
     }
 
     fn add(&mut self, text: &str) {
-        for word in text.split_whitespace() {
-            self.telling.extend(telling(word).map(|word| hash_bytes(word.as_bytes())));
+        let mut word = String::new();
+        for piece in text.split_whitespace() {
+            // Most are nothing but a word, and tell nothing.
+            if piece.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                self.add_word(piece);
+                continue;
+            }
+            self.telling.extend(telling(piece).map(|word| hash_bytes(word.as_bytes())));
+            for c in piece.chars() {
+                if c.is_alphanumeric() && !is_unspaced(c) {
+                    word.extend(c.to_lowercase());
+                    continue;
+                }
+                self.add_word(&word);
+                word.clear();
+                if is_unspaced(c) {
+                    self.all.push(u64::from(u32::from(c)));
+                }
+            }
+            self.add_word(&word);
+            word.clear();
         }
         // What stands in backticks is code, which says something else with every change.
         for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
             let words: Vec<&str> = code.split_whitespace().collect();
             self.telling.push(hash_bytes(words.join(" ").as_bytes()));
         }
-        let mut word = String::new();
-        for c in text.chars().chain([' ']) {
-            if c.is_alphanumeric() && !is_unspaced(c) {
-                word.extend(c.to_lowercase());
-                continue;
-            }
-            let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
-            if !word.is_empty() && !single && !is_stop_word(&word) {
-                self.all.push(hash_bytes(word.as_bytes()));
-            }
-            word.clear();
-            if is_unspaced(c) {
-                self.all.push(u64::from(u32::from(c)));
-            }
+    }
+
+    /// Takes in a word in lower case.
+    fn add_word(&mut self, word: &str) {
+        let single = word.len() == 1 && !word.as_bytes()[0].is_ascii_digit();
+        if !word.is_empty() && !single && !is_stop_word(word) {
+            self.all.push(hash_bytes(word.as_bytes()));
         }
     }
 

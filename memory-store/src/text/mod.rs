@@ -128,7 +128,7 @@ fn stems(word: &str) -> bool {
 /// What a word tells one thing from another by, however much else is the same: flags as they are, for `-i`
 /// and `-I` are two; paths, code names and numbers in lower case. `None` of other words.
 pub fn telling(word: &str) -> Option<Cow<'_, str>> {
-    let word = word.trim_matches(|c: char| "`\"',;:().!?".contains(c));
+    let word = word.trim_matches(['`', '"', '\'', ',', ';', ':', '(', ')', '.', '!', '?']);
     if word.starts_with('-') && word.len() > 1 {
         return Some(word.into());
     }

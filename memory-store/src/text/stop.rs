@@ -1,6 +1,6 @@
 //! English words that carry no subject.
 
-/// Sorted, for a binary search. Words of work (commit, test, push, run) are never among them.
+/// Sorted, so that those with one first letter lie together. Words of work (commit, test, push, run) are never among them.
 const STOP_WORDS: &[&str] = &[
     "a",
     "about",
@@ -179,10 +179,31 @@ const STOP_WORDS: &[&str] = &[
     "yours",
 ];
 
+/// Where the words with each first letter begin, `a` to `z`, and where the last of them end.
+const STARTS: [u8; 27] = {
+    let mut starts = [0; 27];
+    let mut at = 0;
+    while at < STOP_WORDS.len() {
+        let letter = STOP_WORDS[at].as_bytes()[0] - b'a';
+        at += 1;
+        starts[letter as usize + 1] = at as u8;
+    }
+    let mut letter = 1;
+    while letter < starts.len() {
+        if starts[letter] < starts[letter - 1] {
+            starts[letter] = starts[letter - 1];
+        }
+        letter += 1;
+    }
+    starts
+};
+
 /// Whether a word, in lower case, carries no subject.
 pub fn is_stop_word(word: &str) -> bool {
-    // The longest has nine letters; most words of code are told apart by this alone.
-    word.len() <= 9 && STOP_WORDS.binary_search(&word).is_ok()
+    let Some(letter @ b'a'..=b'z') = word.bytes().next() else { return false };
+    let letter = usize::from(letter - b'a');
+    let same_letter = usize::from(STARTS[letter])..usize::from(STARTS[letter + 1]);
+    STOP_WORDS[same_letter].contains(&word)
 }
 
 /// The whole list.
@@ -199,6 +220,7 @@ mod tests {
     fn the_list_is_sorted_and_found_in_full() {
         assert!(STOP_WORDS.is_sorted());
         assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)));
+        assert!(["", "zebra", "Über", "über", "a'", "yoursx"].iter().all(|word| !is_stop_word(word)));
         for work in ["commit", "push", "test", "release", "run", "build", "fix", "use", "make"] {
             assert!(!is_stop_word(work), "{work}");
         }
