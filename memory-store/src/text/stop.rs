@@ -220,7 +220,9 @@ mod tests {
     fn the_list_is_sorted_and_found_in_full() {
         assert!(STOP_WORDS.is_sorted());
         assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)));
-        assert!(["", "zebra", "Über", "über", "a'", "yoursx"].iter().all(|word| !is_stop_word(word)));
+        assert!(
+            ["", "zebra", "Über", "über", "a'", "yoursx"].iter().all(|word| !is_stop_word(word))
+        );
         for work in ["commit", "push", "test", "release", "run", "build", "fix", "use", "make"] {
             assert!(!is_stop_word(work), "{work}");
         }
