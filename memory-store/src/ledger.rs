@@ -30,11 +30,14 @@ pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;
 pub use reconcile::reconcile;
 
-use entry::{More, Seen};
+use entry::{Copied, More, Seen};
 use plan::Note;
 
 /// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
 const SPARE_LINES: usize = 200;
+
+/// Texts that we made of others and remember; the oldest go.
+const COPIES_MAX: usize = 20_000;
 
 /// A memory that was derived from transcripts and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,6 +138,8 @@ pub struct Ledger {
     entries: BTreeMap<MemoryId, Entry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     seen: BTreeMap<PathBuf, Seen>,
+    /// The oldest first.
+    copies: Vec<Copied>,
     /// What a later version of the program wrote, as it stands there.
     foreign: Vec<Vec<u8>>,
     lines: usize,
@@ -150,6 +155,7 @@ enum Event {
     Tombstone(Tombstone),
     Revive(MemoryId),
     Seen(Seen),
+    Copied(Copied),
 }
 
 impl Ledger {
@@ -162,6 +168,7 @@ impl Ledger {
             entries: BTreeMap::new(),
             tombstones: BTreeMap::new(),
             seen: BTreeMap::new(),
+            copies: Vec::new(),
             lines: lines.events.len() + lines.damaged + lines.foreign.len(),
             foreign: lines.foreign,
             damaged: lines.damaged,
@@ -193,6 +200,24 @@ impl Ledger {
         let entries = self.entries.values();
         let texts = entries.flat_map(|entry| entry.written.iter().chain(&entry.changed));
         texts.map(String::as_str).collect()
+    }
+
+    /// The hashes of texts that we made of others by hiding secrets and the like, each with that of the text it
+    /// was made of. `None`: that was held for being somebody else's.
+    pub fn origins(&self) -> BTreeMap<&str, Option<&str>> {
+        self.copies.iter().map(|copied| (copied.text.as_str(), copied.of.as_deref())).collect()
+    }
+
+    /// Notes that `text` was made of another one; see [`Self::origins`].
+    pub(crate) fn copied(&mut self, text: &str, of: Option<&str>) -> Result<()> {
+        self.add(self.copy(text, of).map(Event::Copied).into_iter().collect())
+    }
+
+    /// What is to be noted of such a text, unless it says nothing or is known.
+    fn copy(&self, text: &str, of: Option<&str>) -> Option<Copied> {
+        let copied = Copied { text: text_hash(text), of: of.map(text_hash), more: More::new() };
+        let is_news = copied.of.as_ref() != Some(&copied.text) && !self.copies.contains(&copied);
+        is_news.then_some(copied)
     }
 
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
@@ -285,6 +310,7 @@ impl Ledger {
         self.entries.values_mut().for_each(|entry| entry.more.clear());
         self.tombstones.values_mut().for_each(|tombstone| tombstone.more.clear());
         self.seen.values_mut().for_each(|seen| seen.more.clear());
+        self.copies.iter_mut().for_each(|copied| copied.more.clear());
         self.rewrite()
     }
 
@@ -300,13 +326,15 @@ impl Ledger {
     }
 
     fn note(&mut self, notes: Vec<Note>) -> Result<()> {
-        let events = notes.into_iter().map(|note| match note {
-            Note::Entry(entry) => Event::Entry(entry),
-            Note::Drop(id) => Event::Drop(id),
-            Note::Bury(tombstone) => Event::Tombstone(tombstone),
-            Note::Seen(seen) => Event::Seen(seen),
+        let events = notes.into_iter().filter_map(|note| match note {
+            Note::Entry(entry) => Some(Event::Entry(entry)),
+            Note::Drop(id) => Some(Event::Drop(id)),
+            Note::Bury(tombstone) => Some(Event::Tombstone(tombstone)),
+            Note::Seen(seen) => Some(Event::Seen(seen)),
+            Note::Copied { text, of } => self.copy(&text, Some(&of)).map(Event::Copied),
         });
-        self.add(events.collect())
+        let events = events.collect();
+        self.add(events)
     }
 
     fn add(&mut self, events: Vec<Event>) -> Result<()> {
@@ -335,12 +363,13 @@ impl Ledger {
             Event::Seen(seen) => {
                 self.seen.insert(seen.root.clone(), seen);
             }
+            Event::Copied(copied) => self.copies.push(copied),
         }
     }
 
     fn compact_if_due(&mut self) -> Result<()> {
         let known = self.entries.len() + self.tombstones.len() + self.seen.len();
-        let live = known + self.foreign.len();
+        let live = known + self.copies.len().min(COPIES_MAX) + self.foreign.len();
         if self.lines > 2 * live + SPARE_LINES || self.damaged > 0 {
             self.rewrite()
         } else {
@@ -352,7 +381,10 @@ impl Ledger {
         let entries = self.entries.values().cloned().map(|entry| Event::Entry(Box::new(entry)));
         let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
         let seen = self.seen.values().cloned().map(Event::Seen);
-        let events: Vec<Event> = entries.chain(tombstones).chain(seen).collect();
+        let surplus = self.copies.len().saturating_sub(COPIES_MAX);
+        self.copies.drain(..surplus);
+        let copies = self.copies.iter().cloned().map(Event::Copied);
+        let events: Vec<Event> = entries.chain(tombstones).chain(seen).chain(copies).collect();
         lines::rewrite(&self.path, &self.foreign, &events)?;
         (self.lines, self.damaged) = (events.len() + self.foreign.len(), 0);
         Ok(())

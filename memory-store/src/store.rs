@@ -305,12 +305,16 @@ impl Store {
         let stored = self.find(id)?;
         let memory = &stored.memory;
         let archived = self.archived_path(memory);
+        let mut ledger = Ledger::open(&self.home)?;
         // In this order a crash leaves the memory where it was, or complete in both places.
         if how == Forget::Archive {
-            let file = listing::read(&stored.path)?.file;
-            replace(&archived, redacted_file(file.text(), redactor).as_bytes(), Privacy::Private)?;
+            let Read { stored: now, file } = listing::read(&stored.path)?;
+            let text = redacted_file(file.text(), redactor);
+            // What is held must not come back as the user's.
+            let is_theirs = self.withholds(&now);
+            ledger.copied(&text, Some(file.text()).filter(|_| !is_theirs))?;
+            replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
-        let mut ledger = Ledger::open(&self.home)?;
         let name = self.relative(&stored.path);
         let title = redactor.redact(&memory.title);
         ledger.bury(memory.id, &title, Reason::Forgotten, name.as_deref(), now)?;
@@ -346,7 +350,9 @@ impl Store {
         };
         self.check_folder()?;
         let mut file = listing::read(&stored.path)?.file;
+        let before = file.text().to_owned();
         file.redact(redactor)?;
+        ledger.copied(file.text(), Some(&before))?;
         let was_at =
             ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
@@ -559,12 +565,13 @@ impl Store {
         let Read { stored, mut file } = listing::read(path)?;
         let before = file.text().to_owned();
         file.redact(redactor)?;
-        self.write(&stored.path, file.bytes())?;
-        let ledger = Ledger::open(&self.home)?;
-        match ledger.entry(stored.memory.id) {
-            Some(entry) if entry.wrote(&before) => self.note_saved(&stored.path, &file),
-            Some(_) | None => Ok(()),
+        let mut ledger = Ledger::open(&self.home)?;
+        let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
+        if !is_ours {
+            ledger.copied(file.text(), Some(&before))?;
         }
+        self.write(&stored.path, file.bytes())?;
+        if is_ours { self.note_saved(&stored.path, &file) } else { Ok(()) }
     }
 
     /// What a person or a model saved survives `git clean` and the like as what was derived does.

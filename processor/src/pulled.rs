@@ -40,6 +40,9 @@ const CHECKED_MAX: usize = 200;
 const CHECKING_MAX: Duration = Duration::from_secs(60);
 const COMMAND_CHECKING_MAX: Duration = Duration::from_secs(5);
 
+/// Texts that were made of one another and are followed.
+const COPIES_DEPTH_MAX: usize = 16;
+
 /// Whose good signature stands below a commit, by its id; `None` where there is none.
 type Signers = BTreeMap<String, Option<String>>;
 
@@ -331,13 +334,16 @@ impl<'a> Judge<'a> {
         Ok(Look { seal, withheld, others, waiting, late, ..Look::default() })
     }
 
-    /// The memory files of a working tree, without those that lie elsewhere, as drafts do. Each is judged,
-    /// those too that repeat another's id: which of them counts depends on it.
+    /// The memory files of a working tree, and those that wait aside. Each is judged, those too that repeat
+    /// another's id: which of them counts depends on it.
     fn files(&mut self, store: &Store, root: &Path, redactor: &Redactor) -> Vec<File> {
         let holds = self.limits.hold();
+        let drafts = self.home.drafts();
         let file = |stored: Stored| {
-            let name = stored.path.strip_prefix(root).ok()?.to_owned();
-            let (bytes, _) = read_below(root, &stored.path, FILE_BYTES_MAX).ok()?;
+            let is_aside = stored.path.starts_with(&drafts);
+            let below = if is_aside { drafts.as_path() } else { root };
+            let name = stored.path.strip_prefix(below).ok()?.to_owned();
+            let (bytes, _) = read_below(below, &stored.path, FILE_BYTES_MAX).ok()?;
             let hash = text_hash(str::from_utf8(&bytes).ok()?);
             let mut key = String::new();
             if holds {
@@ -345,7 +351,7 @@ impl<'a> Judge<'a> {
                 let entry = self.keys.entry((stored.path.clone(), hash.clone()));
                 key.clone_from(entry.or_insert_with(|| Quarantine::key(&stored, redactor)));
             }
-            Some(File { name, hash, key, stored })
+            Some(File { name, hash, key, stored, is_aside })
         };
         store.files().into_iter().filter_map(file).collect()
     }
@@ -403,10 +409,13 @@ impl<'a> Judge<'a> {
         let own: BTreeSet<String> = self.committers.own.iter().cloned().collect();
         let known: BTreeMap<String, Option<String>> =
             self.committers.others.iter().cloned().collect();
+        let origins = ledger.origins();
+        let author = |hash: &str| author_of(hash, &known, &origins);
         let mut differing = CHANGED_MAX;
         let (mut others, mut wanted) = (Vec::new(), BTreeMap::new());
         for file in files.into_iter().filter(|file| !own.contains(&file.hash)) {
             let place = match &head {
+                _ if file.is_aside => Place::Aside,
                 committers::Tree::Bare => Place::Uncommitted,
                 committers::Tree::Silent => Place::Unknown,
                 committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
@@ -415,16 +424,21 @@ impl<'a> Judge<'a> {
                 Place::Uncommitted if is_moving => Place::Unknown,
                 place => place,
             };
-            let author = known.get(&file.hash);
+            let author = author(&file.hash);
+            if let Some(author) = author.clone().filter(|_| !known.contains_key(&file.hash)) {
+                // It is new here as a text, and nothing that came.
+                self.committers.others.push((file.hash.clone(), author));
+            }
             match place {
                 Place::Head(id) => {
                     wanted.insert(file.name.clone(), id);
-                    others.push(Other { known: author.cloned().flatten(), ..Other::of(file) });
+                    others.push(Other { known: author.flatten(), ..Other::of(file) });
                 }
                 // What others committed is theirs wherever it is put, and whoever writes it again.
-                Place::Uncommitted | Place::Unknown if author.is_some() => {
-                    others.push(Other { known: author.cloned().flatten(), ..Other::of(file) });
+                Place::Uncommitted | Place::Unknown | Place::Aside if author.is_some() => {
+                    others.push(Other { known: author.flatten(), ..Other::of(file) });
                 }
+                Place::Aside => {}
                 Place::Uncommitted => self.committers.own.push(file.hash),
                 Place::Unknown if written.contains(file.hash.as_str()) => {
                     self.committers.own.push(file.hash);
@@ -436,7 +450,7 @@ impl<'a> Judge<'a> {
         let is_ours = |other: &Other| {
             other.known.is_none()
                 && written.contains(other.file.hash.as_str())
-                && !known.contains_key(&other.file.hash)
+                && author(&other.file.hash).is_none()
         };
         let (ours, mut others): (Vec<Other>, Vec<Other>) = others.into_iter().partition(is_ours);
         self.committers.own.extend(ours.into_iter().map(|other| other.file.hash));
@@ -568,12 +582,33 @@ pub fn withheld(
 /// A memory file.
 #[derive(Clone, Debug)]
 struct File {
-    /// From the root on.
+    /// From the root on, or from the folder of what waits aside.
     name: PathBuf,
+    is_aside: bool,
     hash: String,
     /// What it is withheld by (see [`Quarantine::key`]), where anything may be.
     key: String,
     stored: Stored,
+}
+
+/// Whether others committed a text, or what it was made of, and their address as far as it is known.
+fn author_of(
+    hash: &str,
+    known: &BTreeMap<String, Option<String>>,
+    origins: &BTreeMap<&str, Option<&str>>,
+) -> Option<Option<String>> {
+    let mut hash = hash;
+    for _ in 0..COPIES_DEPTH_MAX {
+        if let Some(author) = known.get(hash) {
+            return Some(author.clone());
+        }
+        match origins.get(hash)? {
+            Some(of) => hash = of,
+            None => return Some(None),
+        }
+    }
+    // In doubt it is not the user's.
+    Some(None)
 }
 
 /// One that others committed.
@@ -601,6 +636,8 @@ enum Place {
     Head(String),
     /// In the working tree alone.
     Uncommitted,
+    /// In the private folder of what waits: the user's, unless others committed it once.
+    Aside,
     /// Git does not tell, or is amid something.
     Unknown,
 }

@@ -14,9 +14,13 @@ impl Ledger {
         if lines::text(&self.path)?.lines().all(|line| is_clean(line, redactor)) {
             return Ok(false);
         }
-        for entry in self.entries.values_mut() {
+        let mut entries = std::mem::take(&mut self.entries);
+        for entry in entries.values_mut() {
+            let before = entry.text.clone();
             entry.clean(redactor);
+            self.copies.extend(self.copy(&entry.text, Some(&before)));
         }
+        self.entries = entries;
         for tombstone in self.tombstones.values_mut() {
             tombstone.title = redactor.redact(&tombstone.title).into_owned();
         }

@@ -125,6 +125,18 @@ pub(crate) struct Seen {
     pub more: More,
 }
 
+/// A text that we made of another one, or put aside: whoever that was of, this is theirs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Copied {
+    /// The hash of the text.
+    pub text: String,
+    /// The hash of the one that it was made of; `None` when that was held for being somebody else's.
+    pub of: Option<String>,
+    /// What a later version of the program notes besides.
+    #[serde(flatten)]
+    pub more: More,
+}
+
 fn remember(list: &mut Vec<String>, item: String) {
     list.retain(|known| *known != item);
     list.push(item);

@@ -66,4 +66,9 @@ pub(super) enum Note {
     Drop(MemoryId),
     Bury(Tombstone),
     Seen(Seen),
+    /// A text was made of another one.
+    Copied {
+        text: String,
+        of: String,
+    },
 }

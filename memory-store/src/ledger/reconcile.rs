@@ -216,6 +216,31 @@ mod tests {
         assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
     }
 
+    /// Another run that says the same notes nothing more, and a rewrite keeps what is known.
+    #[test]
+    fn what_a_text_was_made_of_stays_known() {
+        let home = home();
+        let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let folder = home.root.join(".throughline/memories");
+        let path = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        let text =
+            std::fs::read_to_string(&path).unwrap().replace("\na\n", &format!("\n{token}\n"));
+        std::fs::write(&path, &text).unwrap();
+        let of = crate::ledger::text_hash(&text);
+        for _ in 0..SPARE_ROUNDS {
+            home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
+            home.run(&[memory(1, "One", "a"), memory(2, "Two", "c")], usize::MAX);
+        }
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        let kept = crate::ledger::text_hash(&ledger.entry(memory(1, "", "").id).unwrap().text);
+        assert_ne!(kept, of);
+        let origins = ledger.origins();
+        assert_eq!(origins, BTreeMap::from([(kept.as_str(), Some(of.as_str()))]));
+        let lines = std::fs::read_to_string(home.store.home().ledger()).unwrap();
+        assert_eq!(lines.matches("\"copied\"").count(), 1);
+    }
+
     /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
     /// remove, unless a person wants text removed.
     #[test]

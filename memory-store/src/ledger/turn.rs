@@ -220,6 +220,7 @@ impl<'r> Turn<'r, '_> {
         }
         entry.name = self.name(&entry, &file.stored.path);
         entry.text = redacted_file(noted.as_ref().unwrap_or(&file.file).text(), self.redactor);
+        self.copied(&entry.text, file.file.text());
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
     }
@@ -239,10 +240,20 @@ impl<'r> Turn<'r, '_> {
     }
 
     /// What the ledger keeps of what a person wrote.
-    fn kept(&self, before: &Entry, file: &Read) -> String {
-        match file.file.text() {
-            known if known == before.text => known.to_owned(),
-            news => redacted_file(news, self.redactor),
+    fn kept(&mut self, before: &Entry, file: &Read) -> String {
+        let found = file.file.text();
+        if found == before.text {
+            return found.to_owned();
+        }
+        let kept = redacted_file(found, self.redactor);
+        self.copied(&kept, found);
+        kept
+    }
+
+    /// Notes what a text that is kept or written was made of: whose that was, it is theirs.
+    fn copied(&mut self, text: &str, of: &str) {
+        if text != of {
+            self.plan.intents.push(Note::Copied { text: text.to_owned(), of: of.to_owned() });
         }
     }
 
@@ -337,7 +348,9 @@ impl<'r> Turn<'r, '_> {
         mut entry: Entry,
         mut file: MemoryFile,
     ) -> Result<()> {
+        let before_redaction = file.text().to_owned();
         file.redact(self.redactor)?;
+        self.copied(file.text(), &before_redaction);
         if entry.is_edited() {
             file.text().clone_into(&mut entry.text);
         }
@@ -480,7 +493,10 @@ impl<'r> Turn<'r, '_> {
     fn remove_aside(&mut self, before: &Entry) {
         if let Some(aside) = self.survey.aside(before.id) {
             // The ledger has a person's text without its secrets.
-            if before.wrote(aside.file.text()) || before.text == self.kept(before, aside) {
+            let found = aside.file.text();
+            let is_known =
+                before.text == found || before.text == redacted_file(found, self.redactor);
+            if before.wrote(found) || is_known {
                 self.plan.remove(self.survey.store(&before.root), &aside.stored.path);
             }
         }

@@ -244,7 +244,8 @@ impl Default for Quarantine {
     }
 }
 
-/// The hashes of the texts that programs of ours wrote, read where one is found that nobody judged.
+/// The hashes of the texts that programs of ours wrote, and did not make of others, read where one is found that
+/// nobody judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Written {
     home: Option<ProjectDir>,
@@ -256,8 +257,10 @@ impl Written {
     fn contains(&self, stored: &Stored) -> bool {
         let Some(home) = &self.home else { return false };
         let texts = self.texts.get_or_init(|| {
-            let ledger = Ledger::open(home).ok();
-            ledger.iter().flat_map(Ledger::written).map(str::to_owned).collect()
+            let Ok(ledger) = Ledger::open(home) else { return BTreeSet::new() };
+            let origins = ledger.origins();
+            let written = ledger.written().into_iter().filter(|text| !origins.contains_key(text));
+            written.map(str::to_owned).collect()
         });
         let Ok((bytes, _)) = read_bounded(&stored.path, FILE_BYTES_MAX) else { return false };
         // By now it may be another text than the one that is asked about.
@@ -470,10 +473,11 @@ fn record(memory: &Memory, redactor: &Redactor) -> Record {
     Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
 }
 
-/// Names are of any length and others chose them: of a file its hash stands there.
+/// Names are of any length and others chose them: of a file its hash stands there. One that waits aside is told
+/// from different places on, and has its mere name.
 fn key(id: MemoryId, says: &str, file: &Path) -> String {
-    let name = name_in_store(file).unwrap_or(file);
-    let name = blake3::hash(name.as_os_str().as_encoded_bytes());
+    let name = name_in_store(file).map(Path::as_os_str).or(file.file_name()).unwrap_or_default();
+    let name = blake3::hash(name.as_encoded_bytes());
     format!("{id} {says} {}", &name.to_hex()[..32])
 }
 
