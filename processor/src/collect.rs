@@ -289,6 +289,7 @@ fn state_with(
         cwds,
         from_folder: file.header.from_folder,
         left,
+        mined: None,
     }
 }
 

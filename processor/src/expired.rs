@@ -2,7 +2,7 @@
 //! drafts, and how far their transcripts were read.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
@@ -55,6 +55,11 @@ impl Expired {
     /// Opens the folder; a missing one is empty.
     pub fn open(home: &ProjectDir) -> Self {
         Self { folder: home.archive().join("expired") }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The names of the sessions, sorted.

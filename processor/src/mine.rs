@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use memory_store::Kind;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
@@ -54,6 +55,50 @@ impl From<Remains> for MinedFile {
             cwd,
             drafts,
             failure: None,
+        }
+    }
+}
+
+/// What a sync remembers of what was mined from a session: enough to tell whether memories may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// What it was mined from and by.
+    pub key: String,
+    /// The kinds that count, as the settings had them.
+    pub kinds: Vec<Kind>,
+    /// The session.
+    pub session: String,
+    /// Its turns.
+    pub turns: usize,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// How many drafts of these kinds there are.
+    pub drafts: usize,
+    /// A hash of them.
+    pub digest: String,
+}
+
+impl MinedFile {
+    /// What is to be remembered of it where only these `kinds` count, or all if there are none.
+    pub fn summary(&self, kinds: &[Kind]) -> Summary {
+        let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
+        let mut hasher = blake3::Hasher::new();
+        let mut drafts = 0;
+        for draft in self.drafts.iter().filter(counts) {
+            // A draft is plain data: it can be written.
+            hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
+            hasher.update(b"\n");
+            drafts += 1;
+        }
+        Summary {
+            key: self.key.clone(),
+            kinds: kinds.to_vec(),
+            session: self.session.clone(),
+            turns: self.turns,
+            cwd: self.cwd.clone(),
+            drafts,
+            digest: hasher.finalize().to_hex()[..32].to_owned(),
         }
     }
 }

@@ -5,15 +5,21 @@
 //! hold a record it is the one whose own part begins first. A session that was copied whole has no
 //! part of its own and comes before all others.
 
-use std::collections::{HashMap, HashSet};
+mod keyset;
+mod known;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::Result;
 use memory_store::layout::ProjectDir;
 
 use crate::state::write_whole;
 use crate::transcript::record::{Record, RecordWhat};
+use keyset::KeySet;
+pub use known::{Holders, KnownKeys};
 
 /// What a record is recognised by: its uuid, and what it says. Older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,15 +105,16 @@ impl Hasher for AsItIs {
 }
 
 /// Who owns what, over all sessions of a project.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ownership {
-    names: Vec<String>,
-    /// Keys that more than one session holds, with the place of their owner in `names`.
-    shared: ByKey<usize>,
-    /// All keys, with one of the sessions that hold them.
-    held: ByKey<usize>,
-    /// The sessions that hold any of the shared keys.
-    sharing: HashSet<String>,
+    /// Which of their records the sessions that share any do not own (see [`Ownership::digest`]).
+    sharing: BTreeMap<String, String>,
+    /// All keys, where it is known without looking at them who shares any.
+    set: Option<KeySet>,
+    /// What looking at all keys tells, once it was needed.
+    owners: OnceLock<Owners>,
+    /// Where all keys are.
+    holders: Holders,
 }
 
 /// A session as ownership sees it.
@@ -122,8 +129,56 @@ pub struct Holder {
 }
 
 impl Ownership {
+    /// Whether a record counts for the session called `name`.
+    pub fn owns(&self, name: &str, record: &Record) -> bool {
+        if !self.shares(name) {
+            return true;
+        }
+        let Some(keys) = of_record(record) else { return true };
+        let owners = self.owners();
+        keys.iter().all(|key| owners.owner(key.hash).is_none_or(|owner| owner == name))
+    }
+
+    /// Whether a session holds any record that another one holds, too.
+    pub fn shares(&self, name: &str) -> bool {
+        self.sharing.contains_key(name)
+    }
+
+    /// Whether any session holds the record with this uuid.
+    pub fn knows(&self, uuid: &str) -> bool {
+        if uuid.is_empty() {
+            return false;
+        }
+        let key = uuid_hash(uuid, 0);
+        let is_unknown = |set: &KeySet| set.may_hold(key).is_ok_and(|may| !may);
+        !self.set.as_ref().is_some_and(is_unknown) && self.owners().held.contains_key(&key)
+    }
+
+    /// Says which of its records a session does not own; empty when it owns all.
+    pub fn digest(&self, name: &str) -> &str {
+        self.sharing.get(name).map_or("", String::as_str)
+    }
+
+    fn owners(&self) -> &Owners {
+        self.owners.get_or_init(|| Owners::new(self.holders.load()))
+    }
+}
+
+/// What the keys of all sessions tell.
+#[derive(Debug, Default)]
+struct Owners {
+    names: Vec<String>,
+    /// Keys that more than one session holds, with the place of their owner in `names`.
+    shared: ByKey<usize>,
+    /// All keys, with one of the sessions that hold them.
+    held: ByKey<usize>,
+    /// The sessions that hold any of the shared keys, and which of these they do not own.
+    sharing: BTreeMap<String, String>,
+}
+
+impl Owners {
     /// Decides over these sessions, whatever their order.
-    pub fn new(mut sessions: Vec<Holder>) -> Self {
+    fn new(mut sessions: Vec<Holder>) -> Self {
         sessions.sort_by(|a, b| a.name.cmp(&b.name));
         let mut held: ByKey<usize> = ByKey::default();
         held.reserve(sessions.iter().map(|session| session.keys.len()).sum());
@@ -147,51 +202,39 @@ impl Ownership {
             (own.unwrap_or(i64::MIN), session.last, session.name.clone())
         });
         let mut owners: ByKey<usize> = ByKey::default();
-        let mut sharing = HashSet::new();
+        let mut sharing = Vec::new();
         for place in order {
-            for key in sessions[place].keys.iter().filter(|key| shared.contains(&key.hash)) {
+            let keys = sessions[place].keys.iter().filter(|key| shared.contains(&key.hash));
+            let mut shares = false;
+            keys.for_each(|key| {
                 owners.entry(key.hash).or_insert(place);
-                if !sharing.contains(&sessions[place].name) {
-                    sharing.insert(sessions[place].name.clone());
-                }
-            }
+                shares = true;
+            });
+            sharing.extend(shares.then_some(place));
         }
+        let digest =
+            |place: &usize| (sessions[*place].name.clone(), digest(&sessions, &owners, *place));
+        let sharing = sharing.iter().map(digest).collect();
         let names = sessions.into_iter().map(|session| session.name).collect();
         Self { names, shared: owners, held, sharing }
     }
 
-    /// Whether a record counts for the session called `name`.
-    pub fn owns(&self, name: &str, record: &Record) -> bool {
-        if self.shared.is_empty() {
-            return true;
-        }
-        let Some(keys) = of_record(record) else { return true };
-        keys.iter()
-            .all(|key| self.shared.get(&key.hash).is_none_or(|owner| self.names[*owner] == name))
+    /// The session that a key which several hold counts for.
+    fn owner(&self, key: u64) -> Option<&str> {
+        self.shared.get(&key).map(|&owner| self.names[owner].as_str())
     }
+}
 
-    /// Whether a session holds any record that another one holds, too.
-    pub fn shares(&self, name: &str) -> bool {
-        self.sharing.contains(name)
+/// A hash of the keys of a session that count for another.
+fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
+    let foreign = |key: &&Key| owners.get(&key.hash).is_some_and(|&owner| owner != place);
+    let mut hasher = blake3::Hasher::new();
+    let mut any = false;
+    for key in sessions[place].keys.iter().filter(foreign) {
+        any = true;
+        hasher.update(&key.hash.to_le_bytes());
     }
-
-    /// Whether any session holds the record with this uuid.
-    pub fn knows(&self, uuid: &str) -> bool {
-        !uuid.is_empty() && self.held.contains_key(&uuid_hash(uuid, 0))
-    }
-
-    /// Says which of its records a session does not own; empty when it owns all.
-    pub fn digest(&self, name: &str, keys: &[Key]) -> String {
-        let foreign =
-            |key: &&Key| self.shared.get(&key.hash).is_some_and(|owner| self.names[*owner] != name);
-        let mut hasher = blake3::Hasher::new();
-        let mut any = false;
-        for key in keys.iter().filter(foreign) {
-            any = true;
-            hasher.update(&key.hash.to_le_bytes());
-        }
-        if any { hasher.finalize().to_hex()[..32].to_owned() } else { String::new() }
-    }
+    if any { hasher.finalize().to_hex()[..32].to_owned() } else { String::new() }
 }
 
 /// Where the keys of a session are kept.
@@ -240,7 +283,11 @@ fn read_keys(path: &Path, content: &str) -> Option<Vec<Key>> {
 
 #[cfg(test)]
 mod tests {
+    use memory_store::Timestamp;
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::archive::{Archive, Header, SessionFile};
 
     fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
         let keys: Vec<Key> =
@@ -249,8 +296,7 @@ mod tests {
     }
 
     fn owner(sessions: Vec<Holder>, key: u64) -> String {
-        let ownership = Ownership::new(sessions);
-        ownership.names[ownership.shared[&key]].clone()
+        Owners::new(sessions).owner(key).unwrap().to_owned()
     }
 
     #[test]
@@ -262,8 +308,7 @@ mod tests {
         assert_eq!(owner(vec![b.clone(), z.clone()], 1), "z");
         let c = holder("c", &[(1, 10), (2, 20), (4, 40), (5, 50)]);
         for order in [vec![z.clone(), b.clone(), c.clone()], vec![c, b, z]] {
-            let ownership = Ownership::new(order);
-            assert_eq!(ownership.names[ownership.shared[&4]], "b");
+            assert_eq!(owner(order, 4), "b");
         }
     }
 
@@ -272,6 +317,77 @@ mod tests {
         let old = holder("z-old", &[(1, 10), (2, 20)]);
         let new = holder("a-new", &[(1, 10), (2, 20), (3, 30)]);
         assert_eq!(owner(vec![new, old], 2), "z-old");
+    }
+
+    /// A session whose archive file has a record for each number.
+    fn archived(archive: &Archive, name: &str, numbers: &[u8]) -> (String, String, i64) {
+        let records: Vec<Record> = numbers
+            .iter()
+            .map(|number| Record {
+                uuid: format!("u{number}"),
+                part: 0,
+                parent: String::new(),
+                at: Timestamp(i64::from(*number)),
+                side: false,
+                what: RecordWhat::Text { message: String::new(), text: format!("text {number}") },
+            })
+            .collect();
+        let last = records.iter().map(|record| record.at.0).max().unwrap_or(0);
+        let header = Header { session: name.to_owned(), ..Header::default() };
+        archive.store(&SessionFile { header, records }).unwrap();
+        (name.to_owned(), format!("{numbers:?}"), last)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        /// Sessions begin, go on, are forked and removed, a few of them between two looks.
+        #[test]
+        fn what_is_remembered_decides_as_looking_at_all_keys_does(
+            steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
+        ) {
+            let home = tempfile::tempdir().unwrap();
+            let home = ProjectDir(home.path().to_owned());
+            let archive = Archive::open(&home);
+            let mut sessions: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+            let mut known = KnownKeys::default();
+            let mut next = 0;
+            for (session, what, number, looks) in steps {
+                let name = format!("s-{session}");
+                match what {
+                    // Goes on with what nobody else has.
+                    0..=3 => {
+                        next += 1;
+                        sessions.entry(name).or_default().push(100 + next);
+                    }
+                    // Copies a record that others may have, too.
+                    4 => sessions.entry(name).or_default().push(number),
+                    _ => drop(sessions.remove(&name)),
+                }
+                if !looks {
+                    continue;
+                }
+                let holders = || Holders {
+                    home: home.clone(),
+                    archive: archive.clone(),
+                    sessions: sessions
+                        .iter()
+                        .map(|(name, numbers)| archived(&archive, name, numbers))
+                        .collect(),
+                };
+                let quick = holders().decide_with(&mut known);
+                let plain = holders().decide();
+                prop_assert_eq!(&quick.sharing, &plain.sharing);
+                for (name, numbers) in &sessions {
+                    let file = archive.load(name).unwrap().unwrap();
+                    prop_assert_eq!(file.records.len(), numbers.len());
+                    for record in &file.records {
+                        prop_assert_eq!(quick.owns(name, record), plain.owns(name, record));
+                        prop_assert!(quick.knows(&record.uuid));
+                    }
+                }
+                prop_assert!(!quick.knows("nobody's"));
+            }
+        }
     }
 
     #[test]

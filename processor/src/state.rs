@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::archive::create_private;
 use crate::discover::Seen;
 use crate::left::SESSIONS_MAX;
+use crate::mine::Summary;
+use crate::ownership::KnownKeys;
 
 /// Changes whenever the meaning of what is remembered changes.
 const VERSION: u32 = 2;
@@ -42,8 +44,28 @@ pub struct State {
     pub all_turns: bool,
     /// Sessions whose turns the index may lack.
     pub pending: BTreeSet<String>,
+    /// Whose records are whose.
+    pub keys: KnownKeys,
+    /// What the memories were last made of.
+    pub learned: Learned,
     /// What the last published result was made of (see `sync`).
     pub published: String,
+}
+
+/// What was known when memories were last made of drafts and published.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Learned {
+    /// A hash of what they follow from (see `sync`).
+    pub inputs: String,
+    /// Memories that stood in the main working tree's store.
+    pub memories: usize,
+    /// Memories that the drafts amounted to and that were written.
+    pub derived: usize,
+    /// Those that were not because a person deleted them.
+    pub tombstoned: usize,
+    /// Turns of sessions whose turns were removed.
+    pub expired_turns: usize,
 }
 
 /// What is remembered of one archived session.
@@ -66,6 +88,8 @@ pub struct SessionState {
     pub from_folder: bool,
     /// Where it was left, and the working directory it was left in.
     pub left: Option<(String, LeftSession)>,
+    /// What was mined from it.
+    pub mined: Option<Summary>,
 }
 
 impl Default for State {
@@ -77,6 +101,8 @@ impl Default for State {
             empty: BTreeSet::new(),
             all_turns: false,
             pending: BTreeSet::new(),
+            keys: KnownKeys::default(),
+            learned: Learned::default(),
             published: String::new(),
         }
     }

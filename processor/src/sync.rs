@@ -12,6 +12,7 @@ mod learn;
 mod names;
 mod second;
 mod stage;
+mod unchanged;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -24,7 +25,7 @@ use anyhow::Result;
 use memory_store::identity;
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use memory_store::ledger::{self, Desired, GitState, Ledger};
+use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
 use memory_store::left::LeftSession;
 use memory_store::memory::Status;
 use memory_store::redact::Redactor;
@@ -50,7 +51,7 @@ use crate::publish::{self, Publication};
 use crate::pulled::{Judge, Limits, Unchecked};
 use crate::purged::Purged;
 use crate::second::hook_address;
-use crate::state::{SessionState, State, read_roots, write_json, write_roots};
+use crate::state::{Learned, SessionState, State, read_roots, write_json, write_roots};
 use crate::transcript::read::Counts;
 use crate::{git, left, retention, trees};
 use names::HiddenNames;
@@ -172,6 +173,8 @@ struct Run<'a> {
     unread: BTreeSet<String>,
     /// When the newest transcript of any project was written.
     newest: Option<Timestamp>,
+    /// Whether all but the sessions is as the last run left it.
+    around_stays: bool,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
     /// Whether memories wait because too many signatures were to be checked.
@@ -214,6 +217,7 @@ impl<'a> Run<'a> {
             entries: Vec::new(),
             unread: BTreeSet::new(),
             newest: None,
+            around_stays: false,
             names_wait: false,
             signatures_wait: false,
             written_to: None,
@@ -242,9 +246,9 @@ impl<'a> Run<'a> {
             }
             return Ok(self.report);
         }
-        identity::learn_history(self.options.dirs, self.options.tree, git::observe)?;
-        let mined = self.learn_and_publish(&changed)?;
-        if self.expire(&mined)? {
+        if let Some(mined) = self.learn_and_publish(&changed)?
+            && self.expire(&mined)?
+        {
             self.learn_and_publish(&BTreeSet::new())?;
         }
         // What was written is part of what the next run compares with.
@@ -290,23 +294,45 @@ impl<'a> Run<'a> {
     /// looks again.
     fn is_as_published(&mut self) -> bool {
         let trees = self.fingerprint_of_trees();
+        let around = self.fingerprint_around(&trees);
+        self.around_stays = !around.is_empty() && self.state.published.starts_with(&around);
         let fingerprint = self.fingerprint_with(&trees);
         self.written_to = Some(trees);
         fingerprint == self.state.published
     }
 
-    fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Vec<MinedFile>> {
-        let ownership = self.ownership()?;
-        let known = self.known(&ownership)?;
+    /// Learns from what changed and publishes it. Says what was mined from all sessions where that had to be
+    /// looked at.
+    fn learn_and_publish(&mut self, changed: &BTreeSet<String>) -> Result<Option<Vec<MinedFile>>> {
+        let ownership = self.holders().decide_with(&mut self.state.keys);
+        let mut known = self.known(&ownership);
         self.note_pending(&known, changed)?;
-        let mined = self.mine(&ownership, known)?;
-        self.write_memories(&mined)?;
+        self.mine(&ownership, &mut known)?;
+        let inputs = self.inputs();
+        self.report.turns = self.archived_turns();
+        if self.memories_stay(&inputs) {
+            self.publish_turns(&ownership)?;
+            self.report.turns += self.state.learned.expired_turns;
+            self.state.pending = std::mem::take(&mut self.unread);
+            return Ok(None);
+        }
+        self.around_stays = false;
+        identity::learn_history(self.options.dirs, self.options.tree, git::observe)?;
+        let mined = self.drafts(&ownership, known)?;
+        let turns = mined.iter().map(|file| file.turns).sum();
+        let expired_turns = turns - self.report.turns;
+        self.report.turns = turns;
+        let Outcome { written, updated, unchanged, tombstoned, .. } =
+            self.write_memories(&mined)?;
         self.withheld = None;
         let listings = self.publish(&ownership)?;
         self.state.all_turns = false;
         self.state.pending = std::mem::take(&mut self.unread);
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
-        Ok(mined)
+        let derived = written + updated + unchanged;
+        let memories = self.report.memories;
+        self.state.learned = Learned { inputs, memories, derived, tombstoned, expired_turns };
+        Ok(Some(mined))
     }
 
     /// Reads what is new; returns the sessions that changed.
@@ -426,12 +452,14 @@ impl<'a> Run<'a> {
             }
             Some(state) => {
                 self.state.empty.remove(name);
-                let new = self
-                    .state
-                    .sessions
-                    .get(name)
-                    .is_none_or(|before| before.content != state.content);
-                self.state.sessions.insert(name.to_owned(), state);
+                let before = self.state.sessions.insert(name.to_owned(), state);
+                let state = self.state.sessions.get_mut(name);
+                let new = state.as_ref().map(|state| &state.content)
+                    != before.as_ref().map(|before| &before.content);
+                if let (Some(state), Some(before)) = (state, before) {
+                    // Whether it is still good, its key says.
+                    state.mined = before.mined;
+                }
                 new
             }
         }
@@ -475,7 +503,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    fn write_memories(&mut self, mined: &[MinedFile]) -> Result<()> {
+    fn write_memories(&mut self, mined: &[MinedFile]) -> Result<Outcome> {
         self.options.progress.stage("writing", 0);
         let all: Vec<Mined> = mined
             .iter()
@@ -527,8 +555,8 @@ impl<'a> Run<'a> {
         self.report.removed += outcome.removed;
         self.report.unchanged = outcome.unchanged;
         self.report.tombstoned += outcome.tombstoned;
-        self.report.warnings.extend(outcome.refused);
-        Ok(())
+        self.report.warnings.extend(outcome.refused.iter().cloned());
+        Ok(outcome)
     }
 
     fn desired(&self, mut memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {

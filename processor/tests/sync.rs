@@ -22,7 +22,7 @@ use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::archive::Archive;
 use processor::progress::Progress as Told;
-use processor::sync::{SyncOptions, sync};
+use processor::sync::{SyncOptions, SyncReport, sync};
 use proptest::prelude::*;
 use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
@@ -108,6 +108,76 @@ fn found_turn(sealed: &Sealed, text: &str) -> bool {
     let search = Search { text: text.into(), limit: 20, turns: true, ..Search::default() };
     let hits = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now()).hits;
     hits.iter().any(|hit| hit.text.contains(text))
+}
+
+/// Notes the stages of a sync.
+#[derive(Default)]
+struct Staged(Mutex<Vec<String>>);
+
+impl Staged {
+    /// Syncs; says whether memories were made and written, or stayed untouched.
+    fn writes(sealed: &Sealed, now: Timestamp) -> (bool, SyncReport) {
+        let stages = Self::default();
+        let report = sync(&SyncOptions { progress: &stages, now, ..sealed.options() }).unwrap();
+        (stages.0.into_inner().unwrap().iter().any(|stage| stage == "writing"), report)
+    }
+}
+
+impl Told for Staged {
+    fn stage(&self, name: &str, _steps: usize) {
+        self.0.lock().unwrap().push(name.to_owned());
+    }
+    fn step(&self) {}
+    fn done(&self) {}
+}
+
+#[test]
+fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
+    let sealed = Sealed::new();
+    let config = sealed.tree.store().join("config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(config, "kinds = [\"fix\", \"command\", \"convention\", \"preference\"]\n").unwrap();
+    let mut script = eventful("s1", sealed.root(), 1);
+    sealed.write_script(&script);
+    let (wrote, first) = Staged::writes(&sealed, now());
+    assert!(wrote && first.memories > 0, "{first:?}");
+    let before = memories(&sealed);
+
+    script.prompt("What does the walrus eat?");
+    script.say("It eats clams.");
+    sealed.write_script(&script);
+    let (wrote, report) = Staged::writes(&sealed, now());
+    assert!(!wrote && found_turn(&sealed, "walrus"), "{report:?}");
+    assert_eq!((report.turns, report.memories), (first.turns + 1, first.memories));
+    assert_eq!(report.unchanged, first.written);
+    assert_eq!(memories(&sealed), before);
+    assert!(sealed.sync().nothing_new);
+
+    // What was deleted meanwhile is seen, and stays deleted.
+    let is_memory = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("memories"));
+    let (gone, _) = before.iter().find(|(path, _)| is_memory(path)).unwrap();
+    let gone = sealed.base.join(gone);
+    fs::remove_file(&gone).unwrap();
+    script.prompt("What does the penguin eat?");
+    script.say("It eats krill.");
+    sealed.write_script(&script);
+    let (wrote, report) = Staged::writes(&sealed, now());
+    assert!(wrote && found_turn(&sealed, "penguin") && !gone.exists(), "{report:?}");
+    assert_eq!((report.tombstoned, report.memories), (1, first.memories - 1));
+    // What is the same is told the same, too.
+    script.prompt("What does the puffin eat?");
+    script.say("It eats eels.");
+    sealed.write_script(&script);
+    let (wrote, again) = Staged::writes(&sealed, now());
+    assert!(!wrote && found_turn(&sealed, "puffin"), "{again:?}");
+    assert_eq!((again.tombstoned, again.memories), (report.tombstoned, report.memories));
+
+    // The next day all of it is looked at again, for what counts at a session's start grows old.
+    script.prompt("What does the otter eat?");
+    script.say("It eats urchins.");
+    sealed.write_script(&script);
+    let (wrote, _) = Staged::writes(&sealed, Timestamp(now().0 + DAY_MS));
+    assert!(wrote && found_turn(&sealed, "otter"));
 }
 
 #[test]

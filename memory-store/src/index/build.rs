@@ -539,12 +539,25 @@ fn rewrite_turns(
     // Somebody has published since.
     let Some(old) = old else { return Ok(Step::Again) };
     let mut generation = publisher.next_generation(Some(&old));
-    let mut segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+    let segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+    publish_turns(dir, old, segments, now)?;
+    Ok(Step::Done)
+}
+
+/// Publishes the generation after `old` with other segments of turns. The writers' lock is held.
+pub(super) fn publish_turns(
+    dir: &Path,
+    old: Manifest,
+    mut segments: Vec<SegmentRef>,
+    now: Timestamp,
+) -> Result<()> {
+    let publisher = Publisher::of(dir);
+    let generation = publisher.next_generation(Some(&old));
     segments.extend(kept_memories(&old).map(|(memories, _)| memories));
     let manifest = Manifest { generation, published: now, segments, ..old };
     publisher.write_manifest(&manifest)?;
     publisher.remove_unnamed(&manifest);
-    Ok(Step::Done)
+    Ok(())
 }
 
 /// Whether a step of [`settle`] other than better vectors is due.

@@ -5,13 +5,16 @@
 
 use std::path::{Path, PathBuf};
 
-use super::build::{Publisher, Turns, Vectors, collect_turns, create_private_dir, turn_segments};
+use super::build::{
+    Publisher, Turns, Vectors, collect_turns, create_private_dir, publish_turns, turn_segments,
+};
 use super::document::Turn;
 use super::manifest::{Manifest, SegmentRef};
 use super::segment::Segment;
 use super::turns::Maker;
-use super::{format, read_manifest};
+use super::{format, lock, read_manifest};
 use crate::error::Result;
+use crate::time::Timestamp;
 
 /// Turns for the next generation of an index.
 #[derive(Debug)]
@@ -59,6 +62,22 @@ impl Staged {
     /// What becomes of the turns of a generation.
     pub fn turns(self) -> Turns<'static> {
         Turns::Staged(self)
+    }
+
+    /// Publishes them beside the memories that there are. Says whether any was new.
+    ///
+    /// # Errors
+    /// When there is no index, or it cannot be read or written.
+    pub fn publish(self, now: Timestamp) -> Result<bool> {
+        let _lock = lock::exclusive(&self.dir)?;
+        let missing = || format::damaged(&self.dir, "there is no index");
+        let old = read_manifest(&self.dir)?.ok_or_else(missing)?;
+        let segments = self.segments(Some(&old))?;
+        if segments == turn_segments(Some(&old)) {
+            return Ok(false);
+        }
+        publish_turns(&self.dir, old, segments, now)?;
+        Ok(true)
     }
 
     /// The segments, as the generation after `old` is to name them.

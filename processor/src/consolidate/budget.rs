@@ -36,7 +36,7 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
         let share = match group {
             None => commands_share(settings.memories_per_session),
             Some(session) => {
-                share(turns.get(session).copied().unwrap_or(1), settings.memories_per_session)
+                room(turns.get(session).copied().unwrap_or(1), settings.memories_per_session)
             }
         };
         indices.sort_by(|&a, &b| {
@@ -73,14 +73,14 @@ fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usi
     })
 }
 
-/// A session four times as long keeps twice as many.
+/// How many memories a session keeps. One four times as long keeps twice as many.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "small counts"
 )]
-fn share(turns: usize, per_session: f32) -> usize {
+pub fn room(turns: usize, per_session: f32) -> usize {
     ((per_session * (turns as f32 / TYPICAL_TURNS).sqrt()).round() as usize).max(1)
 }
 

@@ -15,6 +15,8 @@ use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
 use crate::extract::draft::Draft;
 
+pub use budget::room;
+
 /// What was mined from one session, its subagents apart or together.
 #[derive(Clone, Debug, Default)]
 pub struct Mined {

@@ -19,10 +19,28 @@ impl Run<'_> {
 
     /// The same for one that knows what is in the working trees.
     pub(super) fn fingerprint_with(&self, trees: &str) -> String {
+        let around = self.fingerprint_around(trees);
+        // As good as none: the next run looks again.
+        if around.is_empty() { around } else { around + &self.fingerprint_of_sessions() }
+    }
+
+    /// The part of it that tells of the sessions.
+    fn fingerprint_of_sessions(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let sessions = self.state.sessions.iter();
+        let sessions = sessions.flat_map(|(name, session)| [name, &session.content]);
+        for part in sessions.chain(&self.expired.names()) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// The part that tells of everything else, with which it begins; empty when nobody knows.
+    pub(super) fn fingerprint_around(&self, trees: &str) -> String {
         // Somebody changed memories or git moved them since they were looked at.
         let has_moved = self.written_to.as_ref().is_some_and(|written_to| written_to != trees);
         if self.names_wait || self.signatures_wait || has_moved {
-            // As good as none: the next run looks again.
             return String::new();
         }
         let mut hasher = blake3::Hasher::new();
@@ -42,13 +60,6 @@ impl Run<'_> {
             let judged = self.judge.as_ref().and_then(|judge| judge.grounds(&tree.root)).cloned();
             let now = |limits| Grounds::of(limits, &tree.root, self.options.now);
             add(&format!("{:?}", judged.or_else(|| limits.clone().map(now))));
-        }
-        for (name, session) in &self.state.sessions {
-            add(name);
-            add(&session.content);
-        }
-        for name in self.expired.names() {
-            add(&name);
         }
         add(trees);
         for tree in &self.trees {

@@ -31,7 +31,7 @@ impl<'a> History<'a> {
     pub fn open(options: &'a SyncOptions<'a>) -> Result<Self> {
         let home = options.dirs.project(options.tree.project);
         let run = Run::begin(options, home)?;
-        let ownership = run.ownership()?;
+        let ownership = run.holders().decide();
         Ok(Self { run, ownership })
     }
 

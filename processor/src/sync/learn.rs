@@ -10,51 +10,33 @@ use rayon::prelude::*;
 use super::{LLM_DIR, Run};
 use crate::discover;
 use crate::llm::Model;
-use crate::mine::{MinedFile, Miner};
-use crate::ownership::{Holder, Key, Ownership, keys, load_keys, store_keys};
+use crate::mine::{MinedFile, Miner, Summary};
+use crate::ownership::{Holders, Ownership};
 use crate::state::SessionState;
 
 impl Run<'_> {
-    /// Whose record is whose.
-    pub(super) fn ownership(&self) -> Result<Ownership> {
-        let holders: Vec<Result<Holder>> = self
-            .state
-            .sessions
-            .par_iter()
-            .map(|(name, session)| {
-                Ok(Holder {
-                    name: name.clone(),
-                    keys: self.keys(name, session)?,
-                    last: session.last.0,
-                })
-            })
+    /// The sessions whose records are told apart.
+    pub(super) fn holders(&self) -> Holders {
+        let sessions = self.state.sessions.iter();
+        let sessions = sessions
+            .map(|(name, session)| (name.clone(), session.content.clone(), session.last.0))
             .collect();
-        Ok(Ownership::new(holders.into_iter().collect::<Result<_>>()?))
+        Holders { home: self.home.clone(), archive: self.archive.clone(), sessions }
     }
 
-    fn keys(&self, name: &str, session: &SessionState) -> Result<Vec<Key>> {
-        if let Some(keys) = load_keys(&self.home, name, &session.content) {
-            return Ok(keys);
-        }
-        // One that cannot be read now is reported by mining; until then it claims nothing.
-        let Ok(Some(file)) = self.archive.load(name) else { return Ok(Vec::new()) };
-        let keys = keys(&file.records);
-        store_keys(&self.home, name, &session.content, &keys)?;
-        Ok(keys)
-    }
-
-    /// What was mined from each session and is still good.
-    pub(super) fn known(&self, ownership: &Ownership) -> Result<Vec<KnownSession>> {
+    /// What is still good of what was mined from each session.
+    pub(super) fn known(&self, ownership: &Ownership) -> Vec<KnownSession> {
         let miner = self.miner(ownership);
-        self.state
-            .sessions
-            .par_iter()
-            .map(|(name, session)| {
-                let key = self.mined_key(&miner, name, session)?;
-                let mined = miner.load(name, &key);
-                Ok(KnownSession { name: name.clone(), key, mined })
-            })
-            .collect()
+        let kinds = &self.settings.kinds;
+        let known = |(name, session): (&String, &SessionState)| {
+            let key = miner.key(name, session, ownership.digest(name));
+            let is_good = |summary: &&Summary| summary.key == key && summary.kinds == *kinds;
+            let summary = session.mined.as_ref().filter(is_good).cloned();
+            let mined = if summary.is_none() { miner.load(name, &key) } else { None };
+            let summary = summary.or_else(|| Some(mined.as_ref()?.summary(kinds)));
+            KnownSession { name: name.clone(), key, summary, mined }
+        };
+        self.state.sessions.par_iter().map(known).collect()
     }
 
     /// Writes down whose turns the index lacks, so that a run that is killed does not lose them.
@@ -63,7 +45,7 @@ impl Run<'_> {
         known: &[KnownSession],
         changed: &BTreeSet<String>,
     ) -> Result<()> {
-        let stale = known.iter().filter(|known| known.mined.is_none());
+        let stale = known.iter().filter(|known| known.summary.is_none());
         let stale = stale.map(|known| known.name.clone());
         let unindexed = |tree: &Tree| {
             let state = self.options.dirs.tree(&tree.root);
@@ -108,53 +90,75 @@ impl Run<'_> {
         }
     }
 
-    fn mined_key(&self, miner: &Miner<'_>, name: &str, session: &SessionState) -> Result<String> {
-        let foreign = match miner.ownership.shares(name) {
-            true => miner.ownership.digest(name, &self.keys(name, session)?),
-            false => String::new(),
+    /// Mines the sessions of which nothing is good any more, and remembers what all of them amount to.
+    pub(super) fn mine(&mut self, ownership: &Ownership, known: &mut [KnownSession]) -> Result<()> {
+        let miner = self.miner(ownership);
+        let roots = miner.roots();
+        let mut warnings = Vec::new();
+        let mut stale: Vec<&mut KnownSession> =
+            known.iter_mut().filter(|known| known.summary.is_none()).collect();
+        self.options.progress.stage("learning", stale.len());
+        let mut model = self.model(&mut warnings);
+        let mined: Vec<MinedFile> = match &mut model {
+            None => stale
+                .par_iter()
+                .map(|known| {
+                    let mined = miner.mine(&known.name, &known.key, &roots);
+                    self.options.progress.step();
+                    mined
+                })
+                .collect::<Result<_>>()?,
+            // One question at a time: the model has the machine's cores for itself.
+            Some(model) => stale
+                .iter()
+                .map(|known| {
+                    let mined = miner.ask(&known.name, &known.key, &roots, model, &mut warnings);
+                    self.options.progress.step();
+                    mined
+                })
+                .collect::<Result<_>>()?,
         };
-        Ok(miner.key(name, session, &foreign))
+        self.report.sessions_mined += mined.len();
+        warnings.extend(mined.iter().filter_map(|file| file.failure.clone()));
+        for (known, mined) in stale.iter_mut().zip(mined) {
+            known.summary = Some(mined.summary(&self.settings.kinds));
+            known.mined = Some(mined);
+        }
+        for known in known {
+            if let Some(session) = self.state.sessions.get_mut(&known.name) {
+                session.mined.clone_from(&known.summary);
+            }
+        }
+        self.warn(warnings);
+        Ok(())
     }
 
-    /// The drafts of all sessions.
-    pub(super) fn mine(
+    /// The drafts of all sessions, those of which the turns are gone included.
+    pub(super) fn drafts(
         &mut self,
         ownership: &Ownership,
         known: Vec<KnownSession>,
     ) -> Result<Vec<MinedFile>> {
         let miner = self.miner(ownership);
         let roots = miner.roots();
-        let mut warnings = Vec::new();
-        self.options.progress.stage("learning", known.len());
-        let mut model = self.model(&mut warnings);
-        let fresh = |KnownSession { name, key, mined }| {
-            let fresh = mined.is_none();
-            let mined = mined.map_or_else(|| miner.mine(&name, &key, &roots), Ok);
-            self.options.progress.step();
-            mined.map(|mined| (mined, fresh))
+        // What was kept of one may be lost. Where a model helps, it is asked again the next time.
+        let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
+        let all = |KnownSession { name, key, summary: _, mined }| match mined
+            .or_else(|| miner.load(&name, &key))
+        {
+            Some(mined) => Ok((mined, None)),
+            None => Ok((miner.mine(&name, &key_of_rules(key), &roots)?, Some(name))),
         };
-        let mined: Vec<(MinedFile, bool)> = match &mut model {
-            None => known.into_par_iter().map(fresh).collect::<Result<_>>()?,
-            // One question at a time: the model has the machine's cores for itself.
-            Some(model) => known
-                .into_iter()
-                .map(|KnownSession { name, key, mined }| {
-                    let fresh = mined.is_none();
-                    let mined = mined
-                        .map_or_else(|| miner.ask(&name, &key, &roots, model, &mut warnings), Ok);
-                    self.options.progress.step();
-                    mined.map(|mined| (mined, fresh))
-                })
-                .collect::<Result<_>>()?,
-        };
-        self.report.sessions_mined += mined.iter().filter(|(_, fresh)| *fresh).count();
-        let mut files: Vec<MinedFile> = mined.into_iter().map(|(mined, _)| mined).collect();
-        warnings.extend(files.iter().filter_map(|file| file.failure.clone()));
-        self.warn(warnings);
+        let all: Vec<_> = known.into_par_iter().map(all).collect::<Result<_>>()?;
+        let (mut files, lost): (Vec<MinedFile>, Vec<Option<String>>) = all.into_iter().unzip();
+        for name in lost.into_iter().flatten() {
+            if let Some(session) = self.state.sessions.get_mut(&name) {
+                session.mined = None;
+            }
+        }
         for name in self.expired.names() {
             files.extend(self.expired.load(&name).map(MinedFile::from));
         }
-        self.report.turns = files.iter().map(|file| file.turns).sum();
         Ok(files)
     }
 
@@ -168,13 +172,15 @@ impl Run<'_> {
     }
 }
 
-/// A session and what was mined from it, where that is still good.
+/// A session and what was mined from it.
 #[derive(Debug)]
 pub(super) struct KnownSession {
     /// The name of its archive file.
     pub name: String,
     /// What it is mined from and by.
     pub key: String,
-    /// What was found.
+    /// What that amounts to, where it is known.
+    pub summary: Option<Summary>,
+    /// What was found, where it was looked at.
     pub mined: Option<MinedFile>,
 }

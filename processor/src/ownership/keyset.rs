@@ -1,0 +1,187 @@
+//! The keys of all sessions as a set on disk that says quickly of a key that no session holds it.
+//!
+//! A Bloom filter in blocks ("Cache-, Hash- and Space-Efficient Bloom Filters", Putze, Sanders and Singler 2007): each key
+//! has its bits in one block, so that to ask for one, or to add one, is one read and one write however many there are. One in some ten
+//! thousand unknown keys seems known; then the keys themselves are looked at. A block whose checksum does not fit is an
+//! error, for a bit that is lost would hide a key.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use memory_store::index::format::checksum;
+
+use crate::state::write_whole;
+
+/// First bytes of the file, with the version of its format; the id follows.
+const MAGIC: [u8; 8] = *b"TLKEYS\x001";
+
+/// Bytes before the blocks.
+const HEADER: usize = 32;
+
+/// Bytes of an id.
+pub const ID: usize = 16;
+
+/// Bytes of a block, the last four of which are a checksum.
+const BLOCK: usize = 64;
+
+/// Bits of a block.
+const BITS: u64 = (BLOCK as u64 - 4) * 8;
+
+/// Keys that a block has on average when the set is full.
+const KEYS_OF_BLOCK: usize = 15;
+
+/// Bits of a key.
+const BITS_OF_KEY: u64 = 8;
+
+/// A set has room for so many times the keys it is made with, and for so many at least.
+const ROOM: usize = 2;
+const ROOM_MIN: usize = 1 << 14;
+
+/// An open set.
+#[derive(Debug)]
+pub struct KeySet {
+    file: File,
+    blocks: u64,
+}
+
+impl KeySet {
+    /// Makes the set of some keys, named `id`.
+    pub fn create(path: &Path, id: [u8; ID], keys: &[u64]) -> Result<()> {
+        let blocks = (keys.len() * ROOM).max(ROOM_MIN).div_ceil(KEYS_OF_BLOCK);
+        let mut bytes = vec![0; HEADER + blocks * BLOCK];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..8 + ID].copy_from_slice(&id);
+        for &key in keys {
+            let at = place(key, blocks as u64) as usize;
+            set(&mut bytes[at..at + BLOCK], key);
+        }
+        for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
+            seal(block);
+        }
+        write_whole(path, &bytes)
+    }
+
+    /// Opens the set named `id`; `None` when there is another one, or none.
+    pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
+        let context = || path.display().to_string();
+        let file = match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(context),
+        };
+        let mut header = [0; HEADER];
+        let blocks = file.metadata()?.len().saturating_sub(HEADER as u64) / BLOCK as u64;
+        if blocks == 0 || file.read_exact_at(&mut header, 0).is_err() {
+            return Ok(None);
+        }
+        let fits = header[..8] == MAGIC && header[8..8 + ID] == id;
+        Ok(fits.then_some(Self { file, blocks }))
+    }
+
+    /// How many keys there is room for.
+    pub fn room(&self) -> usize {
+        self.blocks as usize * KEYS_OF_BLOCK
+    }
+
+    /// Whether any session may hold a key; `false` is certain.
+    ///
+    /// # Errors
+    /// When its block cannot be read or is damaged.
+    pub fn may_hold(&self, key: u64) -> Result<bool> {
+        let block = self.block(key)?;
+        Ok(bits(key).all(|bit| block[(bit / 8) as usize] & 1 << (bit % 8) != 0))
+    }
+
+    /// Adds a key.
+    pub fn add(&self, key: u64) -> Result<()> {
+        let mut block = self.block(key)?;
+        set(&mut block, key);
+        seal(&mut block);
+        Ok(self.file.write_all_at(&block, place(key, self.blocks))?)
+    }
+
+    /// Waits until what was added is on the disk: what is remembered about it must not be there before.
+    pub fn sync(&self) -> Result<()> {
+        Ok(self.file.sync_data()?)
+    }
+
+    fn block(&self, key: u64) -> Result<[u8; BLOCK]> {
+        let mut block = [0; BLOCK];
+        self.file.read_exact_at(&mut block, place(key, self.blocks))?;
+        let (bits, check) = block.split_at(BLOCK - 4);
+        ensure!(check == checksum(bits).to_le_bytes(), "a block of the set of keys is damaged");
+        Ok(block)
+    }
+}
+
+/// Where the block of a key begins.
+fn place(key: u64, blocks: u64) -> u64 {
+    let number = (u128::from(key) * u128::from(blocks)) >> 64;
+    HEADER as u64 + number as u64 * BLOCK as u64
+}
+
+/// The bits of a key in its block. The key's high bits chose that, so they are mixed in.
+fn bits(key: u64) -> impl Iterator<Item = u64> {
+    let mixed = key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let (start, step) = (mixed >> 32, (key & 0xffff_ffff) | 1);
+    (0..BITS_OF_KEY).map(move |number| (start + number * step) % BITS)
+}
+
+fn set(block: &mut [u8], key: u64) {
+    for bit in bits(key) {
+        block[(bit / 8) as usize] |= 1 << (bit % 8);
+    }
+}
+
+fn seal(block: &mut [u8]) {
+    let (bits, check) = block.split_at_mut(BLOCK - 4);
+    check.copy_from_slice(&checksum(bits).to_le_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn keys(from: u64, count: u64) -> Vec<u64> {
+        let hash = |number: u64| blake3::hash(&number.to_le_bytes());
+        let key = |number| u64::from_le_bytes(hash(number).as_bytes()[..8].try_into().unwrap());
+        (from..from + count).map(key).collect()
+    }
+
+    #[test]
+    fn what_is_in_it_is_known_and_hardly_anything_else() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys.set");
+        assert!(KeySet::open(&path, [7; ID]).unwrap().is_none());
+        let (first, more) = (keys(0, 20_000), keys(20_000, 20_000));
+        KeySet::create(&path, [7; ID], &first).unwrap();
+        assert!(KeySet::open(&path, [8; ID]).unwrap().is_none());
+        let set = KeySet::open(&path, [7; ID]).unwrap().unwrap();
+        assert!(set.room() >= 40_000);
+        more.iter().for_each(|&key| set.add(key).unwrap());
+        let known = |keys: &[u64]| keys.iter().filter(|&&key| set.may_hold(key).unwrap()).count();
+        assert_eq!((known(&first), known(&more)), (20_000, 20_000));
+        // As full as it may be.
+        assert!(known(&keys(100_000, 50_000)) < 25);
+    }
+
+    #[test]
+    fn a_lost_bit_is_an_error() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys.set");
+        let key = keys(0, 1);
+        KeySet::create(&path, [7; ID], &key).unwrap();
+        let mut bytes = fs::read(&path).unwrap();
+        let at = place(key[0], ((bytes.len() - HEADER) / BLOCK) as u64) as usize;
+        let changed = bytes[at..at + BLOCK].iter().position(|byte| *byte != 0).unwrap();
+        bytes[at + changed] = 0;
+        fs::write(&path, bytes).unwrap();
+        let set = KeySet::open(&path, [7; ID]).unwrap().unwrap();
+        assert!(set.may_hold(key[0]).is_err() && set.add(key[0]).is_err());
+    }
+}
