@@ -1,11 +1,13 @@
 //! What git says about a working tree. Reads only: nothing here changes the index or HEAD.
 //!
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the
-//! answer is empty and the project works by path.
+//! answer is empty and the project works by path. So it is with a git too old to be kept from running
+//! what a repository names (see [`version`]), wherever that matters.
 
 pub mod committers;
 mod config;
 pub mod signatures;
+pub mod version;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,6 +21,7 @@ use std::time::{Duration, Instant};
 use memory_store::identity::Observed;
 use memory_store::layout::{STORE_DIR, read_short};
 use memory_store::ledger::{GitState, Marks};
+use version::Version;
 
 /// How long one call of git may take.
 const GIT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -184,18 +187,11 @@ fn without_attributes(command: &mut Command, root: &Path) -> bool {
     let has_own = own.is_none_or(|own| own.symlink_metadata().is_ok());
     // Of nothing at all: standard input is empty.
     let empty_tree = line(root, &["hash-object", "-t", "tree", "--stdin"]);
-    let knows = line(root, &["version"]).is_some_and(|version| knows_attribute_source(&version));
+    let knows = version::found() >= Some(Version::ATTRIBUTE_SOURCE);
     let Some(tree) = empty_tree.filter(|_| knows && !has_own) else { return false };
     command.env("GIT_ATTR_SOURCE", tree).env("GIT_ATTR_NOSYSTEM", "1");
     command.args(["-c", "core.attributesFile=/dev/null"]);
     true
-}
-
-/// Whether git takes attributes from where `GIT_ATTR_SOURCE` says: since 2.41.
-fn knows_attribute_source(version: &str) -> bool {
-    let numbers = version.strip_prefix("git version ").unwrap_or_default();
-    let mut numbers = numbers.split('.').map_while(|number| number.parse::<u32>().ok());
-    (numbers.next(), numbers.next()) >= (Some(2), Some(41))
 }
 
 /// Whether git leaves a file out of commits; so it is outside a repository.
@@ -500,13 +496,6 @@ fn command(root: &Path) -> Command {
 mod tests {
     use super::*;
     use std::fs;
-
-    #[test]
-    fn attributes_are_put_aside_by_a_git_that_can() {
-        let knows = |version: &str| knows_attribute_source(&format!("git version {version}"));
-        assert!(["2.41.0", "2.47.3", "2.50.1 (Apple Git-155)", "3.0.rc1"].into_iter().all(knows));
-        assert!(!["2.40.4", "1.99", "", "unknown"].into_iter().any(knows));
-    }
 
     fn git(root: &Path, arguments: &[&str]) {
         let status = command(root)

@@ -369,6 +369,12 @@ impl<'a> Judge<'a> {
         Unchecked { waiting: all(|look| &look.waiting), late: all(|look| &look.late) }
     }
 
+    /// What keeps git from telling who committed what is held.
+    pub fn trouble(&self) -> Option<String> {
+        let holds = self.limits.hold() && self.looks.values().any(|look| !look.others.is_empty());
+        holds.then(|| git::version::check().err()).flatten()
+    }
+
     /// Writes what is known by now, and counts what was not seen here before. Whoever looks again afterwards calls
     /// this again.
     pub fn finish(&mut self, now: Timestamp) -> Result<()> {

@@ -607,6 +607,9 @@ impl<'a> Run<'a> {
                     Some(judge) => judge.finish(self.options.now).map(|()| judge.unchecked())?,
                     None => Unchecked::default(),
                 };
+                if let Some(trouble) = self.judge.as_ref().and_then(Judge::trouble) {
+                    self.warn(vec![format!("{trouble}; what may be of others is held")]);
+                }
                 self.signatures_wait = unchecked.waiting > 0;
                 self.warn_of(unchecked);
                 withheld

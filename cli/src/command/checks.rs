@@ -43,6 +43,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     let root = tree.map_or_else(|| super::root_of(&world.cwd), |tree| tree.root.clone());
     let mut checks = vec![mode(world), client(world)];
     checks.extend(installed(world));
+    checks.push(git());
     checks.push(registered(world, &root));
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
@@ -104,6 +105,20 @@ fn client(world: &World) -> Check {
             NAME,
             format!("{} does not say its version", path.display()),
             "Run `claude --version`.",
+        ),
+    }
+}
+
+/// Without git a project works by its path.
+fn git() -> Check {
+    const NAME: &str = "git";
+    match processor::git::version::check() {
+        Ok(version) => Check::good(NAME, version),
+        Err(seen) => Check::care(
+            NAME,
+            seen,
+            "Install a newer one; until then branches and deletions are not told apart, and where you limited \
+             whose memories are given, what may be of others is held.",
         ),
     }
 }

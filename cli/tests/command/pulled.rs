@@ -452,6 +452,38 @@ fn without_limits_git_is_asked_only_when_files_changed() {
 }
 
 #[test]
+fn without_a_git_that_can_be_asked_what_may_be_of_others_is_held() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    assert_eq!(team.held(), [""; 0]);
+    team.memory("new.md", 3, "The staging database is fast");
+    team.commit(BOB);
+    // It takes no settings from its environment, so that the repository's own filter would be run.
+    let old = "#!/bin/sh\ncase \"$*\" in *' version') echo git version 2.30.9; exit;; esac\n\
+               unset GIT_CONFIG_COUNT\nPATH=/usr/bin:/bin exec git \"$@\"\n";
+    std::fs::create_dir(team.0.path("bin/old")).unwrap();
+    team.0.program("old/git", old);
+    std::fs::create_dir(team.0.path("none")).unwrap();
+    team.git(&["config", "filter.evil.clean", "touch ran; cat"]);
+    team.0.write("home/work/.gitattributes", "* filter=evil\n");
+    team.memory("bob.md", 2, "The staging database is writable");
+    let told = ["git 2.30 is too old: 2.31 or later is needed", "git cannot be run"];
+    for (folder, told) in ["bin/old", "none"].into_iter().zip(told) {
+        let path = team.0.path(folder).display().to_string();
+        let path = if folder == "none" { path } else { format!("{path}:/usr/bin:/bin") };
+        let synced = team.0.run_with(&["sync", "--rebuild"], &[("PATH", &path)]);
+        assert!(synced.whole().contains(told), "{}", synced.whole());
+        let doctor = team.0.run_with(&["doctor"], &[("PATH", &path)]).stdout;
+        assert!(doctor.contains(told), "{doctor}");
+        let listed = team.0.run_with(&["list", "--json"], &[("PATH", &path)]).stdout;
+        let listed: serde_json::Value = serde_json::from_str(&listed).unwrap();
+        let held = listed.as_array().unwrap().iter().filter(|memory| memory["held"] == true);
+        assert_eq!(held.count(), 3, "{listed}");
+        assert!(!team.0.work().join("ran").exists(), "a filter of the repository was run");
+    }
+}
+
+#[test]
 fn only_commands_that_tell_of_memories_ask_who_committed_them() {
     let team = Team::at_work();
     team.0.ok(&["trust", "--author", BOB]);

@@ -7,7 +7,9 @@ use memory_store::identity::{ADDRESS_BYTES_MAX, Authors};
 use serde::{Deserialize, Serialize};
 
 use super::config::settings;
-use super::{command, line, output, output_of, prefix, signatures, texts, without_filters};
+use super::{
+    command, line, output, output_of, prefix, signatures, texts, version, without_filters,
+};
 use crate::stamp;
 
 /// Lies in git's folder after `merge --squash`, until what it left in the working tree is committed. Of git's
@@ -55,7 +57,8 @@ pub fn tree(root: &Path, folder: &str) -> Tree {
         return Tree::Silent;
     }
     let Some(git_dir) = line(root, &["rev-parse", "--absolute-git-dir"]) else {
-        return if root.join(".git").exists() { Tree::Silent } else { Tree::Bare };
+        let is_bare = root.ancestors().all(|folder| !folder.join(".git").exists());
+        return if is_bare { Tree::Bare } else { Tree::Silent };
     };
     if line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]).is_none() {
         // A branch without commits may stand beside others that have some.
@@ -207,6 +210,7 @@ pub fn own_addresses(root: &Path) -> BTreeSet<String> {
 /// history goes, who the user is, and where signatures count, which keys are believed.
 pub fn grounds(root: &Path, signed: bool) -> String {
     let mut grounds: Vec<String> = own_addresses(root).into_iter().collect();
+    grounds.push(format!("{:?}", version::found()));
     let shallow = line(root, &["rev-parse", "--path-format=absolute", "--git-path", "shallow"]);
     grounds.extend(shallow.map(|path| stamp::of_file(Path::new(&path))));
     if signed {

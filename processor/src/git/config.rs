@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{answer, command};
+use super::{answer, command, version};
 
 /// How git ends that found no setting.
 const NOTHING_FOUND: i32 = 1;
@@ -20,8 +20,11 @@ pub(super) struct Setting {
 }
 
 /// The settings whose names fit a pattern. `None` when git does not tell them all, or the repository has one
-/// with a name that is no text: it could not be overruled by that.
+/// with a name that is no text: it could not be overruled by that. Nor could any by a git that is too old.
 pub(super) fn settings(root: &Path, pattern: &str) -> Option<Vec<Setting>> {
+    if !version::is_enough() {
+        return None;
+    }
     let mut config = command(root);
     config.args(["config", "--show-scope", "--null", "--get-regexp", pattern]);
     let (status, found) = answer(&mut config)?;

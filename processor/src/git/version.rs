@@ -1,0 +1,76 @@
+//! The version of git: an older one does not know what keeps it from running what a repository names.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use super::{command, output_of};
+
+/// Major and minor number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version(u32, u32);
+
+impl Version {
+    /// The oldest one whose configuration is believed: it takes settings that win over a repository's from its
+    /// environment (`GIT_CONFIG_COUNT`).
+    const LEAST: Self = Self(2, 31);
+
+    /// The oldest one that takes attributes from where `GIT_ATTR_SOURCE` says.
+    pub(super) const ATTRIBUTE_SOURCE: Self = Self(2, 41);
+
+    fn parse(said: &str) -> Option<Self> {
+        let mut numbers = said.strip_prefix("git version ")?.split('.');
+        let mut next = || numbers.next()?.trim().parse().ok();
+        Some(Self(next()?, next()?))
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.0, self.1)
+    }
+}
+
+/// The version of the user's git, asked once; `None` where there is none.
+pub(super) fn found() -> Option<Version> {
+    static FOUND: OnceLock<Option<Version>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let said = output_of(command(Path::new("/")).arg("version"))?;
+        Version::parse(str::from_utf8(&said).ok()?)
+    })
+}
+
+/// Whether git can be kept from doing what a repository's own configuration says.
+pub(super) fn is_enough() -> bool {
+    found() >= Some(Version::LEAST)
+}
+
+/// What is wrong with git, for a person; `Ok` with its version where nothing is.
+///
+/// # Errors
+/// When there is none, or it is too old to be asked who committed what.
+pub fn check() -> Result<String, String> {
+    let least = Version::LEAST;
+    match found() {
+        Some(version) if version >= least => Ok(format!("git {version}")),
+        Some(version) => Err(format!("git {version} is too old: {least} or later is needed")),
+        None => Err("git cannot be run, or does not say its version".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        let version = |said: &str| Version::parse(&format!("git version {said}"));
+        assert_eq!(version("2.47.3\n"), Some(Version(2, 47)));
+        assert_eq!(version("2.50.1 (Apple Git-155)"), Some(Version(2, 50)));
+        assert_eq!(version("3.0.rc1"), Some(Version(3, 0)));
+        assert!(
+            version("2.9.5") < Some(Version::LEAST) && version("2.31.0") >= Some(Version::LEAST)
+        );
+        assert_eq!(["", "unknown", "2"].map(version), [None; 3]);
+    }
+}
