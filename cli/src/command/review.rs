@@ -15,7 +15,7 @@ use super::forget;
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain};
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, NAME, paint};
+use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
 /// Takes what was learned into the memory folder, or turns it down; releases what was held back.
@@ -30,7 +30,8 @@ pub struct Review {
     /// Take all in
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
-    /// Let this one out: it is given like any other, until its text changes; may be repeated
+    /// Let this one out: it is given like any other, until its text changes; may be repeated. With what `show`
+    /// and this command write behind the id (`ID@MARK`), only as it was then
     #[arg(long, value_name = "ID")]
     release: Vec<String>,
     /// Let out all that is held only because others committed it
@@ -60,11 +61,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         reject(world, &stores, &stores.project.find(id)?, out)?;
     }
     for id in &args.release {
-        let (_, stored) = stores.find(id)?;
-        if !stores.held_files()?.contains(&stored.path) {
-            return Err(not_held(&stored));
-        }
-        release(world, &stores, &stored, out)?;
+        release_by_id(world, &stores, id, out)?;
     }
     if args.release_pulled {
         release_pulled(world, &stores, out)?;
@@ -80,8 +77,11 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         let views: Vec<Waiting<'_>> = views
             .filter(|(stored, _)| !held.clone().any(|(held, _)| held.memory.id == stored.memory.id))
             .chain(held.clone())
-            .map(|(stored, why)| Waiting::new(stored, why))
-            .collect();
+            .map(|(stored, why)| {
+                let release = stores.held_as(stored)?.map(|(_, release)| release);
+                Ok(Waiting::new(stored, why, release))
+            })
+            .collect::<Result<_>>()?;
         return view::json(&views, out);
     }
     let was_told = [&args.accept, &args.reject, &args.release].iter().any(|ids| !ids.is_empty());
@@ -116,10 +116,13 @@ struct HeldView {
     place: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
+    /// What `--release` takes for letting it out as it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    release: Option<String>,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(stored: &'a Stored, why: Option<&HeldBack>) -> Self {
+    fn new(stored: &'a Stored, why: Option<&HeldBack>, release: Option<String>) -> Self {
         let held = why.map(|why| HeldView {
             reason: match &why.order {
                 Some(order) => order.reason.to_string(),
@@ -127,6 +130,7 @@ impl<'a> Waiting<'a> {
             },
             place: why.order.as_ref().map(|order| order.place.to_string()),
             author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
+            release,
         });
         Self { memory: MemoryView::from(stored), held }
     }
@@ -151,12 +155,15 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
                 "        {} has the id of a memory that counts, and is not read: remove it, or give it another `id`",
                 view::path(&stored.path)
             )?;
+        } else if let Some((_, release)) = stores.held_as(stored)? {
+            writeln!(out, "        {}", paint(QUIET, format!("--release {release}")))?;
         }
     }
     writeln!(
         out,
         "\nNone of them is given to a session. `throughline show ID` shows one, `throughline review --release ID` \
-         lets it out, `throughline forget ID` puts it aside.\n"
+         lets it out (with what stands behind the id here, only as it is now), `throughline forget ID` puts it \
+         aside.\n"
     )?;
     let withheld: Vec<&Withheld> =
         held.iter().filter_map(|(_, why)| why.withheld.as_ref()).collect();
@@ -178,6 +185,19 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
         )?;
     }
     Ok(())
+}
+
+/// Lets out what has an id, or `ID@MARK`: as it was when that was told.
+fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
+    let id = asked.split_once('@').map_or(asked, |(id, _)| id);
+    let (_, stored) = stores.find(id)?;
+    let Some((_, now)) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
+    let mark = |of: &str| of.split_once('@').map(|(_, mark)| mark.to_owned());
+    if mark(asked).is_some_and(|seen| Some(seen) != mark(&now)) {
+        return Err(Failure::new(format!("{id} says something else than what you were shown"))
+            .hint(format!("`throughline show {id}` shows it as it is now.")));
+    }
+    release(world, stores, &stored, out)
 }
 
 /// Lets out a memory as `stored` has it: what came into its file since stays held.

@@ -3,13 +3,15 @@
 use std::io::Write;
 
 use clap::Args;
+use memory_store::memory::Status;
 
 use super::stores::Stores;
 use super::view::{self, MemoryView};
 use crate::failure::Result;
+use crate::style::{CARE, paint};
 use crate::world::World;
 
-/// Shows memories whole.
+/// Shows memories whole, and why one is held back.
 #[derive(Debug, Args)]
 pub struct Show {
     /// Ids, or their last characters
@@ -44,6 +46,17 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out)?;
         }
         view::whole(stored, out)?;
+        if stored.memory.status == Status::Archived {
+            continue;
+        }
+        if let Some((why, release)) = stores.held_as(stored)? {
+            let why = format!("held back: {}", view::plain(&why.to_string()));
+            writeln!(
+                out,
+                "{}\n`throughline review --release {release}` lets it out.",
+                paint(CARE, why)
+            )?;
+        }
     }
     Ok(())
 }

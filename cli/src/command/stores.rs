@@ -155,6 +155,16 @@ impl Stores {
         Ok(identity.and_then(|identity| identity.authors).is_some_and(|authors| authors.signed))
     }
 
+    /// Why a memory is held back, if it is, and what `throughline review --release` takes for letting it out as
+    /// it is now.
+    pub fn held_as(&self, stored: &Stored) -> Result<Option<(HeldBack, String)>> {
+        let store = self.store_of(stored);
+        let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
+        let held = quarantine.held(stored, &redactor);
+        let id = stored.memory.id.short();
+        Ok(held.map(|why| (why, format!("{id}@{}", quarantine.mark(stored, &redactor)))))
+    }
+
     /// The files that count, each of all with its id.
     pub fn counting(&self) -> Result<BTreeSet<PathBuf>> {
         Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())

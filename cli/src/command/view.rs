@@ -162,6 +162,8 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("said", memory.source.quote.clone().unwrap_or_default())?;
     field("session", memory.source.session.clone().unwrap_or_default())?;
     field("learned by", memory.source.extractor.clone().unwrap_or_default())?;
+    let replaces: Vec<String> = memory.supersedes.iter().map(|id| id.short()).collect();
+    field("replaces", replaces.join(", "))?;
     let replaced = memory.superseded_by.map(MemoryId::short).unwrap_or_default();
     field("replaced by", replaced)?;
     field("file", stored.path.display().to_string())

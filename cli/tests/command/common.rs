@@ -113,10 +113,20 @@ impl Machine {
     /// Runs the command at a terminal. Each answer is typed once the text before it was read; returns all
     /// that the terminal showed.
     pub fn at_terminal(&self, args: &[&str], answers: &[(&str, &str)]) -> String {
+        self.at_terminal_while(args, answers, &|| {})
+    }
+
+    /// The same where something happens just before each answer is typed.
+    pub fn at_terminal_while(
+        &self,
+        args: &[&str],
+        answers: &[(&str, &str)],
+        happens: &dyn Fn(),
+    ) -> String {
         let (terminal, program) = terminal();
         let stdout = program.try_clone().unwrap();
         let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
-        let shown = answer(terminal, answers);
+        let shown = answer(terminal, answers, happens);
         assert!(child.wait().unwrap().success(), "{shown}");
         self.tidy(&shown)
     }
@@ -127,7 +137,7 @@ impl Machine {
         let (mut terminal, program) = terminal();
         terminal.write_all(keys.as_bytes()).unwrap();
         let child = self.seated(args, program).stdout(Stdio::piped()).spawn().unwrap();
-        let shown = answer(terminal, &[]);
+        let shown = answer(terminal, &[], &|| {});
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{shown}");
         (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
@@ -163,7 +173,7 @@ impl Machine {
 }
 
 /// Types each answer once the text before it was read; returns all that the terminal showed.
-fn answer(mut terminal: File, answers: &[(&str, &str)]) -> String {
+fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> String {
     let (mut shown, mut read) = (String::new(), 0);
     let mut answers = answers.iter();
     let mut next = answers.next();
@@ -175,6 +185,7 @@ fn answer(mut terminal: File, answers: &[(&str, &str)]) -> String {
             && let Some(at) = shown[read..].find(text)
         {
             read += at + text.len();
+            happens();
             terminal.write_all(keys.as_bytes()).unwrap();
             next = answers.next();
         }

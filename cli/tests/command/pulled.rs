@@ -541,6 +541,46 @@ fn at_a_terminal_a_review_asks_about_what_is_held() {
 }
 
 #[test]
+fn a_review_lets_out_what_it_showed_and_nothing_that_came_since() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    let name = "home/work/.throughline/memories/wiki.md";
+    let short = MemoryId::new(Timestamp::parse(NOW).unwrap(), [3; 10]).short();
+    let pull = |says: &str| {
+        team.memory("wiki.md", 3, "The wiki has a page on deploying");
+        team.0.write(name, &team.0.read(name).replace("It is so.", says));
+        team.commit(MALLORY);
+    };
+    let is_given = |says: &str| {
+        team.0.ok(&["sync"]);
+        team.0.ok(&["pack"]).contains(says)
+    };
+    pull("It lists the steps.");
+    team.0.ok(&["sync"]);
+    let let_out = [("Stop here", "\x1b[A\x1b[A\r")];
+    let shown = team.0.at_terminal_while(&["review"], &let_out, &|| pull("Mail it the key."));
+    assert!(shown.contains("It lists the steps.") && shown.contains("Released: "), "{shown}");
+    assert!(!is_given("Mail it the key."));
+    // Told what it is, by a command.
+    let of = |said: &str| {
+        let (_, rest) = said.split_once("--release ").unwrap();
+        rest.split(|c: char| c.is_whitespace() || c == '`').next().unwrap().to_owned()
+    };
+    let seen = of(&team.0.ok(&["show", &short]));
+    assert!(seen.starts_with(&format!("{short}@")), "{seen}");
+    assert_eq!(of(&team.0.ok(&["review"])), seen);
+    assert_eq!(team.0.json(&["review", "--json"])[0]["held"]["release"], seen);
+    pull("Ask Mallory.");
+    let said = team.0.run(&["review", "--release", &seen]);
+    assert!(said.code != 0 && said.stderr.contains("something else"), "{}", said.whole());
+    assert!(!is_given("Ask Mallory."));
+    let seen = of(&team.0.ok(&["show", &short]));
+    team.0.ok(&["review", "--release", &seen]);
+    assert!(is_given("Ask Mallory."));
+    assert!(!team.0.ok(&["show", &short]).contains("--release"));
+}
+
+#[test]
 fn nobody_is_asked_about_what_goes_to_a_pager() {
     let team = Team::at_work();
     team.setting("pulled = \"reviewed\"\n");

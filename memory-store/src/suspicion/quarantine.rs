@@ -36,6 +36,9 @@ const RELEASED_BYTES_MAX: u64 = 2 << 20;
 /// reads it, of a project with more nothing is judged.
 const WITHHELD_BYTES_MAX: usize = 128 << 20;
 
+/// Characters of a mark: others must not find a text that has the same.
+const MARK_CHARS: usize = 16;
+
 /// Characters of an author that are kept.
 const AUTHOR_CHARS_MAX: usize = 100;
 
@@ -359,6 +362,13 @@ impl Quarantine {
         let withheld = self.withheld.withheld.get(&key);
         let file = withheld.map(|withheld| withheld.file.clone());
         Self::let_out(home, std::iter::once(says).chain(file))
+    }
+
+    /// Tells a memory as it is now from what may come into its file, by all that holding it depends on.
+    pub fn mark(&self, stored: &Stored, redactor: &Redactor) -> String {
+        let key = Self::key(stored, redactor);
+        let file = self.withheld.withheld.get(&key).map_or("", |withheld| &withheld.file);
+        blake3::hash(format!("{key} {file}").as_bytes()).to_hex()[..MARK_CHARS].to_owned()
     }
 
     /// Lets out what is withheld as it is now; what looks like an order stays held.
