@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod background;
 pub mod environment;
+mod input;
 pub mod local;
 pub mod schema;
 mod second;

@@ -18,6 +18,7 @@ use crate::backend::{
     Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
     RememberResponse, SessionsRequest, SessionsResponse, StatusResponse,
 };
+use crate::input::Watched;
 use crate::schema::{
     ForgetWire, RecallWire, RememberWire, SessionsWire, StatusWire, arguments, schema,
 };
@@ -284,9 +285,10 @@ fn explain(failure: &Failure) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// Serves `backend` over stdin and stdout until stdin ends.
-pub async fn serve(backend: Arc<dyn Backend>) -> Result<(), String> {
+/// Serves `backend` over stdin and stdout until stdin ends. What a person should know goes to `tell`.
+pub async fn serve(backend: Arc<dyn Backend>, tell: fn(&str)) -> Result<(), String> {
     let (input, output) = rmcp::transport::io::stdio();
+    let input = Watched::new(input, MESSAGE_BYTES_MAX, tell);
     let transport =
         AsyncRwTransport::new_server(input, output).with_max_line_length(MESSAGE_BYTES_MAX);
     let running = match Server(backend).serve(transport).await {

@@ -4,7 +4,7 @@
 mod mode;
 
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -582,7 +582,11 @@ fn a_message_that_is_too_long_is_passed_over_and_the_next_one_is_answered() {
     assert_eq!(server.receive()["id"], 71);
     server.send(&request(72, 100));
     assert_eq!(server.receive()["id"], 72);
+    let mut stderr = server.child.stderr.take().unwrap();
     assert_eq!(server.end(), Some(0));
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).unwrap();
+    assert_eq!(told, "throughline-mcp: a message of more than 16 MiB is passed over\n");
 }
 
 #[test]
