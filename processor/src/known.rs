@@ -184,9 +184,11 @@ fn words(text: &str) -> BTreeSet<u64> {
 mod tests {
     use std::fs;
 
-    use memory_store::{Kind, ProjectId, Timestamp};
+    use memory_store::identity::Mode;
+    use memory_store::{Kind, Timestamp};
 
     use super::*;
+    use crate::testing::Project;
 
     fn stored(number: u8, title: &str, body: &str) -> Stored {
         let id = MemoryId::new(Timestamp(0), [number; 10]);
@@ -194,20 +196,16 @@ mod tests {
         Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
     }
 
-    fn home() -> (tempfile::TempDir, UserDirs, Tree) {
-        let home = tempfile::tempdir().unwrap();
-        let base = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
-        let root = base.join("my_work");
-        fs::create_dir_all(root.join("docs")).unwrap();
-        fs::create_dir_all(&dirs.claude).unwrap();
-        let tree = Tree { project: ProjectId([1; 16]), main_root: root.clone(), root };
-        (home, dirs, tree)
+    fn project() -> Project {
+        let project = Project::new(Mode::Private);
+        fs::create_dir(project.root().join("docs")).unwrap();
+        fs::create_dir_all(&project.dirs.claude).unwrap();
+        project
     }
 
     #[test]
     fn what_stands_there_in_other_order_is_said_and_what_adds_something_is_not() {
-        let (_home, dirs, tree) = home();
+        let Project { dirs, tree, .. } = &project();
         let text = "# Style\n\n- Amounts of money are never stored as float.\n- Tabs.\n";
         fs::write(tree.root.join("CLAUDE.md"), text).unwrap();
         let memories = [
@@ -215,23 +213,23 @@ mod tests {
             stored(2, "Never store money as float", "The rounding of invoices broke in March."),
             stored(3, "Use tabs", ""),
         ];
-        let said = Known::of_tree(&dirs, &tree).said(&memories);
+        let said = Known::of_tree(dirs, tree).said(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id]));
-        assert_eq!(Known::of_user(&dirs).said(&memories), BTreeSet::new());
+        assert_eq!(Known::of_user(dirs).said(&memories), BTreeSet::new());
     }
 
     #[test]
     fn words_that_are_strewn_over_a_text_do_not_say_it() {
-        let (_home, dirs, tree) = home();
+        let Project { dirs, tree, .. } = &project();
         let text = "Never guess.\n\nThe store is small.\n\nWe talk of money.\n\nA float sinks.\n";
         fs::write(tree.root.join("CLAUDE.md"), text).unwrap();
         let memories = [stored(1, "Never store money as float", "")];
-        assert_eq!(Known::of_tree(&dirs, &tree).said(&memories), BTreeSet::new());
+        assert_eq!(Known::of_tree(dirs, tree).said(&memories), BTreeSet::new());
     }
 
     #[test]
     fn imports_and_the_loaded_part_of_auto_memory_count() {
-        let (_home, dirs, tree) = home();
+        let Project { dirs, tree, .. } = &project();
         fs::write(tree.root.join("CLAUDE.md"), "See @docs/style.md and `@docs/code.md`.\n")
             .unwrap();
         // It imports the first one again: each is read once.
@@ -254,7 +252,7 @@ mod tests {
             stored(4, "Staging listens on port 7440", ""),
             stored(5, "Production uses cluster blue", ""),
         ];
-        let said = Known::of_tree(&dirs, &tree).said(&memories);
+        let said = Known::of_tree(dirs, tree).said(&memories);
         assert_eq!(said, BTreeSet::from([memories[0].memory.id, memories[3].memory.id]));
     }
 }

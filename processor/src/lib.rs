@@ -35,6 +35,8 @@ pub mod start;
 pub mod state;
 pub mod stored;
 pub mod sync;
+#[cfg(test)]
+mod testing;
 pub mod transcript;
 pub mod trees;
 pub mod turns;

@@ -119,46 +119,33 @@ fn publish(
 
 #[cfg(test)]
 mod tests {
-    use memory_store::file::MemoryFile;
-    use memory_store::identity::{self, Mode, Observed};
+    use memory_store::identity::Mode;
     use memory_store::recall::{Recall, Search};
     use memory_store::settings::Pulled;
-    use memory_store::{Kind, Memory, MemoryId};
 
     use super::*;
     use crate::pulled::Judge;
+    use crate::testing::{NOW, Project, write_memory};
 
     #[test]
     fn what_comes_between_judging_and_publishing_is_held_until_it_is_judged() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
-        let root = path.join("work");
-        let memories = root.join(".throughline/memories");
-        std::fs::create_dir_all(&memories).unwrap();
-        let now = Timestamp(1_790_000_000_000);
-        let observed = Observed { root: root.clone(), ..Observed::default() };
-        let project = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
-        let write = |name: &str, number: u8, title: &str| {
-            let id = MemoryId::new(now, [number; 10]);
-            let memory = Memory::new(id, Kind::Convention, title, "It is so.", now);
-            let file = MemoryFile::new(memory).unwrap();
-            std::fs::write(memories.join(name), file.text()).unwrap();
-        };
+        let project = Project::new(Mode::Committed);
+        let (dirs, root) = (&project.dirs, project.root());
+        let write = |name: &str, number: u8, title: &str| write_memory(root, name, number, title);
         let settings = Settings { pulled: Pulled::Authors, ..Settings::default() };
         let judge = || {
-            let mut judge = Judge::open(&dirs, &project, &settings).unwrap();
-            let judged = judge.tree(&project, now).unwrap();
-            judge.finish(now).unwrap();
-            BTreeMap::from([(root.clone(), judged)])
+            let mut judge = Judge::open(dirs, &project.tree, &settings).unwrap();
+            let judged = judge.tree(&project.tree, NOW).unwrap();
+            judge.finish(NOW).unwrap();
+            BTreeMap::from([(root.to_owned(), judged)])
         };
         let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
             let publication =
-                Publication { dirs: &dirs, settings: &settings, vectors: None, withheld, now };
-            tree(&publication, &project, None, &Known::default()).unwrap();
-            let recall = Recall::open(&dirs, &project);
+                Publication { dirs, settings: &settings, vectors: None, withheld, now: NOW };
+            tree(&publication, &project.tree, None, &Known::default()).unwrap();
+            let recall = Recall::open(dirs, &project.tree);
             let search = Search { text: title.to_owned(), ..Search::default() };
-            let hits = recall.search(&search, now).hits;
+            let hits = recall.search(&search, NOW).hits;
             hits.iter().find(|hit| hit.title == title).unwrap().held
         };
 

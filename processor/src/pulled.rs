@@ -683,68 +683,57 @@ fn place(
 mod tests {
     use std::process::Command;
 
-    use memory_store::file::MemoryFile;
-    use memory_store::identity::{self, Mode, Observed};
-    use memory_store::{Kind, MemoryId};
+    use memory_store::identity::{self, Mode};
 
     use super::*;
+    use crate::testing::{NOW, Project, write_memory};
 
     const BOB: &str = "bob@example.com";
 
-    const NOW: Timestamp = Timestamp(1_790_000_000_000);
-
     /// A repository of somebody who takes only what Bob signed.
     struct Team {
-        _home: tempfile::TempDir,
-        dirs: UserDirs,
-        tree: Tree,
+        project: Project,
     }
 
     impl Team {
         fn new() -> Self {
-            let home = tempfile::tempdir().unwrap();
-            let path = home.path().canonicalize().unwrap();
-            let base = path.clone().into_os_string();
-            let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone())).unwrap();
-            let root = path.join("work");
-            std::fs::create_dir_all(root.join(".throughline/memories")).unwrap();
-            let observed = Observed { root, ..Observed::default() };
-            let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], NOW).unwrap();
+            let project = Project::new(Mode::Committed);
+            let team = Self { project };
             let trusted = Authors { trusted: vec![BOB.to_owned()], signed: true };
-            identity::limit(&dirs, tree.project, |_| Ok::<_, memory_store::Error>(Some(trusted)))
-                .unwrap();
-            let team = Self { _home: home, dirs, tree };
+            team.limit(Some(trusted));
             team.git(&["init", "-q"]);
             team
         }
 
+        fn limit(&self, authors: Option<Authors>) {
+            let Project { dirs, tree, .. } = &self.project;
+            identity::limit(dirs, tree.project, |_| Ok::<_, memory_store::Error>(authors)).unwrap();
+        }
+
         fn git(&self, arguments: &[&str]) {
             let mut git = Command::new("git");
-            git.current_dir(&self.tree.root).args(["-c", "user.name=X"]);
+            git.current_dir(&self.project.tree.root).args(["-c", "user.name=X"]);
             git.args(["-c", "user.email=x@example.com", "-c", "commit.gpgSign=false"]);
             git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
             assert!(git.args(arguments).output().unwrap().status.success(), "{arguments:?}");
         }
 
         fn commit(&self, number: u8, author: &str) {
-            let id = MemoryId::new(NOW, [number; 10]);
-            let title = format!("Convention number {number}");
-            let memory = Memory::new(id, Kind::Convention, &title, "It is so.", NOW);
-            let file = MemoryFile::new(memory).unwrap();
-            let name = format!(".throughline/memories/{number}.md");
-            std::fs::write(self.tree.root.join(name), file.text()).unwrap();
+            let name = format!("{number}.md");
+            write_memory(self.project.root(), &name, number, &format!("Convention {number}"));
             self.git(&["add", "."]);
             self.git(&["commit", "-q", "-m", "x", &format!("--author=Somebody <{author}>")]);
         }
 
         fn judge(&self, checks: usize) -> Judge<'_> {
-            let judge = Judge::open(&self.dirs, &self.tree, &Settings::default()).unwrap();
+            let judge =
+                Judge::open(&self.project.dirs, &self.project.tree, &Settings::default()).unwrap();
             Judge { checks_left: checks, ..judge }
         }
 
         /// Why each memory is withheld.
         fn why(&self, judged: Arc<Withholding>) -> Vec<Why> {
-            let store = Store::open(&self.dirs, &self.tree).unwrap();
+            let store = Store::open(&self.project.dirs, &self.project.tree).unwrap();
             let redactor = store.redactor(&Settings::default());
             let quarantine = Quarantine::default().withholding(judged);
             let why = |stored: &Stored| {
@@ -765,7 +754,7 @@ mod tests {
         // How many wait, and why each is withheld.
         let judge = |checks: usize, now: Timestamp| {
             let mut judge = team.judge(checks);
-            let judged = judge.tree(&team.tree, now).unwrap();
+            let judged = judge.tree(&team.project.tree, now).unwrap();
             judge.finish(now).unwrap();
             (judge.unchecked().waiting, team.why(judged))
         };
@@ -784,7 +773,7 @@ mod tests {
         let rests_on = judge.committers.signers.keys().next().unwrap().clone();
         judge.committers.late.insert(rests_on, BTreeSet::from([late]));
         judge.checks_left = 9;
-        let judged = judge.tree(&team.tree, tomorrow).unwrap();
+        let judged = judge.tree(&team.project.tree, tomorrow).unwrap();
         assert_eq!(judge.unchecked(), Unchecked { waiting: 0, late: 1 });
         assert_eq!(team.why(judged), [Why::Author, Why::Signature, Why::Unjudged]);
         assert_eq!(judge.checks_left, 9);
@@ -796,25 +785,26 @@ mod tests {
         team.commit(1, BOB);
         team.judge(9).finish(NOW).unwrap();
         let mut judge = team.judge(2);
-        let first = judge.tree(&team.tree, NOW).unwrap();
+        let first = judge.tree(&team.project.tree, NOW).unwrap();
         assert_eq!((team.why(first.clone()), judge.checks_left), (vec![Why::Signature], 1));
-        assert!(Arc::ptr_eq(&judge.tree(&team.tree, NOW).unwrap(), &first));
+        assert!(Arc::ptr_eq(&judge.tree(&team.project.tree, NOW).unwrap(), &first));
         // Whatever comes in between is judged, within what is left of the one budget.
         team.commit(2, BOB);
         team.commit(3, BOB);
-        let second = judge.tree(&team.tree, NOW).unwrap();
+        let second = judge.tree(&team.project.tree, NOW).unwrap();
         assert_eq!(team.why(second), [Why::Signature, Why::Signature, Why::Unjudged]);
         assert_eq!((judge.checks_left, judge.unchecked().waiting), (0, 1));
         // A user may say something else in between.
-        let project = team.tree.project;
-        identity::limit(&team.dirs, project, |_| Ok::<_, memory_store::Error>(None)).unwrap();
-        assert!(judge.tree(&team.tree, NOW).unwrap().is_empty());
+        team.limit(None);
+        assert!(judge.tree(&team.project.tree, NOW).unwrap().is_empty());
         // What came is counted once, when all was judged.
-        let arrived = || Arrived::last(&team.dirs.tree(&team.tree.root)).map(|arrived| arrived.new);
+        let arrived = || {
+            Arrived::last(&team.project.dirs.tree(team.project.root())).map(|arrived| arrived.new)
+        };
         assert_eq!(arrived(), None);
         judge.finish(NOW).unwrap();
         assert_eq!(arrived(), Some(3));
-        judge.tree(&team.tree, NOW).unwrap();
+        judge.tree(&team.project.tree, NOW).unwrap();
         judge.finish(NOW).unwrap();
         assert_eq!(arrived(), Some(3));
     }
@@ -839,36 +829,26 @@ mod tests {
 
     #[test]
     fn an_unchanged_tree_does_not_keep_what_others_have_no_more() {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path().canonicalize().unwrap();
-        let home = |name: &str| (name == "HOME").then(|| base.clone().into_os_string());
-        let dirs = UserDirs::resolve(home).unwrap();
-        let root = base.join("one");
-        std::fs::create_dir(&root).unwrap();
-        let observed = Observed { root, ..Observed::default() };
-        let now = Timestamp(1_790_000_000_000);
-        let one = identity::init(&dirs, &observed, Mode::Committed, [7; 16], now).unwrap();
-        let two = Tree { root: base.join("two"), ..one.clone() };
-        let write = |tree: &Tree, n: u8| {
-            let memory = Memory::new(MemoryId([n; 16]), Kind::Fact, format!("Number {n}"), "", now);
-            let folder = tree.root.join(".throughline/memories");
-            std::fs::create_dir_all(&folder).unwrap();
-            let text = MemoryFile::new(memory).unwrap().text().to_owned();
-            std::fs::write(folder.join(format!("{n}.md")), text).unwrap();
+        let project = Project::new(Mode::Committed);
+        let (dirs, one) = (&project.dirs, &project.tree);
+        let two = &Tree { root: project.root().with_file_name("two"), ..one.clone() };
+        let write = |tree: &Tree, number: u8| {
+            let title = format!("Number {number}");
+            write_memory(&tree.root, &format!("{number}.md"), number, &title);
         };
         let path = dirs.project(one.project).committers();
         let settings = Settings { pulled: Pulled::All, ..Settings::default() };
         let sync = |trees: &[&Tree]| {
-            let mut judge = Judge::open(&dirs, &one, &settings).unwrap();
+            let mut judge = Judge::open(dirs, one, &settings).unwrap();
             for tree in trees {
-                judge.tree(tree, now).unwrap();
+                judge.tree(tree, NOW).unwrap();
             }
-            judge.finish(now).unwrap();
+            judge.finish(NOW).unwrap();
             read_json::<Committers>(&path).unwrap()
         };
-        write(&one, 1);
-        write(&two, 2);
-        let seen = sync(&[&one, &two]);
+        write(one, 1);
+        write(two, 2);
+        let seen = sync(&[one, two]);
         assert_eq!((seen.own.len(), seen.looked_at.len(), seen.settled), (2, 2, 2));
 
         // Some that were there once: they are remembered as long as they are not too many.
@@ -878,14 +858,14 @@ mod tests {
             write_json(&path, &Committers { own, ..seen.clone() }).unwrap();
         };
         with_idle(10);
-        write(&two, 3);
-        assert_eq!(sync(&[&one, &two]).own.len(), 2 + 10 + 1);
+        write(two, 3);
+        assert_eq!(sync(&[one, two]).own.len(), 2 + 10 + 1);
         with_idle(3 * REMEMBERED_MAX);
-        let kept = sync(&[&one, &two]);
+        let kept = sync(&[one, two]);
         assert_eq!(kept.own.len(), REMEMBERED_MAX + 3);
         assert!(seen.own.iter().all(|own| kept.own.contains(own)));
         assert_eq!(kept.settled, kept.own.len());
         // A tree that is gone is forgotten, though another is unchanged.
-        assert_eq!(sync(&[&one]).looked_at.len(), 1);
+        assert_eq!(sync(&[one]).looked_at.len(), 1);
     }
 }

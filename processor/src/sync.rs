@@ -817,36 +817,20 @@ fn in_folder(folder: &Path) -> Result<Found> {
 
 #[cfg(test)]
 mod tests {
-    use memory_store::identity::{Mode, Observed};
+    use memory_store::identity::Mode;
 
     use super::*;
+    use crate::testing::{Project, write_memory};
 
     #[test]
     fn what_comes_while_nothing_else_is_new_is_looked_at_by_the_next_run() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
-        let root = path.join("work");
-        let memories = root.join(STORE_DIR).join("memories");
-        std::fs::create_dir_all(&memories).unwrap();
-        let observed = Observed { root, ..Observed::default() };
-        let now = Timestamp::default();
-        let tree = identity::init(&dirs, &observed, Mode::Committed, [1; 16], now).unwrap();
-        let options = SyncOptions {
-            dirs: &dirs,
-            tree: &tree,
-            from: None,
-            now,
-            progress: &crate::progress::Silent,
-            busy: Busy::Leave,
-            afresh: false,
-            ollama_host: None,
-        };
-        let mut run = Run::begin(&options, dirs.project(tree.project)).unwrap();
+        let project = Project::new(Mode::Committed);
+        let options = project.sync();
+        let mut run = Run::begin(&options, project.dirs.project(project.tree.project)).unwrap();
         run.state.published = run.fingerprint();
         assert!(run.is_as_published());
         assert_eq!(run.fingerprint(), run.state.published);
-        std::fs::write(memories.join("pulled.md"), "x").unwrap();
+        write_memory(project.root(), "pulled.md", 1, "It came");
         assert_eq!(run.fingerprint(), "");
     }
 }

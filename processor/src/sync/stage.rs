@@ -147,15 +147,12 @@ impl Lacking {
 
 #[cfg(test)]
 mod tests {
-    use memory_store::identity::{self, Mode, Observed};
+    use memory_store::identity::Mode;
     use memory_store::index::Index;
     use memory_store::index::segment::Segment;
-    use memory_store::layout::UserDirs;
 
     use crate::archive::{Header, SessionFile};
-    use crate::lock::Busy;
-    use crate::progress::Silent;
-    use crate::sync::SyncOptions;
+    use crate::testing::Project;
     use crate::transcript::record::{Record, RecordWhat};
     use crate::transcript::session::PromptBy;
 
@@ -194,25 +191,10 @@ mod tests {
 
     #[test]
     fn portions_are_seen_once_all_of_them_are_there() {
-        let home = tempfile::tempdir().unwrap();
-        let path = home.path().canonicalize().unwrap();
-        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
-        let root = path.join("work");
-        std::fs::create_dir_all(&root).unwrap();
-        let observed = Observed { root: root.clone(), ..Observed::default() };
-        let now = Timestamp(1_791_000_000_000);
-        let tree = identity::init(&dirs, &observed, Mode::Private, [1; 16], now).unwrap();
-        let options = SyncOptions {
-            dirs: &dirs,
-            tree: &tree,
-            from: None,
-            now,
-            progress: &Silent,
-            busy: Busy::Leave,
-            afresh: false,
-            ollama_host: None,
-        };
-        let mut run = Run::begin(&options, dirs.project(tree.project)).unwrap();
+        let project = Project::new(Mode::Private);
+        let (dirs, root) = (&project.dirs, project.root());
+        let options = project.sync();
+        let mut run = Run::begin(&options, dirs.project(project.tree.project)).unwrap();
         for number in 0..5 {
             run.archive.store(&session(number, root.to_str().unwrap())).unwrap();
         }
@@ -220,7 +202,7 @@ mod tests {
         run.state.all_turns = true;
         let ownership = run.holders().decide();
         let seen = || {
-            let state = dirs.tree(&root);
+            let state = dirs.tree(root);
             let docs = |folder: PathBuf| match Index::open(&folder).unwrap() {
                 Some(index) => index.turns().0.iter().map(Segment::docs).sum(),
                 None => 0,
@@ -250,7 +232,7 @@ mod tests {
 
         // What fails between two portions leaves what there was.
         run.state.all_turns = true;
-        let thinking = dirs.tree(&root).thinking();
+        let thinking = dirs.tree(root).thinking();
         let aside = thinking.with_extension("aside");
         std::fs::rename(&thinking, &aside).unwrap();
         std::fs::write(&thinking, "no folder").unwrap();

@@ -1,0 +1,62 @@
+//! What unit tests share: a project that is theirs alone.
+
+use std::fs;
+use std::path::Path;
+
+use memory_store::file::MemoryFile;
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
+
+use crate::lock::Busy;
+use crate::progress::Silent;
+use crate::sync::SyncOptions;
+
+/// When a test happens.
+pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+/// A project that somebody vouched for, without a repository, in a home of its own.
+pub(crate) struct Project {
+    pub dirs: UserDirs,
+    pub tree: Tree,
+    _home: tempfile::TempDir,
+}
+
+impl Project {
+    pub fn new(mode: Mode) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let base = home.path().canonicalize().unwrap();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let root = base.join("my_work");
+        fs::create_dir(&root).unwrap();
+        let observed = Observed { root, ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, mode, [1; 16], NOW).unwrap();
+        Self { dirs, tree, _home: home }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.tree.root
+    }
+
+    pub fn sync(&self) -> SyncOptions<'_> {
+        SyncOptions {
+            dirs: &self.dirs,
+            tree: &self.tree,
+            from: None,
+            now: NOW,
+            progress: &Silent,
+            busy: Busy::Leave,
+            afresh: false,
+            ollama_host: None,
+        }
+    }
+}
+
+/// Writes a convention into the committed folder of a working tree.
+pub(crate) fn write_memory(root: &Path, name: &str, number: u8, title: &str) {
+    let id = MemoryId::new(NOW, [number; 10]);
+    let memory = Memory::new(id, Kind::Convention, title, "It is so.", NOW);
+    let folder = root.join(".throughline/memories");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join(name), MemoryFile::new(memory).unwrap().text()).unwrap();
+}
