@@ -1,0 +1,11 @@
+//! Journeys of memories through real git: nothing that git takes along is lost, and what a person
+//! deleted stays deleted.
+
+#![cfg(feature = "write")]
+
+mod branches;
+mod deleted;
+mod journey;
+mod moving;
+mod random;
+mod written;
