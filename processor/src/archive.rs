@@ -6,7 +6,7 @@
 //! records and the watermark together; a run that is killed at any moment has either read a piece
 //! or not.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,9 @@ const SUFFIX: &str = ".jsonl.gz";
 
 /// The most that one archive file may hold, uncompressed. A month of work has some ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// How much is done to make a file small. A session is written again whole whenever it went on.
+const LEVEL: u32 = 3;
 
 /// Bytes of a header line.
 const HEADER_BYTES_MAX: u64 = 1 << 20;
@@ -109,23 +112,19 @@ impl Archive {
         &self.folder
     }
 
+    /// The names of its files, in no order.
+    pub fn names(&self) -> Result<Vec<String>> {
+        let names = self.listing()?.into_iter().map(|(name, _)| name);
+        Ok(names.collect())
+    }
+
     /// Its files, by name.
     pub fn entries(&self) -> Result<Vec<Entry>> {
-        let listing = match fs::read_dir(&self.folder) {
-            Ok(listing) => listing,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error).with_context(|| self.folder.display().to_string()),
-        };
         let mut entries = Vec::new();
-        for entry in listing {
-            let entry = entry.with_context(|| self.folder.display().to_string())?;
-            let name = entry.file_name();
-            let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) else {
-                continue;
-            };
+        for (name, entry) in self.listing()? {
             let metadata = entry.metadata().with_context(|| entry.path().display().to_string())?;
             entries.push(Entry {
-                name: name.to_owned(),
+                name,
                 path: entry.path(),
                 len: metadata.len(),
                 modified_ns: modified_ns(&metadata),
@@ -133,6 +132,23 @@ impl Archive {
         }
         entries.sort();
         Ok(entries)
+    }
+
+    fn listing(&self) -> Result<Vec<(String, DirEntry)>> {
+        let listing = match fs::read_dir(&self.folder) {
+            Ok(listing) => listing,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error).with_context(|| self.folder.display().to_string()),
+        };
+        let mut named = Vec::new();
+        for entry in listing {
+            let entry = entry.with_context(|| self.folder.display().to_string())?;
+            let name = entry.file_name();
+            if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(SUFFIX)) {
+                named.push((name.to_owned(), entry));
+            }
+        }
+        Ok(named)
     }
 
     /// One file, which must be there.
@@ -313,7 +329,7 @@ pub fn is_damaged(error: &anyhow::Error) -> bool {
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<()> {
     let buffer = io::BufWriter::new(out);
     // Without a time and a name in it, the same turns give the same bytes.
-    let mut gzip = GzBuilder::new().mtime(0).write(buffer, Compression::default());
+    let mut gzip = GzBuilder::new().mtime(0).write(buffer, Compression::new(LEVEL));
     let header = Header { format: FORMAT, ..file.header.clone() };
     serde_json::to_writer(&mut gzip, &header)?;
     gzip.write_all(b"\n")?;

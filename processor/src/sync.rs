@@ -242,8 +242,9 @@ impl<'a> Run<'a> {
             self.report.nothing_new = !self.settle()?;
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
-                self.state.write(&self.home)?;
             }
+            // Transcripts may have been touched that say the same.
+            self.state.write(&self.home)?;
             return Ok(self.report);
         }
         if let Some(mined) = self.learn_and_publish(&changed)?
@@ -342,7 +343,6 @@ impl<'a> Run<'a> {
         facts: &mut TreeFacts,
     ) -> Result<BTreeSet<String>> {
         self.options.progress.stage("looking", 0);
-        let before = self.state.clone();
         write_roots(&self.home, self.territory.roots())?;
         let found = discover::ours(self.options.dirs, &self.territory, &mut self.state.seen)?;
         self.newest =
@@ -362,9 +362,6 @@ impl<'a> Run<'a> {
         self.forget_missing()?;
         self.state.forget_left();
         self.report.sessions = self.state.sessions.len();
-        if self.state != before {
-            self.state.write(&self.home)?;
-        }
         Ok(changed)
     }
 
@@ -382,8 +379,7 @@ impl<'a> Run<'a> {
             .into_iter()
             .filter(|transcript| !self.purged.has_session(&transcript.name.session))
             .collect();
-        let mut known: HashSet<String> =
-            self.archive.entries()?.into_iter().map(|entry| entry.name).collect();
+        let mut known: HashSet<String> = self.archive.names()?.into_iter().collect();
         known.extend(self.expired.names());
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);

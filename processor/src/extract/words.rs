@@ -120,7 +120,7 @@ patterns! {
     /// A file that is built, installed or checked out, not written.
     BUILT = r"(?:^|/)(?:dist|build|out|target|node_modules|coverage|__pycache__|\.next|\.cache|vendor|tmp)/";
     /// Variables that are set for one command, each with a short plain value.
-    VARIABLES = r"^(?:[A-Z_][A-Z0-9_]*=[\w:.+-]{1,24} )+";
+    VARIABLES = r"^(?:[A-Z_][A-Z0-9_]*=[A-Za-z0-9_:.+-]{1,24} )+";
     /// A reason, told as one.
     SAYS_WHY = r"(?i)\b(?:because|since|so that|so (?:the|it|they|we|that|users?)|otherwise|caus(?:ed|ing)|due to|in order to|to (?:avoid|prevent|keep|ensure|make sure)|enabling|allowing|improving|previously|which (?:means|meant|made|caused|broke)|for (?:better|easier|consistency|clarity|safety|performance)|without .{3,80}\bfails?)\b";
     /// A note on what was done to a test.

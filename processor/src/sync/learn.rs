@@ -39,7 +39,8 @@ impl Run<'_> {
         self.state.sessions.par_iter().map(known).collect()
     }
 
-    /// Writes down whose turns the index lacks, so that a run that is killed does not lose them.
+    /// Writes down what was collected and whose turns the index lacks, so that a run that is killed does not lose
+    /// them. Until here what it collected counts as new to the next one.
     pub(super) fn note_pending(
         &mut self,
         known: &[KnownSession],
@@ -53,14 +54,10 @@ impl Run<'_> {
             !indexes.iter().all(|folder| matches!(Index::open(folder), Ok(Some(_))))
         };
         let all_turns = self.state.all_turns || self.trees.iter().any(unindexed);
-        let before = (self.state.all_turns, self.state.pending.clone());
         self.state.all_turns = all_turns;
         self.state.pending.extend(stale);
         self.state.pending.extend(changed.iter().cloned());
-        if before != (self.state.all_turns, self.state.pending.clone()) {
-            self.state.write(&self.home)?;
-        }
-        Ok(())
+        self.state.write(&self.home)
     }
 
     /// The language model that the settings name. Without it, or when something stands in its way,
