@@ -699,6 +699,19 @@ fn nothing_is_united_with_what_came_since_the_last_sync() {
         assert_eq!(fs::read_to_string(&theirs).unwrap(), before);
         world.publish(Vec::new());
     }
+    // Nor with what was put above a text that was judged.
+    let own = Memory::new(MemoryId([9; 16]), Kind::Fact, "The probe is slow", "It is.", now());
+    let path = store.folder().join("own.md");
+    fs::write(&path, MemoryFile::new(own).unwrap().text()).unwrap();
+    let stored = store.files().into_iter().find(|stored| stored.path == path).unwrap();
+    let key = Quarantine::key(&stored, &store.redactor(&Settings::default()));
+    let judged = Withholding::new().of_judged([key].into());
+    Quarantine::withhold(store.home(), Some(&judged)).unwrap();
+    let text = fs::read_to_string(&path).unwrap().replacen("---\n", "---\npinned: true\n", 1);
+    fs::write(&path, &text).unwrap();
+    let saved = remember(&mut server, "fact", "The probe is slow", "It takes a minute.");
+    assert_eq!(saved["change"], "created", "{saved}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
     // Nor does what was saved a moment ago wait for a sync.
     remember(&mut server, "fact", "The quota probe asks each hour", "The pool is refilled then.");
     let (_, found, _) = server.call("recall", json!({"query": "quota probe asks each hour"}));

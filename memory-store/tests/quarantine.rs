@@ -154,3 +154,14 @@ fn a_release_alone_is_something_to_publish() {
     publish(&fixture);
     assert!(is_given(&fixture, stored.memory.id));
 }
+
+#[test]
+fn what_is_held_in_the_journal_stands_in_nobodys_place() {
+    let fixture = Fixture::filled();
+    let given = fixture.write(memory(61, Kind::Fact, "The quota probe pool has a probe", "It is."));
+    publish(&fixture);
+    assert_eq!(found(&fixture, given.memory.id), Some(false));
+    let poison = Memory { supersedes: vec![given.memory.id], ..poisoned() };
+    journalled(&fixture, &fixture.write(poison));
+    assert_eq!(found(&fixture, given.memory.id), Some(false));
+}

@@ -1,6 +1,6 @@
 //! Publishing: the index of each working tree, made from its memory files and the turns.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use memory_store::Timestamp;
 use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::settings::Settings;
-use memory_store::store::{Listing, Store};
+use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{Quarantine, Withholding};
 
 use crate::graph::HnswGraphs;
@@ -88,20 +88,27 @@ fn publish(
     let quarantine = Quarantine::releases(store.home()).with_context(context)?;
     let withheld = publication.withheld.get(root).cloned().unwrap_or_default();
     let withholds = !withheld.is_empty();
+    let orders = quarantine.clone();
     let quarantine = quarantine.withholding(withheld);
     let store = store.clone().judged(quarantine.clone(), publication.settings);
     let mut listing = store.list()?;
     // Files come from people and from pulls: what a hook prints goes through here once more.
     let redactor = store.redactor(publication.settings);
+    let mut foreign = BTreeSet::new();
     for stored in &mut listing.memories {
         if withholds && quarantine.withholds(stored, &redactor) {
             // What is not given does not stand in another's place either.
             stored.memory.supersedes.clear();
+            foreign.insert(stored.memory.id);
         }
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.said(&listing.memories);
-    let start = start::plan(&listing.memories, &said, publication.settings, publication.now);
+    let is_held = |stored: &Stored| {
+        foreign.contains(&stored.memory.id) || orders.held(stored, &redactor).is_some()
+    };
+    let (settings, now) = (publication.settings, publication.now);
+    let start = start::plan(&listing.memories, &said, &is_held, settings, now);
     publisher
         .said(said)
         .quarantine(quarantine)
@@ -157,6 +164,14 @@ mod tests {
         // A text that was put into a file since is as new as a file.
         write("own.md", 1, "Prices are integer pennies");
         assert!(is_held(&judged, "Prices are integer pennies"));
+        write("own.md", 1, "Prices are integer cents");
+        assert!(!is_held(&judged, "Prices are integer cents"));
+        // So is what was put above it, which decides what it stands for.
+        let own = root.join(".throughline/memories/own.md");
+        let text = std::fs::read_to_string(&own).unwrap();
+        std::fs::write(own, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();
+        assert!(is_held(&judged, "Prices are integer cents"));
+        write("own.md", 1, "Prices are integer pennies");
         // Without a repository all is the user's own, and the same files are published again.
         let judged = judge();
         assert!(!is_held(&judged, "Prices are integer pennies"));

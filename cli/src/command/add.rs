@@ -60,7 +60,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let store = if args.user { &stores.user } else { &stores.project };
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
-    let scope = saved.stored.memory.scope;
+    let scope = stores.scope_of(&saved.stored);
     let quarantine = stores.quarantine(store)?;
     let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, scope, noted)?;

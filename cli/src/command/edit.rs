@@ -72,7 +72,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     };
     let quarantine = stores.quarantine(store)?;
     let saved = Noted::Saved(&stored, &redactor, &quarantine);
-    journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
     show(args, &stored, change, out)?;
     if args.json { Ok(()) } else { view::taken_out(hidden, out) }
 }

@@ -46,7 +46,7 @@ pub fn put_aside(
 ) -> Result {
     let memory = &stored.memory;
     store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-    journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), Noted::Gone(memory.id))?;
     let id = paint(NAME, memory.id.short());
     match how {
         How::Archive => writeln!(

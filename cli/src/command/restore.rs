@@ -36,7 +36,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             Some(stored) => {
                 let quarantine = stores.quarantine(store)?;
                 let saved = Noted::Saved(&stored, redactor, &quarantine);
-                journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+                journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;
             }

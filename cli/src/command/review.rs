@@ -207,7 +207,7 @@ fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write)
     stores.quarantine(store)?.release(store.home(), stored, &redactor)?;
     let quarantine = stores.quarantine(store)?;
     let saved = Noted::Saved(stored, &redactor, &quarantine);
-    journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
@@ -229,7 +229,7 @@ fn release_pulled(world: &World, stores: &Stores, out: &mut dyn Write) -> Result
             let redactor = stores.project.redactor(&stores.settings);
             let quarantine = stores.quarantine(&stores.project)?;
             let saved = Noted::Saved(&stored, &redactor, &quarantine);
-            journal::note(&world.dirs, &stores.tree, stored.memory.scope, saved)?;
+            journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
             count += 1;
         }
     }
@@ -308,7 +308,7 @@ fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) 
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
     let quarantine = stores.quarantine(&stores.project)?;
     let saved = Noted::Saved(&promoted, &redactor, &quarantine);
-    journal::note(&world.dirs, &stores.tree, promoted.memory.scope, saved)?;
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(&promoted), saved)?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())
@@ -318,7 +318,7 @@ fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) 
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
     stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
-    journal::note(&world.dirs, &stores.tree, memory.scope, Noted::Gone(memory.id))?;
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use memory_store::Error;
 use memory_store::identity::Identity;
 use memory_store::layout::Tree;
+use memory_store::memory::Scope;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
@@ -168,6 +169,14 @@ impl Stores {
     /// The files that count, each of all with its id.
     pub fn counting(&self) -> Result<BTreeSet<PathBuf>> {
         Ok(self.list()?.memories.into_iter().map(|stored| stored.path).collect())
+    }
+
+    /// Whose index has a memory: its file may say `scope: user` wherever it lies.
+    pub fn scope_of(&self, stored: &Stored) -> Scope {
+        match stored.path.starts_with(self.user.folder()) {
+            true => Scope::User,
+            false => Scope::Project,
+        }
     }
 
     /// The store that a memory is in.

@@ -581,6 +581,28 @@ fn a_review_lets_out_what_it_showed_and_nothing_that_came_since() {
 }
 
 #[test]
+fn a_file_of_the_project_comes_into_no_other_whatever_scope_it_names() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    let name = "home/work/.throughline/memories/wiki.md";
+    team.memory("wiki.md", 3, "The wiki has a page on deploying");
+    let text = team.0.read(name).replacen("kind:", "scope: user\nkind:", 1);
+    team.0.write(name, &text);
+    team.commit(MALLORY);
+    assert_eq!(team.held().len(), 1);
+    let short = MemoryId::new(Timestamp::parse(NOW).unwrap(), [3; 10]).short();
+    let home = team.0.path("home");
+    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| home.clone().into())).unwrap();
+    let index = dirs.user_state().index();
+    assert!(index.join("MANIFEST").exists());
+    team.0.ok(&["review", "--release", &short]);
+    let files = std::fs::read_dir(index).unwrap().map(|file| file.unwrap().path());
+    let says = |bytes: &[u8]| String::from_utf8_lossy(bytes).contains("page on deploying");
+    assert!(!files.into_iter().any(|file| says(&std::fs::read(file).unwrap())));
+    assert!(team.0.ok(&["search", "wiki page deploying"]).contains("page on deploying"));
+}
+
+#[test]
 fn nobody_is_asked_about_what_goes_to_a_pager() {
     let team = Team::at_work();
     team.setting("pulled = \"reviewed\"\n");

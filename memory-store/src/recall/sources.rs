@@ -15,7 +15,7 @@ use crate::index::Index;
 use crate::index::document::Document;
 use crate::index::journal::Entry as Change;
 use crate::index::manifest::Gate;
-use crate::index::record::{Entry, FLAG_SUPERSEDED, Record};
+use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
 use crate::layout::{Tree, UserDirs};
 use crate::settings::Settings;
@@ -321,6 +321,10 @@ impl Source {
     }
 
     fn supersede(&mut self, newer: &Document) {
+        // What is not given does not stand in another's place either.
+        if newer.entry.has(FLAG_HELD) {
+            return;
+        }
         let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);
         self.superseded.extend(others.map(|&older| (older, newer.entry.id)));
     }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::{Suspicion, VERSION, judged_text, of_record};
 use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile};
-use crate::id::MemoryId;
 use crate::identity::Identity;
 use crate::index::document::Document;
-use crate::index::record::{FLAG_HELD, Record};
+use crate::index::record::{FLAG_HELD, FLAG_PINNED, Record};
 use crate::layout::{ProjectDir, STORE_DIR};
 use crate::ledger::{Ledger, text_hash};
 use crate::memory::Memory;
@@ -42,7 +41,7 @@ const MARK_CHARS: usize = 16;
 /// Characters of an author that are kept.
 const AUTHOR_CHARS_MAX: usize = 100;
 
-/// What others committed and is not given, by file, id and what it says (see [`Quarantine::key`]).
+/// What others committed and is not given, by file, id and what an index holds of it (see [`Quarantine::key`]).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Withholding {
     withheld: BTreeMap<String, Withheld>,
@@ -358,7 +357,7 @@ impl Quarantine {
     /// When the file cannot be written.
     pub fn release(&self, home: &ProjectDir, stored: &Stored, redactor: &Redactor) -> Result<()> {
         let says = Self::says(&stored.memory, redactor);
-        let key = key(stored.memory.id, &says, &stored.path);
+        let key = Self::key(stored, redactor);
         let withheld = self.withheld.withheld.get(&key);
         let file = withheld.map(|withheld| withheld.file.clone());
         Self::let_out(home, std::iter::once(says).chain(file))
@@ -400,9 +399,9 @@ impl Quarantine {
 
     /// Why a memory is held, if it is; `redactor` is that of its store.
     pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
-        let record = record(&stored.memory, redactor);
-        let says = hash(&record);
-        let (order, withheld) = (self.order(&record, &says), self.withheld_file(stored, &says));
+        let document = document(&stored.memory, redactor);
+        let order = self.order(&document.record, &hash(&document.record));
+        let withheld = self.withheld_file(stored, &document);
         (order.is_some() || withheld.is_some()).then_some(HeldBack { order, withheld })
     }
 
@@ -416,7 +415,7 @@ impl Quarantine {
         if self.withheld.is_empty() {
             return Whose::Users;
         }
-        match self.withheld_file(stored, &Self::says(&stored.memory, redactor)) {
+        match self.withheld_file(stored, &document(&stored.memory, redactor)) {
             None => Whose::Users,
             Some(withheld) if withheld.is_unjudged() => Whose::Unknown,
             Some(_) => Whose::Others,
@@ -424,8 +423,8 @@ impl Quarantine {
     }
 
     /// Why a file is withheld. What a program of ours wrote since the judgement is the user's own.
-    fn withheld_file(&self, stored: &Stored, says: &str) -> Option<Withheld> {
-        let key = key(stored.memory.id, says, &stored.path);
+    fn withheld_file(&self, stored: &Stored, document: &Document) -> Option<Withheld> {
+        let key = key(document, &stored.path);
         let withheld = self.withheld.of(&key, &stored.path, &self.released)?;
         let is_written = withheld.is_unjudged() && self.written.contains(stored);
         (!is_written).then_some(withheld)
@@ -439,7 +438,7 @@ impl Quarantine {
     pub fn judge(&self, document: &mut Document) {
         let record = &document.record;
         let says = hash(record);
-        let key = key(document.entry.id, &says, &record.file);
+        let key = key(document, &record.file);
         let withheld = || self.withheld.of(&key, &record.file, &self.released);
         match self.order(record, &says).is_some() || withheld().is_some() {
             true => document.entry.flags |= FLAG_HELD,
@@ -464,12 +463,12 @@ impl Quarantine {
     /// What a memory is withheld by: its file, its id, and what it says. A copy that somebody else committed,
     /// under the same id even, withholds itself alone.
     pub fn key(stored: &Stored, redactor: &Redactor) -> String {
-        key(stored.memory.id, &Self::says(&stored.memory, redactor), &stored.path)
+        key(&document(&stored.memory, redactor), &stored.path)
     }
 
     /// The hash of what a memory says, as an index would hold it; `redactor` is that of its store.
     pub fn says(memory: &Memory, redactor: &Redactor) -> String {
-        hash(&record(memory, redactor))
+        hash(&document(memory, redactor).record)
     }
 }
 
@@ -479,16 +478,29 @@ fn has_authors(home: &ProjectDir) -> Result<bool> {
 }
 
 /// What an index would hold of a memory.
-fn record(memory: &Memory, redactor: &Redactor) -> Record {
-    Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0).record
+fn document(memory: &Memory, redactor: &Redactor) -> Document {
+    Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0)
 }
 
+/// What tells a file that was judged from another text in its place: id, name, and all that an index would hold
+/// of it, front matter too. An index may know by itself what replaces a memory, so that does not count.
+///
 /// Names are of any length and others chose them: of a file its hash stands there. One that waits aside is told
 /// from different places on, and has its mere name.
-fn key(id: MemoryId, says: &str, file: &Path) -> String {
+fn key(document: &Document, file: &Path) -> String {
+    let Document { entry, record, .. } = document;
+    let file_less = Record {
+        file: PathBuf::new(),
+        modified_ns: 0,
+        file_bytes: 0,
+        superseded_by: None,
+        ..record.clone()
+    };
+    let mut holds = vec![entry.kind, entry.confidence, u8::from(entry.has(FLAG_PINNED))];
+    file_less.encode(&mut holds);
     let name = name_in_store(file).map(Path::as_os_str).or(file.file_name()).unwrap_or_default();
-    let name = blake3::hash(name.as_encoded_bytes());
-    format!("{id} {says} {}", &name.to_hex()[..32])
+    let (holds, name) = (blake3::hash(&holds), blake3::hash(name.as_encoded_bytes()));
+    format!("{} {} {}", entry.id, &holds.to_hex()[..32], &name.to_hex()[..32])
 }
 
 /// The name of a file below the committed folder of memories, from wherever its path begins: an index tells it
