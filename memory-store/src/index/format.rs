@@ -204,7 +204,17 @@ impl<'a> Cursor<'a> {
     }
 
     /// Takes a number of 7 bits a byte, low bits first.
+    #[inline]
     pub fn varint(&mut self) -> Option<u64> {
+        // Most are small.
+        if let Some((&byte @ ..0x80, rest)) = self.0.split_first() {
+            self.0 = rest;
+            return Some(u64::from(byte));
+        }
+        self.long_varint()
+    }
+
+    fn long_varint(&mut self) -> Option<u64> {
         let mut number = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;

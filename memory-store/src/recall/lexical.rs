@@ -159,7 +159,7 @@ impl<'a> Found<'a> {
                     }
                     window.advance(number, last, &mut damaged);
                     window.score(&self.weights, query);
-                    let entering = best.entering(&window);
+                    let entering = best.entering(&mut window);
                     best.add(window.tell(entering.into_iter()).into_iter().map(at));
                     others.extend(window.tell(asked.iter().copied()).into_iter().map(at));
                 }
@@ -323,8 +323,8 @@ fn order(a: &(At, Scored), b: &(At, Scored)) -> Ordering {
 
 impl Best {
     /// The documents of a window that are among the best.
-    fn entering(&self, window: &Window<'_>) -> Vec<u32> {
-        let mut above: Vec<(f32, u32)> = window.from(self.floor).collect();
+    fn entering(&self, window: &mut Window<'_>) -> Vec<u32> {
+        let mut above = window.from(self.floor);
         let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
         if above.len() > self.keep {
             above.select_nth_unstable_by(self.keep, order);

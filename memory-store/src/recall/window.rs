@@ -71,7 +71,7 @@ pub struct Window<'a> {
     /// What was met in the window, ordered by term.
     postings: Vec<Posting>,
     scores: Vec<f32>,
-    /// By document, while some are told of: which of these it is, counted from 1.
+    /// By document, while some are looked for or told of: which of these it is, counted from 1.
     places: Vec<u16>,
 }
 
@@ -112,15 +112,14 @@ impl<'a> Window<'a> {
         let (first, end) = (self.first, self.end);
         for walk in &mut self.walks {
             let term = walk.term;
-            let mut meet = |doc: u32, weight| {
-                self.postings.push(Posting { doc: (doc - first) as u16, term, weight });
-            };
-            let meet_impact = |doc, impact| meet(doc, impact_weight(impact));
+            let posting =
+                |&(doc, weight): &(u32, f32)| Posting { doc: (doc - first) as u16, term, weight };
+            let meet = |doc, impact| self.postings.push(posting(&(doc, impact_weight(impact))));
             let walked = match &mut walk.postings {
                 Some(Step::Read(postings)) => {
-                    postings.below(first, |_, _| {}).and_then(|()| postings.below(end, meet_impact))
+                    postings.below(first, |_, _| {}).and_then(|()| postings.below(end, meet))
                 }
-                Some(Step::Left(bounded, part)) => bounded.window(number, last, part, meet_impact),
+                Some(Step::Left(bounded, part)) => bounded.window(number, last, part, meet),
                 None => Some(()),
             };
             if walked.is_none() {
@@ -129,7 +128,7 @@ impl<'a> Window<'a> {
             }
             let passed = walk.more.partition_point(|&(doc, _)| doc < first);
             let here = walk.more.partition_point(|&(doc, _)| doc < end);
-            walk.more[passed..here].iter().for_each(|&(doc, weight)| meet(doc, weight));
+            self.postings.extend(walk.more[passed..here].iter().map(posting));
             walk.more = &walk.more[here..];
         }
     }
@@ -173,10 +172,19 @@ impl<'a> Window<'a> {
         }
     }
 
-    /// The documents that score as much as `floor` or more, in their order.
-    pub fn from(&self, floor: f32) -> impl Iterator<Item = (f32, u32)> {
-        let scores = self.scores.iter().zip(self.first..self.end);
-        scores.filter(move |(score, _)| **score >= floor).map(|(&score, doc)| (score, doc))
+    /// The documents that score as much as `floor` or more, which is positive, and their scores.
+    pub fn from(&mut self, floor: f32) -> Vec<(f32, u32)> {
+        let mut found = Vec::new();
+        // Most documents of a large source have no term at all.
+        for posting in &self.postings {
+            let at = usize::from(posting.doc);
+            if self.scores[at] >= floor && self.places[at] == 0 {
+                self.places[at] = 1;
+                found.push((self.scores[at], self.first + u32::from(posting.doc)));
+            }
+        }
+        found.iter().for_each(|(_, doc)| self.places[(doc - self.first) as usize] = 0);
+        found
     }
 
     /// Tells of some different documents of the window.
