@@ -77,6 +77,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         Some(_) | None => None,
     };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
+    super::trust::hold_by_settings(world, &tree)?;
     writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
     match &joins {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,

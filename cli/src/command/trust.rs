@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::identity::{self, ADDRESS_BYTES_MAX, Authors, Known};
-use memory_store::layout::{Place, STORE_DIR, Tree};
+use memory_store::layout::{Place, ProjectDir, STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::settings::Pulled;
 use memory_store::settings_file;
@@ -97,14 +97,31 @@ fn check(address: &str) -> Result {
         .hint("Write it as `git log --format=%ae` does, for example ada@example.com."))
 }
 
+/// Lets readers without an index hold back what nobody looked at, until the first sync, where the user's settings
+/// limit what is given.
+pub fn hold_by_settings(world: &World, tree: &Tree) -> Result {
+    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
+    match settings.pulled {
+        Pulled::All => Ok(()),
+        Pulled::Authors | Pulled::Reviewed => hold_unjudged(&world.dirs.project(tree.project)),
+    }
+}
+
+/// From here on, readers without an index hold back what nobody looked at.
+fn hold_unjudged(home: &ProjectDir) -> Result {
+    if !home.withheld().exists() {
+        Quarantine::withhold(home, Some(&Withholding::new()))?;
+    }
+    Ok(())
+}
+
 /// Changes whose commits bring memories that are given, and publishes what follows.
 fn limit(args: &Trust, world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
     let home = world.dirs.project(tree.project);
     let authors = identity::limit(&world.dirs, tree.project, |before| {
         let authors = args.limits(before)?;
-        // From here on, readers without an index hold back what nobody looked at.
-        if authors.is_some() && !home.withheld().exists() {
-            Quarantine::withhold(&home, Some(&Withholding::new()))?;
+        if authors.is_some() {
+            hold_unjudged(&home)?;
         }
         Ok::<_, Failure>(authors)
     })?;
@@ -199,6 +216,7 @@ fn vouch(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> R
             .hint("`throughline init` sets a project up; `throughline trust DIR` is about another folder."));
     }
     let tree = identity::trust(&world.dirs, &observed, super::random()?, world.now)?;
+    hold_by_settings(world, &tree)?;
     writeln!(out, "Vouched for {}.", view::path(&tree.root))?;
     if args.author.is_empty() && !args.signed {
         writeln!(out, "Its memories are recalled from the next `throughline sync` on.")?;

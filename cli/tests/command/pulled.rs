@@ -298,6 +298,21 @@ fn without_an_index_nothing_is_given_that_nobody_looked_at() {
 }
 
 #[test]
+fn what_is_vouched_for_under_a_policy_is_not_given_before_it_was_judged() {
+    for (policy, expected) in [("all", 2), ("authors", 0)] {
+        let team = Team::new();
+        team.setting(&format!("pulled = \"{policy}\"\n"));
+        team.0.ok(&["trust"]);
+        let get = |name: &str| (name == "HOME").then(|| team.0.path("home").into());
+        let dirs = UserDirs::resolve(get).unwrap();
+        let tree = memory_store::layout::Tree::find(&dirs, &team.0.work()).unwrap();
+        let now = Timestamp::parse(NOW).unwrap();
+        let recall = memory_store::recall::Recall::open(&dirs, &tree);
+        assert_eq!(recall.start(now, 10_000).hits.len(), expected, "{policy}");
+    }
+}
+
+#[test]
 fn signatures_are_checked_with_the_users_own_keys_and_programs() {
     let team = Team::at_work();
     for name in ["bob", "mallory"] {
