@@ -6,6 +6,7 @@
 
 pub mod committers;
 mod config;
+mod group;
 pub mod signatures;
 pub mod version;
 
@@ -395,8 +396,8 @@ struct Answer {
 fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
-    // A group of its own: what git runs, a filter or a check of a signature, ends with it.
     let mut child = command.process_group(0).spawn().ok()?;
+    let _watched = group::watch(&child);
     let stdout = child.stdout.take()?;
     let (sender, pieces) = mpsc::channel();
     // A thread reads, so that a full pipe cannot keep git from ending, nor an open one us.
@@ -409,13 +410,18 @@ fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
             Ok(Err(_)) | Err(RecvTimeoutError::Timeout) => break false,
         }
     };
+    // Before anybody waits for it: what it left behind may hold the pipe when it has ended itself.
+    if !is_whole {
+        group::end(&mut child);
+        return Some(Answer { status: None, text });
+    }
     let mut pause = Duration::from_micros(500);
     let status = loop {
         match child.try_wait() {
-            Ok(Some(status)) => break is_whole.then_some(status),
-            Ok(None) if is_whole && !left().is_zero() => std::thread::sleep(pause),
+            Ok(Some(status)) => break Some(status),
+            Ok(None) if !left().is_zero() => std::thread::sleep(pause),
             Ok(None) | Err(_) => {
-                end(&mut child);
+                group::end(&mut child);
                 break None;
             }
         }
@@ -439,16 +445,6 @@ fn pass_on(mut from: impl Read, sender: &mpsc::Sender<io::Result<Vec<u8>>>) {
             return;
         }
     }
-}
-
-/// Ends git and what it runs. It may have ended by itself in between.
-fn end(child: &mut Child) {
-    if let Ok(group) = libc::pid_t::try_from(child.id()) {
-        // SAFETY: kill touches no memory of ours, and as nobody waited for the child, its number is no
-        // other group's.
-        unsafe { libc::kill(-group, libc::SIGKILL) };
-    }
-    let _ = child.wait();
 }
 
 /// Nobody is asked, nothing is fetched, no lock is taken: we only look.

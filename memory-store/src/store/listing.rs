@@ -119,7 +119,10 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                         .and_then(|()| read(entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.len,
-                        Err(_) => entry.metadata().map_or(0, |metadata| metadata.len()),
+                        // However large it is, no more of it was read.
+                        Err(_) => entry
+                            .metadata()
+                            .map_or(0, |metadata| metadata.len().min(FILE_BYTES_MAX as u64)),
                     };
                     each(read);
                     if bytes > bytes_max {
@@ -233,20 +236,23 @@ mod tests {
     #[test]
     fn what_is_read_of_a_store_is_bounded_and_said() {
         let folder = tempfile::tempdir().unwrap();
-        for name in ["a", "b", "c", "d"] {
+        for name in ["b", "c", "d", "e"] {
             let file = folder.path().join(name).with_extension("md");
             std::fs::write(file, format!("# {name}\n\n{}", "x".repeat(1 << 19))).unwrap();
         }
+        // The first is larger than a store may be, which must not hide the others.
+        let hole = std::fs::File::create(folder.path().join("a.md")).unwrap();
+        hole.set_len(STORE_BYTES_MAX + 1).unwrap();
         let read = |bytes_max| {
             let mut errors = Vec::new();
             visit_up_to(bytes_max, &[folder.path()], &mut |read| errors.extend(read.err()));
             errors
         };
-        // Each is too long to be a memory by itself, and counts all the same.
-        assert_eq!(read(4 << 20).len(), 4);
+        // Each is too long to be a memory, and counts as much as is read of one.
+        assert_eq!(read(5 * FILE_BYTES_MAX as u64).len(), 5);
         let errors = read(1 << 20);
-        assert_eq!(errors.len(), 3, "two files, and that there are more");
-        let Error::Refused { path, message, .. } = &errors[2] else { panic!("{errors:?}") };
+        assert_eq!(errors.len(), 6, "all five, and that it was too much");
+        let Error::Refused { path, message, .. } = &errors[5] else { panic!("{errors:?}") };
         assert_eq!(path, folder.path());
         assert_eq!(message, "the files have more than 1 MiB; the rest is not read");
     }

@@ -35,8 +35,8 @@ const RELEASED_BYTES_MAX: u64 = 2 << 20;
 /// reads it, of a project with more nothing is judged.
 const WITHHELD_BYTES_MAX: usize = 128 << 20;
 
-/// Characters of a mark: others must not find a text that has the same.
-const MARK_CHARS: usize = 16;
+/// Characters of a mark, of four bits: whoever writes both texts must not find two that have the same.
+const MARK_CHARS: usize = 32;
 
 /// Characters of an author that are kept.
 const AUTHOR_CHARS_MAX: usize = 100;

@@ -18,15 +18,9 @@ use crate::stamp;
 /// Signatures that are checked by one call of git, which runs a program for each.
 const SIGNATURES_MAX: usize = 50;
 
-/// Files that tell what keys gpg and gpgsm believe, below their folder.
-const KEYRINGS: [&str; 6] = [
-    "pubring.kbx",
-    "pubring.gpg",
-    "public-keys.d/pubring.db",
-    "trustdb.gpg",
-    "gpg.conf",
-    "trustlist.txt",
-];
+/// Files that tell what keys gpg believes, below its folder.
+const KEYRINGS: [&str; 5] =
+    ["pubring.kbx", "pubring.gpg", "public-keys.d/pubring.db", "trustdb.gpg", "gpg.conf"];
 
 /// What was found of the signatures below some commits. Those that are not named here were not asked for in
 /// time, or git failed.
@@ -139,6 +133,7 @@ fn address(signer: &str) -> String {
 /// configuration names. The user's own ones stay. `false` when not all can be overruled.
 fn with_own_keys(command: &mut Command, root: &Path) -> bool {
     const SIGNERS: &str = "gpg.ssh.allowedsignersfile";
+    const X509: &str = "gpg.x509.program";
     let Some(found) = settings(root, r"^gpg\.") else { return false };
     let own: BTreeMap<&str, &str> = found
         .iter()
@@ -151,15 +146,16 @@ fn with_own_keys(command: &mut Command, root: &Path) -> bool {
     // A relative path would lead into the repository.
     let is_own = |path: &&str| path.starts_with(['/', '~']);
     let signers = get(SIGNERS).filter(is_own).unwrap_or("/dev/null");
-    let mut overruled: BTreeMap<&str, &str> = BTreeMap::from([(SIGNERS, signers)]);
+    // A certificate comes with the signature, says of itself whose it is, and has gpgsm ask the network: git tells
+    // of one that nobody vouches for as of a key in the user's keyring. So these are no signatures here.
+    let mut overruled: BTreeMap<&str, &str> = BTreeMap::from([(SIGNERS, signers), (X509, "false")]);
     for setting in found.iter().filter(|setting| setting.is_repositorys) {
         let key = setting.key.as_str();
         let value = match key {
             "gpg.program" | "gpg.openpgp.program" => Some(openpgp()),
-            "gpg.x509.program" => Some(get(key).unwrap_or("gpgsm")),
             "gpg.ssh.program" => Some(get(key).unwrap_or("ssh-keygen")),
             "gpg.mintrustlevel" => Some(get(key).unwrap_or("undefined")),
-            SIGNERS => None,
+            SIGNERS | X509 => None,
             _ => get(key),
         };
         overruled.extend(value.map(|value| (key, value)));
@@ -331,5 +327,56 @@ esac
             std::thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(said, "x\n");
+    }
+
+    #[test]
+    fn certificates_that_come_with_a_signature_are_not_looked_at() {
+        use std::fs;
+        use std::io::Write;
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("work");
+        fs::create_dir(&root).unwrap();
+        // It says what gpgsm says of a certificate that nobody vouches for.
+        let (gpgsm, ran) = (folder.path().join("gpgsm"), folder.path().join("ran"));
+        let script = format!(
+            "#!/bin/sh\n: >'{}'\necho '[GNUPG:] GOODSIG 01 /CN=Bob <bob@example.com>'\necho '[GNUPG:] TRUST_UNDEFINED'\n",
+            ran.display()
+        );
+        fs::write(&gpgsm, script).unwrap();
+        fs::set_permissions(&gpgsm, fs::Permissions::from_mode(0o755)).unwrap();
+        let config = folder.path().join("config");
+        fs::write(&config, format!("[gpg \"x509\"]\n\tprogram = {}\n", gpgsm.display())).unwrap();
+        let as_the_user = |git: &mut Command| {
+            git.env("GIT_CONFIG_SYSTEM", "/dev/null").env("GIT_CONFIG_GLOBAL", &config);
+        };
+        let git = |arguments: &[&str], input: &str| {
+            let mut git = command(&root);
+            as_the_user(git.args(arguments).stdin(std::process::Stdio::piped()));
+            let mut child = git.spawn().unwrap();
+            child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{arguments:?}");
+            String::from_utf8(output.stdout).unwrap().trim().to_owned()
+        };
+        git(&["init", "-q"], "");
+        let tree = git(&["mktree"], "");
+        let commit = format!(
+            "tree {tree}\nauthor Bob <bob@example.com> 1790000000 +0000\n\
+             committer Bob <bob@example.com> 1790000000 +0000\n\
+             gpgsig -----BEGIN SIGNED MESSAGE-----\n MIAG\n -----END SIGNED MESSAGE-----\n\nadd\n"
+        );
+        let commit = git(&["hash-object", "-t", "commit", "-w", "--stdin"], &commit);
+
+        // Git believes it as long as nobody says otherwise.
+        assert!(git(&["log", "-1", "--format=%G? %GS", &commit], "").starts_with("U /CN=Bob"));
+        fs::remove_file(&ran).unwrap();
+        let mut log = log(&root, &[&commit]).unwrap();
+        as_the_user(&mut log);
+        let answer = answer_within(&mut log, Duration::from_secs(20)).unwrap();
+        assert!(answer.status.is_some_and(|status| status.success()));
+        assert_eq!(read(&answer.text), Signers::from([(commit, None)]));
+        assert!(!ran.exists());
     }
 }
