@@ -426,14 +426,21 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
 
-    // Those of a run that is killed are not named by anybody, and go.
-    drop(stage(Staged::onto(&index).unwrap(), &[&all[7..]]));
+    // What is not published goes, and what a killed run left when somebody begins again.
     let unnamed = || {
         let (named, _) = Index::open(&index).unwrap().unwrap().turns();
         let files = fixture.index_files();
         files.iter().filter(|(name, _)| name.starts_with("turns")).count() - named.len()
     };
-    assert_eq!(unnamed(), 1);
+    for begin in [Staged::onto, Staged::afresh] {
+        drop(stage(begin(&index).unwrap(), &[&all[7..8], &all[8..]]));
+        assert_eq!(unnamed(), 0);
+        std::mem::forget(stage(begin(&index).unwrap(), &[&all[7..]]));
+        assert_eq!(unnamed(), 1);
+        begin(&index).unwrap();
+        assert_eq!(unnamed(), 0);
+    }
+    assert_eq!((search("quaternions"), search("subject8")), (7, 0));
     let staged = stage(Staged::onto(&index).unwrap(), &[&all[7..8], &all[8..]]);
     assert!(fixture.publish_turns(staged.turns()).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
@@ -442,6 +449,32 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
     assert!(!fixture.publish_turns(staged.turns()).changed);
     assert!(!fixture.publish().changed);
+}
+
+#[test]
+fn what_is_brought_goes_with_the_try_where_there_is_no_index_yet_or_none_that_can_be_read() {
+    let fixture = Fixture::filled();
+    let index = fixture.index();
+    let stage = |begin: fn(&std::path::Path) -> memory_store::Result<Staged>| {
+        let mut staged = begin(&index).unwrap();
+        staged.add(None, &mut std::iter::once(turn("session-1", 1, "quaternions"))).unwrap();
+        staged
+    };
+    let files = || fixture.index_files().into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+    std::fs::remove_dir_all(&index).unwrap();
+    std::mem::forget(stage(Staged::afresh));
+    assert!(files().iter().any(|name| name.starts_with("turns")));
+    drop(stage(Staged::afresh));
+    assert!(!files().iter().any(|name| name.starts_with("turns")));
+
+    // Nobody knows what a manifest names that cannot be read now: perhaps a newer version wrote it.
+    fixture.publish_turns(Turns::Replace(&mut std::iter::once(turn("session-1", 0, "a turn"))));
+    let manifest = index.join("MANIFEST");
+    let bytes = std::fs::read(&manifest).unwrap();
+    let before = files();
+    std::fs::write(&manifest, &bytes[..bytes.len() / 2]).unwrap();
+    drop(Staged::onto(&index).unwrap());
+    assert_eq!(files(), before);
 }
 
 #[test]

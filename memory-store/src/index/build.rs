@@ -274,7 +274,7 @@ impl<'a> Publisher<'a> {
             settings: content.settings.clone(),
         };
         self.write_manifest(&manifest)?;
-        self.remove_unnamed(&manifest);
+        self.remove_unnamed(Some(&manifest));
         Ok(published(&manifest, true))
     }
 
@@ -470,15 +470,10 @@ impl<'a> Publisher<'a> {
         Ok(())
     }
 
-    /// Removes segments and journals that the manifest does not name. A reader that holds one open
-    /// keeps it; one that is about to open one reads the new manifest.
-    fn remove_unnamed(&self, manifest: &Manifest) {
-        let named: BTreeSet<PathBuf> = manifest
-            .segments
-            .iter()
-            .map(|segment| segment.path(&self.dir))
-            .chain([manifest.journal_path(&self.dir)])
-            .collect();
+    /// Removes segments and journals that the manifest does not name: all of them where there is none. The writers'
+    /// lock is held. A reader that holds one open keeps it; one that is about to open one reads the new manifest.
+    pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
+        let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
         for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
             let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
             if ours && !named.contains(&file.path()) {
@@ -556,7 +551,7 @@ pub(super) fn publish_turns(
     segments.extend(kept_memories(&old).map(|(memories, _)| memories));
     let manifest = Manifest { generation, published: now, segments, ..old };
     publisher.write_manifest(&manifest)?;
-    publisher.remove_unnamed(&manifest);
+    publisher.remove_unnamed(Some(&manifest));
     Ok(())
 }
 

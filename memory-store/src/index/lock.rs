@@ -2,10 +2,11 @@
 //! journal and its successor.
 //!
 //! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it
-//! reads the generation until the manifest is replaced. Both wait. Readers never take it. The lock
+//! reads the generation until the manifest is replaced. Both wait. Whoever removes what no manifest names holds
+//! it so, too. Readers never take it. The lock
 //! goes with the process that held it; the file stays and may be deleted when nothing runs.
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 use crate::error::{At, Result};
@@ -26,6 +27,16 @@ pub fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
     file.lock().at(path)?;
     Ok(file)
+}
+
+/// Takes the right to publish when nobody else has it; `None` when somebody does.
+pub fn try_exclusive(dir: &Path) -> Result<Option<File>> {
+    let (path, file) = open(dir)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error).at(&path),
+    }
 }
 
 fn open(dir: &Path) -> Result<(std::path::PathBuf, File)> {

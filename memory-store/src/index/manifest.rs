@@ -1,6 +1,8 @@
 //! The manifest: which files make up the index, the settings in effect and the gate's threshold.
 //! It is small, read whole by every hook, and replaced by rename.
 
+#[cfg(feature = "write")]
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
@@ -114,6 +116,13 @@ impl Manifest {
     /// The journal's file.
     pub fn journal_path(&self, dir: &Path) -> PathBuf {
         dir.join(format!("journal-{:016x}.log", self.journal))
+    }
+
+    /// The files that it names: its segments and its journal.
+    #[cfg(feature = "write")]
+    pub(super) fn files(&self, dir: &Path) -> BTreeSet<PathBuf> {
+        let segments = self.segments.iter().map(|segment| segment.path(dir));
+        segments.chain([self.journal_path(dir)]).collect()
     }
 
     /// Returns the bytes of the file.

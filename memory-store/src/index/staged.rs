@@ -1,8 +1,10 @@
 //! Turns on their way into an index: segments that no manifest names yet.
 //!
-//! So many can be brought portion by portion, and until all are there readers keep what they have. What
-//! nobody came to name is removed by the next publisher.
+//! So many can be brought portion by portion, and until all are there readers keep what they have. What is not
+//! published goes when it is dropped, and what a killed run left when somebody begins again: on a full disk each
+//! try would leave less room to the next.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::{
@@ -23,21 +25,23 @@ pub struct Staged {
     /// The generation that they are added to; `None` when they are all there are from now on.
     base: Option<u64>,
     segments: Vec<SegmentRef>,
+    /// The files that were written, to be removed unless a manifest names them.
+    written: Vec<PathBuf>,
 }
 
 impl Staged {
-    /// Begins with the turns that the index in `dir` has.
+    /// Begins with the turns that the index in `dir` has. One at a time may bring turns there.
     pub fn onto(dir: &Path) -> Result<Self> {
-        let manifest = read_manifest(dir).ok().flatten();
+        let manifest = swept(dir)?;
         let segments = turn_segments(manifest.as_ref());
         let base = manifest.map(|manifest| manifest.generation);
-        Ok(Self { base, segments, ..Self::afresh(dir)? })
+        Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
     }
 
     /// Begins with none.
     pub fn afresh(dir: &Path) -> Result<Self> {
-        create_private_dir(dir)?;
-        Ok(Self { dir: dir.to_owned(), base: None, segments: Vec::new() })
+        swept(dir)?;
+        Ok(Self { dir: dir.to_owned(), base: None, segments: Vec::new(), written: Vec::new() })
     }
 
     /// Adds turns, in place of those of the same session and number.
@@ -51,11 +55,13 @@ impl Staged {
     ) -> Result<()> {
         let maker = Maker { dir: &self.dir, vectors };
         let turns = collect_turns(turns);
-        let parts = maker.with(std::mem::take(&mut self.segments), &turns)?;
+        let parts = maker.with(self.segments.clone(), &turns)?;
         let publisher = Publisher::of(&self.dir);
         let manifest = read_manifest(&self.dir).ok().flatten();
         let mut generation = publisher.next_generation(manifest.as_ref());
-        self.segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+        let mut written = Vec::new();
+        self.segments = publisher.write_turns(parts, &mut generation, &mut written)?;
+        self.written.extend(written);
         Ok(())
     }
 
@@ -94,4 +100,30 @@ impl Staged {
         }
         Ok(self.segments.clone())
     }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.written.is_empty() {
+            return;
+        }
+        // Nobody is waited for on the way out; what stays goes when somebody begins again.
+        if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
+            && let Ok(manifest) = read_manifest(&self.dir)
+        {
+            let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+            let unnamed = self.written.iter().filter(|path| !named.contains(*path));
+            unnamed.for_each(|path| drop(fs::remove_file(path)));
+        }
+    }
+}
+
+/// Removes what no manifest names from the index in `dir`, which is made where it is missing. Returns its manifest;
+/// while that cannot be read nobody knows what it names, and all stays.
+fn swept(dir: &Path) -> Result<Option<Manifest>> {
+    create_private_dir(dir)?;
+    let _lock = lock::exclusive(dir)?;
+    let Ok(manifest) = read_manifest(dir) else { return Ok(None) };
+    Publisher::of(dir).remove_unnamed(manifest.as_ref());
+    Ok(manifest)
 }

@@ -147,6 +147,9 @@ impl Lacking {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::ffi::OsString;
+
     use memory_store::identity::Mode;
     use memory_store::index::Index;
     use memory_store::index::segment::Segment;
@@ -230,15 +233,32 @@ mod tests {
         run.publish_with(staged).unwrap();
         assert_eq!(seen(), (10, 5));
 
-        // What fails between two portions leaves what there was.
+        // What fails between two portions leaves what there was, and nothing of what it brought.
         run.state.all_turns = true;
-        let thinking = dirs.tree(root).thinking();
-        let aside = thinking.with_extension("aside");
+        let state = dirs.tree(root);
+        let files = |folder: &Path| -> BTreeSet<OsString> {
+            std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name()).collect()
+        };
+        let before = (files(&state.index()), files(&state.thinking()));
+        let (thinking, aside) = (state.thinking(), state.thinking().with_extension("aside"));
+        let mut staged = StagedTrees::default();
+        let mut lacking = VecDeque::from(run.lacking());
+        let portion = run.take_portion(&ownership, &mut lacking, 1);
+        run.stage_portion(&portion, &mut staged).unwrap();
+        assert_ne!(files(&state.index()), before.0);
         std::fs::rename(&thinking, &aside).unwrap();
         std::fs::write(&thinking, "no folder").unwrap();
-        assert!(run.stage(&ownership, 3).is_err());
+        let portion = run.take_portion(&ownership, &mut lacking, 1);
+        assert!(run.stage_portion(&portion, &mut staged).is_err());
+        drop(staged);
         std::fs::remove_file(&thinking).unwrap();
         std::fs::rename(&aside, &thinking).unwrap();
+        assert_eq!(seen(), (10, 5));
+        assert_eq!(files(&state.index()), before.0);
+        // What could not be removed goes with the next try.
+        assert_ne!(files(&thinking), before.1);
+        drop(run.stage(&ownership, 3).unwrap());
+        assert_eq!((files(&state.index()), files(&thinking)), before);
         assert_eq!(seen(), (10, 5));
     }
 }
