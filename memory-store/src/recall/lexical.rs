@@ -180,7 +180,9 @@ impl<'a> Found<'a> {
         };
         let best = best.into_iter().filter_map(candidate);
         let mut candidates: Vec<Candidate> = best.take(max).collect();
-        others.retain(|(at, _)| candidates.iter().all(|candidate| candidate.at != *at));
+        let mut known: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
+        known.sort_unstable();
+        others.retain(|(at, _)| known.binary_search(at).is_err());
         candidates.extend(others.into_iter().filter_map(candidate));
         candidates
     }

@@ -222,9 +222,11 @@ fn find_also(
     let mut candidates = found.best(sources, query, max, also);
     for ((number, source), nearest) in (0..).zip(&sources.list).zip(&nearest) {
         let of_source = |candidate: &&mut Candidate| candidate.at.source == number;
+        let mut best = nearest.best.clone();
+        best.sort_unstable_by_key(|near| near.doc);
         for candidate in candidates.iter_mut().filter(of_source) {
-            let doc = candidate.at.doc;
-            candidate.near = nearest.best.iter().find(|near| near.doc == doc).copied();
+            let place = best.binary_search_by_key(&candidate.at.doc, |near| near.doc);
+            candidate.near = place.ok().map(|place| best[place]);
         }
         let others = candidates.iter_mut().filter(of_source).filter(|other| other.near.is_none());
         let mut others: Vec<&mut Candidate> = others.collect();
