@@ -15,14 +15,17 @@ use memory_store::index::format::checksum;
 
 use crate::state::write_whole;
 
-/// First bytes of the file, with the version of its format; the id follows.
+/// First bytes of the file, with the version of its format; the id and the number of blocks follow.
 const MAGIC: [u8; 8] = *b"TLKEYS\x001";
-
-/// Bytes before the blocks.
-const HEADER: usize = 32;
 
 /// Bytes of an id.
 pub const ID: usize = 16;
+
+/// Where the number of blocks is.
+const BLOCKS_AT: usize = 8 + ID;
+
+/// Bytes before the blocks.
+const HEADER: usize = BLOCKS_AT + 8;
 
 /// Bytes of a block, the last four of which are a checksum.
 const BLOCK: usize = 64;
@@ -53,7 +56,8 @@ impl KeySet {
         let blocks = (keys.len() * ROOM).max(ROOM_MIN).div_ceil(KEYS_OF_BLOCK);
         let mut bytes = vec![0; HEADER + blocks * BLOCK];
         bytes[..8].copy_from_slice(&MAGIC);
-        bytes[8..8 + ID].copy_from_slice(&id);
+        bytes[8..BLOCKS_AT].copy_from_slice(&id);
+        bytes[BLOCKS_AT..HEADER].copy_from_slice(&(blocks as u64).to_le_bytes());
         for &key in keys {
             let at = place(key, blocks as u64) as usize;
             set(&mut bytes[at..at + BLOCK], key);
@@ -61,10 +65,14 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        write_whole(path, &bytes)
+        write_whole(path, &bytes)?;
+        // What is remembered about it must not be on the disk before.
+        let file = File::open(path).and_then(|file| file.sync_all());
+        file.with_context(|| path.display().to_string())
     }
 
-    /// Opens the set named `id`; `None` when there is another one, or none.
+    /// Opens the set named `id`; `None` when there is another one, or none, or not all of it: with another number of
+    /// blocks each key is looked for in another one.
     pub fn open(path: &Path, id: [u8; ID]) -> Result<Option<Self>> {
         let context = || path.display().to_string();
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -73,11 +81,16 @@ impl KeySet {
             Err(error) => return Err(error).with_context(context),
         };
         let mut header = [0; HEADER];
-        let blocks = file.metadata()?.len().saturating_sub(HEADER as u64) / BLOCK as u64;
-        if blocks == 0 || file.read_exact_at(&mut header, 0).is_err() {
+        if file.read_exact_at(&mut header, 0).is_err() {
             return Ok(None);
         }
-        let fits = header[..8] == MAGIC && header[8..8 + ID] == id;
+        let mut blocks = [0; HEADER - BLOCKS_AT];
+        blocks.copy_from_slice(&header[BLOCKS_AT..]);
+        let blocks = u64::from_le_bytes(blocks);
+        let length =
+            blocks.checked_mul(BLOCK as u64).and_then(|sum| sum.checked_add(HEADER as u64));
+        let is_whole = blocks > 0 && length == Some(file.metadata()?.len());
+        let fits = is_whole && header[..8] == MAGIC && header[8..BLOCKS_AT] == id;
         Ok(fits.then_some(Self { file, blocks }))
     }
 
@@ -183,5 +196,26 @@ mod tests {
         fs::write(&path, bytes).unwrap();
         let set = KeySet::open(&path, [7; ID]).unwrap().unwrap();
         assert!(set.may_hold(key[0]).is_err() && set.add(key[0]).is_err());
+    }
+
+    #[test]
+    fn one_of_another_length_than_it_was_made_with_is_not_believed() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("keys.set");
+        KeySet::create(&path, [7; ID], &keys(0, 1)).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let is_open = |bytes: &[u8]| {
+            fs::write(&path, bytes).unwrap();
+            KeySet::open(&path, [7; ID]).unwrap().is_some()
+        };
+        assert!(is_open(&bytes));
+        // Each block that is left fits its checksum.
+        assert!(!is_open(&bytes[..bytes.len() - BLOCK]));
+        assert!(!is_open(&[&bytes[..], &bytes[HEADER..HEADER + BLOCK]].concat()));
+        assert!(!is_open(&bytes[..HEADER]));
+        assert!(!is_open(&bytes[..HEADER - 1]));
+        let uncounted = [&bytes[..BLOCKS_AT], &[0; HEADER - BLOCKS_AT]].concat();
+        assert!(!is_open(&uncounted));
+        assert!(!is_open(&[&uncounted, &bytes[HEADER..]].concat()));
     }
 }
