@@ -296,10 +296,12 @@ impl<'a> Run<'a> {
     fn is_as_published(&mut self) -> bool {
         let trees = self.fingerprint_of_trees();
         let around = self.fingerprint_around(&trees);
-        self.around_stays = !around.is_empty() && self.state.published.starts_with(&around);
-        let fingerprint = self.fingerprint_with(&trees);
+        let published = &self.state.published;
+        let of_sessions = published.strip_prefix(&around).filter(|_| !around.is_empty());
+        self.around_stays = of_sessions.is_some();
+        let same = of_sessions.is_some_and(|published| published == self.fingerprint_of_sessions());
         self.written_to = Some(trees);
-        fingerprint == self.state.published
+        same
     }
 
     /// Learns from what changed and publishes it. Says what was mined from all sessions where that had to be
@@ -319,10 +321,11 @@ impl<'a> Run<'a> {
         }
         self.around_stays = false;
         identity::learn_history(self.options.dirs, self.options.tree, git::observe)?;
-        let mined = self.drafts(&ownership, known)?;
-        let turns = mined.iter().map(|file| file.turns).sum();
-        let expired_turns = turns - self.report.turns;
-        self.report.turns = turns;
+        let expired = self.expired_drafts();
+        let expired_turns = expired.iter().map(|file| file.turns).sum();
+        let mut mined = self.drafts(&ownership, known)?;
+        mined.extend(expired);
+        self.report.turns = mined.iter().map(|file| file.turns).sum();
         let Outcome { written, updated, unchanged, tombstoned, .. } =
             self.write_memories(&mined)?;
         self.withheld = None;

@@ -827,3 +827,24 @@ fn a_release_reaches_every_index() {
         assert!(sealed.sync().nothing_new);
     }
 }
+
+#[test]
+fn a_session_of_which_nothing_is_left_counts_no_turns_and_stops_no_other() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    let turns = sealed.sync().turns;
+    assert!(turns > 0);
+    let home = sealed.dirs.project(sealed.tree.project);
+    let archive = Archive::open(&home);
+    let name = archive.names().unwrap().remove(0);
+    // Damaged so that a look at the file does not tell.
+    for path in [archive.path(&name), home.mined().join(format!("{name}.mined.json"))] {
+        let before = fs::metadata(&path).unwrap();
+        fs::write(&path, vec![b'x'; before.len() as usize]).unwrap();
+        let file = fs::File::options().write(true).open(&path).unwrap();
+        file.set_modified(before.modified().unwrap()).unwrap();
+    }
+    sealed.write_script(&eventful("s2", sealed.root(), 1));
+    let report = sealed.sync();
+    assert_eq!((report.sessions, report.turns), (2, turns));
+}

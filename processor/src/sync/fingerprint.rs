@@ -14,18 +14,13 @@ impl Run<'_> {
     /// What the published result depends on, and the result as far as a look at the folders shows
     /// it: when this is as it was, there is nothing to do.
     pub(super) fn fingerprint(&self) -> String {
-        self.fingerprint_with(&self.fingerprint_of_trees())
-    }
-
-    /// The same for one that knows what is in the working trees.
-    pub(super) fn fingerprint_with(&self, trees: &str) -> String {
-        let around = self.fingerprint_around(trees);
+        let around = self.fingerprint_around(&self.fingerprint_of_trees());
         // As good as none: the next run looks again.
         if around.is_empty() { around } else { around + &self.fingerprint_of_sessions() }
     }
 
     /// The part of it that tells of the sessions.
-    fn fingerprint_of_sessions(&self) -> String {
+    pub(super) fn fingerprint_of_sessions(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let sessions = self.state.sessions.iter();
         let sessions = sessions.flat_map(|(name, session)| [name, &session.content]);

@@ -130,7 +130,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The drafts of all sessions, those of which the turns are gone included.
+    /// The drafts of all sessions whose turns are there.
     pub(super) fn drafts(
         &mut self,
         ownership: &Ownership,
@@ -147,16 +147,19 @@ impl Run<'_> {
             None => Ok((miner.mine(&name, &key_of_rules(key), &roots)?, Some(name))),
         };
         let all: Vec<_> = known.into_par_iter().map(all).collect::<Result<_>>()?;
-        let (mut files, lost): (Vec<MinedFile>, Vec<Option<String>>) = all.into_iter().unzip();
+        let (files, lost): (Vec<MinedFile>, Vec<Option<String>>) = all.into_iter().unzip();
         for name in lost.into_iter().flatten() {
             if let Some(session) = self.state.sessions.get_mut(&name) {
                 session.mined = None;
             }
         }
-        for name in self.expired.names() {
-            files.extend(self.expired.load(&name).map(MinedFile::from));
-        }
         Ok(files)
+    }
+
+    /// The drafts of those whose turns are gone.
+    pub(super) fn expired_drafts(&self) -> Vec<MinedFile> {
+        let names = self.expired.names();
+        names.iter().filter_map(|name| self.expired.load(name)).map(MinedFile::from).collect()
     }
 
     /// Warns of what was not warned of before: a session that cannot be read is in the way more than once.
