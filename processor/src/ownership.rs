@@ -391,6 +391,37 @@ mod tests {
     }
 
     #[test]
+    fn only_a_copied_record_has_the_keys_of_all_looked_at() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let archive = Archive::open(&home);
+        let mut known = KnownKeys::default();
+        let mut decide = |sessions: &[(&str, &[u8])]| {
+            let sessions = sessions.iter();
+            let sessions = sessions.map(|(name, numbers)| archived(&archive, name, numbers));
+            let sessions = sessions.collect();
+            Holders { home: home.clone(), archive: archive.clone(), sessions }
+                .decide_with(&mut known)
+        };
+        let is_quick = |ownership: &Ownership| {
+            assert_eq!(ownership.set.is_some(), ownership.owners.get().is_none());
+            ownership.set.is_some()
+        };
+        assert!(!is_quick(&decide(&[("a", &[1, 2]), ("b", &[3])])));
+        // One goes on and another begins.
+        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
+        assert!(is_quick(&quick));
+        let record = &archive.load("a").unwrap().unwrap().records[2];
+        assert!(quick.owns("a", record) && !quick.knows("nobody's"));
+        assert!(is_quick(&quick), "neither answer needs them");
+        let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
+        assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
+        // While those that share stay as they are, others cost no more than before.
+        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
+        assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
+    }
+
+    #[test]
     fn keys_are_kept_for_the_records_they_were_made_of() {
         let home = tempfile::tempdir().unwrap();
         let home = ProjectDir(home.path().to_owned());
