@@ -486,7 +486,8 @@ fn document(memory: &Memory, redactor: &Redactor) -> Document {
 /// of it, front matter too. An index may know by itself what replaces a memory, so that does not count.
 ///
 /// Names are of any length and others chose them: of a file its hash stands there. One that waits aside is told
-/// from different places on, and has its mere name.
+/// from different places on, and has its mere name: of a file of the store it says where it is, too, so that none
+/// there can be taken for one aside.
 fn key(document: &Document, file: &Path) -> String {
     let Document { entry, record, .. } = document;
     let file_less = Record {
@@ -498,8 +499,12 @@ fn key(document: &Document, file: &Path) -> String {
     };
     let mut holds = vec![entry.kind, entry.confidence, u8::from(entry.has(FLAG_PINNED))];
     file_less.encode(&mut holds);
-    let name = name_in_store(file).map(Path::as_os_str).or(file.file_name()).unwrap_or_default();
-    let (holds, name) = (blake3::hash(&holds), blake3::hash(name.as_encoded_bytes()));
+    let name = match name_in_store(file) {
+        // No mere name begins with a separator.
+        Some(name) => [b"/", name.as_os_str().as_encoded_bytes()].concat(),
+        None => file.file_name().unwrap_or_default().as_encoded_bytes().to_vec(),
+    };
+    let (holds, name) = (blake3::hash(&holds), blake3::hash(&name));
     format!("{} {} {}", entry.id, &holds.to_hex()[..32], &name.to_hex()[..32])
 }
 
@@ -544,6 +549,30 @@ mod tests {
             withholding.of(key, file, &BTreeSet::new()).map(|withheld| withheld.why)
         };
         assert_eq!(["a", "b", "c"].map(why), [None, None, Some(Why::Unjudged)]);
+    }
+
+    #[test]
+    fn what_waits_aside_is_told_from_its_namesake_in_the_store() {
+        let id = crate::MemoryId::new(crate::Timestamp(0), [1; 10]);
+        let memory = Memory::new(id, crate::Kind::Fact, "One", "Text.", crate::Timestamp(0));
+        let document = document(&memory, &Redactor::default());
+        let [store, aside] =
+            ["/work/.throughline/memories/one.md", "/drafts/one.md"].map(Path::new);
+        let (theirs, mine) = (key(&document, store), key(&document, aside));
+        assert_eq!(theirs, key(&document, Path::new(".throughline/memories/one.md")));
+        let why = |withholding: &Withholding, key: &str, file: &Path| {
+            withholding.of(key, file, &BTreeSet::new()).map(|withheld| withheld.why)
+        };
+        let withheld = Withheld::new("0", None, Why::Author);
+        let judged = Withholding::from_iter([(theirs.clone(), withheld.clone())])
+            .of_judged(BTreeSet::from([theirs.clone(), mine.clone()]));
+        assert_eq!(why(&judged, &theirs, store), Some(Why::Author));
+        assert_eq!(why(&judged, &mine, aside), None);
+        // In an older file of what is withheld either had the mere name: it lets out nothing.
+        let older = Withholding::new().of_judged(BTreeSet::from([mine.clone()]));
+        assert_eq!(why(&older, &theirs, store), Some(Why::Unjudged));
+        let older = Withholding::from_iter([(mine.clone(), withheld)]).of_judged(BTreeSet::new());
+        assert_eq!(why(&older, &mine, aside), Some(Why::Author));
     }
 
     #[test]
