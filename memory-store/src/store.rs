@@ -21,7 +21,7 @@ pub use disk::{
     Privacy, create_folder, read as read_bounded, read_below, read_if_there, remove, replace,
 };
 pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
-pub(crate) use listing::{Read, visit};
+pub(crate) use listing::{Read, refuse_twins, visit};
 
 use beneath::Folder;
 
@@ -212,7 +212,7 @@ impl Store {
         move |stored| whose(stored).unwrap_or(Whose::Users)
     }
 
-    /// All files that are memories, also those that repeat another's id.
+    /// All files that are memories, also those that repeat another's id or name.
     pub fn files(&self) -> Vec<Stored> {
         let mut files = Vec::new();
         visit(&self.folders(), &mut |read| files.extend(read.map(|read| read.stored)));

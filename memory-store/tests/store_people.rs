@@ -290,6 +290,54 @@ fn what_came_since_the_judgement_waits_for_the_next_run_and_is_written_beside_by
     assert!(store.files().iter().all(|stored| stored.memory.body == "By hand."));
 }
 
+/// Where case makes no difference there is one file of the two.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_others_committed_takes_no_name_that_is_the_same_but_for_case() {
+    let home = Home::new();
+    let (store, redactor, settings) = (home.store(), Redactor::default(), Settings::default());
+    let mine = memory(1, Kind::Fact, "One", "Mine.");
+    let own = store.save(mine.clone(), &redactor, NOW).unwrap().stored.path;
+    let name = own.file_name().unwrap().to_str().unwrap().to_uppercase();
+    let theirs = own.with_file_name(name.replace(".MD", ".md"));
+    let text = MemoryFile::new(memory(2, Kind::Fact, "Two", "Theirs.")).unwrap();
+    fs::write(&theirs, text.text()).unwrap();
+    let given = |store: &Store| {
+        let listing = store.list().unwrap();
+        let given = listing.memories.into_iter().map(|stored| stored.path);
+        let broken = listing.broken.into_iter().map(|error| match error {
+            Error::Refused { path, .. } | Error::Memory { path, .. } => path,
+            error => panic!("{error}"),
+        });
+        (given.collect::<Vec<_>>(), broken.collect::<Vec<_>>())
+    };
+    // Who does not know whose they are takes the first, and judging sees both.
+    assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
+    let files = store.files();
+    assert_eq!(files.len(), 2);
+
+    let stored = files.iter().find(|stored| stored.path == theirs).unwrap();
+    let key = Quarantine::key(stored, &store.redactor(&settings));
+    let withheld = Withheld::new(&text_hash(text.text()), None, Why::Author);
+    let withheld = Arc::new([(key, withheld)].into_iter().collect());
+    let store = store.judged(Quarantine::default().withholding(withheld), &settings);
+    assert_eq!(given(&store), (vec![own.clone()], vec![theirs.clone()]));
+    // Nor from the ledger's eyes.
+    let text_now = fs::read_to_string(&own).unwrap().replace("Mine.", "By hand.");
+    fs::write(&own, &text_now).unwrap();
+    let desired = Desired { memory: mine, root: home.tree.root.clone() };
+    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
+    let outcome = reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap();
+    assert!(!outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
+    assert!(fs::read_to_string(store.home().ledger()).unwrap().contains("By hand."));
+    assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), text.text());
+
+    // What is no memory takes no name either.
+    fs::write(&theirs, [0xff]).unwrap();
+    assert_eq!(given(&store).0, [own]);
+}
+
 #[test]
 fn many_writers_at_once_make_one_memory() {
     let home = Home::new();

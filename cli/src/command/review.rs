@@ -152,7 +152,8 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
         if !counting.contains(&stored.path) {
             writeln!(
                 out,
-                "        {} has the id of a memory that counts, and is not read: remove it, or give it another `id`",
+                "        {} has the id of a memory that counts, or its name but for case, and is not read: remove it, or give \
+                 it another",
                 view::path(&stored.path)
             )?;
         } else if let Some((_, release)) = stores.held_as(stored)? {

@@ -732,6 +732,55 @@ fn what_is_held_hides_nothing_with_its_id() {
     assert_eq!(team.given().0, ["Prices are floats", "The staging database is read only"]);
 }
 
+/// Where case makes no difference there is one file of the two.
+#[test]
+#[cfg(target_os = "linux")]
+fn what_is_held_takes_no_name_that_is_the_same_but_for_case() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
+    team.commit(ADA);
+    let deploy = team.file("deploy").replace("home/work/.throughline/memories/d", "D");
+    team.memory("ADA.md", 7, "Prices are floats");
+    team.memory(&deploy, 8, "Deploy by hand");
+    // What is no memory takes no name either.
+    team.0.write("home/work/.throughline/memories/BOB.md", "---\nid: [\n");
+    team.commit(MALLORY);
+    let (given, held) = team.given();
+    let titles =
+        ["Deploy with make", "Prices are integer cents", "The staging database is read only"];
+    assert_eq!(given, titles);
+    assert_eq!(held, [""; 0]);
+    let review = team.0.ok(&["review"]);
+    assert!(review.contains("ADA.md has the id of a memory that counts, or its name"), "{review}");
+    let told = team.0.run(&["doctor"]).stdout;
+    for name in ["ADA.md", &deploy] {
+        assert!(told.contains(&format!("{name}: where case")), "{name}\n{told}");
+    }
+    // Among those that are given the first counts, as ever.
+    team.0.ok(&["trust", "--author", MALLORY]);
+    assert!(team.given().0.contains(&"Prices are floats".to_owned()));
+}
+
+#[test]
+fn what_others_commit_under_its_name_holds_nothing_that_waits_aside() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.git(&["checkout", "--quiet", "-b", "feature"]);
+    team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
+    team.0.ok(&["sync"]);
+    team.commit(ADA);
+    team.0.ok(&["sync"]);
+    let name = team.file("deploy");
+    let own = team.0.read(&name);
+    team.git(&["checkout", "--quiet", "main"]);
+    assert!(team.given().0.contains(&"Deploy with make".to_owned()));
+    // Another text that says the same: an index would hold nothing else of it.
+    team.0.write(&name, &own.replacen("---\n", "---\nx-other: 1\n", 1));
+    team.commit(MALLORY);
+    assert!(team.given().0.contains(&"Deploy with make".to_owned()));
+}
+
 #[test]
 fn what_git_is_about_to_commit_or_has_elsewhere_is_nobodys_yet() {
     let team = Team::at_work();

@@ -9,7 +9,7 @@ use super::fate::{Fate, Traces};
 use super::{GitState, Ledger, Reason};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
-use crate::store::{Read, Store, visit};
+use crate::store::{Read, Store, refuse_twins, visit};
 use crate::suspicion::Whose;
 
 /// What is on the disk.
@@ -60,8 +60,15 @@ impl<'a> Survey<'a> {
         } else {
             stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
         }
-        let disk = Disk::read(store, &stores)?;
-        let foreign = disk.foreign(store, ledger);
+        // What we wrote is the user's, whoever commits it.
+        let mut judge = store.whose();
+        let mut whose = |Read { stored, file }: &Read| {
+            let entry = ledger.entry(stored.memory.id);
+            let is_ours = entry.is_some_and(|entry| entry.wrote(file.text()));
+            if is_ours { Whose::Users } else { judge(stored) }
+        };
+        let disk = Disk::read(store, &stores, &mut whose)?;
+        let foreign = disk.foreign(whose);
         let mut survey = Self { store, stores, main_root, disk, foreign, traces: BTreeMap::new() };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
@@ -260,48 +267,60 @@ impl<'a> Survey<'a> {
 }
 
 impl Disk {
-    fn read(store: &Store, stores: &BTreeMap<PathBuf, Store>) -> Result<Self> {
+    fn read(
+        store: &Store,
+        stores: &BTreeMap<PathBuf, Store>,
+        whose: &mut dyn FnMut(&Read) -> Whose,
+    ) -> Result<Self> {
         let mut disk =
             Self { files: BTreeMap::new(), aside: BTreeMap::new(), unreadable: BTreeSet::new() };
         for (root, store) in stores {
             store.check_folder()?;
-            for read in disk.folder(store.folder())? {
+            for read in disk.folder(store.folder(), whose)? {
                 let key = (root.clone(), read.stored.memory.id);
                 disk.files.entry(key).or_default().push(read);
             }
         }
-        for read in disk.folder(&store.home().drafts())? {
+        for read in disk.folder(&store.home().drafts(), whose)? {
             disk.aside.entry(read.stored.memory.id).or_insert(read);
         }
         Ok(disk)
     }
 
-    /// The files that are not the user's. What we wrote is, whoever commits it.
-    fn foreign(&self, store: &Store, ledger: &Ledger) -> BTreeMap<PathBuf, Whose> {
-        let mut whose = store.whose();
+    /// The files that are not the user's.
+    fn foreign(&self, mut whose: impl FnMut(&Read) -> Whose) -> BTreeMap<PathBuf, Whose> {
         let reads = self.files.values().flatten().chain(self.aside.values());
-        let judged = reads.filter_map(|Read { stored, file }| {
-            let entry = ledger.entry(stored.memory.id);
-            let is_ours = entry.is_some_and(|entry| entry.wrote(file.text()));
-            let whose = if is_ours { Whose::Users } else { whose(stored) };
-            (whose != Whose::Users).then(|| (stored.path.clone(), whose))
-        });
-        judged.collect()
+        let judged = reads.map(|read| (read.stored.path.clone(), whose(read)));
+        judged.filter(|(_, whose)| *whose != Whose::Users).collect()
     }
 
-    fn folder(&mut self, folder: &Path) -> Result<Vec<Read>> {
-        let (mut files, mut failure) = (Vec::new(), None);
+    fn folder(
+        &mut self,
+        folder: &Path,
+        whose: &mut dyn FnMut(&Read) -> Whose,
+    ) -> Result<Vec<Read>> {
+        let (mut files, mut errors) = (Vec::new(), Vec::new());
         visit(&[folder], &mut |read| match read {
             Ok(read) => files.push(read),
-            Err(
-                Error::Memory { path, .. } | Error::Refused { path, .. } | Error::Io { path, .. },
-            ) if is_file(&path) => {
-                self.unreadable.insert(path);
-            }
-            // A folder that was not read to its end says nothing about what was deleted in it.
-            Err(error) => failure = Some(error),
+            Err(error) => errors.push(error),
         });
-        failure.map_or(Ok(files), Err)
+        let mut is_held = |read: &Read| whose(read) != Whose::Users;
+        let twins = refuse_twins(&[folder], &mut files, |read| &read.stored.path, &mut is_held);
+        errors.extend(twins);
+        for error in errors {
+            match error {
+                Error::Memory { path, .. }
+                | Error::Refused { path, .. }
+                | Error::Io { path, .. }
+                    if is_file(&path) =>
+                {
+                    self.unreadable.insert(path);
+                }
+                // A folder that was not read to its end says nothing about what was deleted in it.
+                error => return Err(error),
+            }
+        }
+        Ok(files)
     }
 }
 

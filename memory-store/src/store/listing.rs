@@ -1,14 +1,13 @@
 //! What a folder of memory files holds.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
 use super::disk::{self, refused};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::memory::Memory;
@@ -45,7 +44,7 @@ pub struct Stored {
 pub struct Listing {
     /// The memories, by id.
     pub memories: Vec<Stored>,
-    /// Files that are no valid memory, or that repeat the id of one that counts. They are left alone.
+    /// Files that are no valid memory, or that repeat the id or the name of one that counts. They are left alone.
     pub broken: Vec<Error>,
 }
 
@@ -56,25 +55,26 @@ pub(crate) struct Read {
     pub file: MemoryFile,
 }
 
-/// Lists folders. Of several files with one id one counts that is in force, so that what is held hides nothing;
-/// of those the first by folder and path. That a later folder repeats an earlier one is no fault: a draft may
-/// be in the tree again.
+/// Lists folders. Of several files with one id, or one name (see [`refuse_twins`]), one counts that is in force,
+/// so that what is held hides nothing; of those the first by folder and path. That a later folder repeats an
+/// earlier one is no fault: a draft may be in the tree again.
 pub(crate) fn list<P: AsRef<Path>>(
     folders: &[P],
     is_held: &mut dyn FnMut(&Stored) -> bool,
 ) -> Listing {
     let mut listing = Listing::default();
-    let mut by_id: BTreeMap<MemoryId, Vec<Stored>> = BTreeMap::new();
+    let mut all = Vec::new();
     visit(folders, &mut |read| match read {
-        Ok(read) => by_id.entry(read.stored.memory.id).or_default().push(read.stored),
+        Ok(read) => all.push(read.stored),
         Err(error) => listing.broken.push(error),
     });
+    listing.broken.extend(refuse_twins(folders, &mut all, |stored| &stored.path, is_held));
+    let mut by_id: BTreeMap<MemoryId, Vec<Stored>> = BTreeMap::new();
+    for stored in all {
+        by_id.entry(stored.memory.id).or_default().push(stored);
+    }
     for (_, mut files) in by_id {
-        // Whether one is held is asked only where there is a choice.
-        let number = match files.len() {
-            1 => 0,
-            _ => files.iter().position(|stored| !is_held(stored)).unwrap_or_default(),
-        };
+        let number = counting(&files, &mut *is_held);
         let counts = files.remove(number);
         let repeats = files.iter().enumerate().filter(|(before, other)| {
             *before < number || same_folder(folders, &counts.path, &other.path)
@@ -85,11 +85,48 @@ pub(crate) fn list<P: AsRef<Path>>(
     listing
 }
 
+/// The number of the one that counts of files of which only one does: the first that is not held, or else the
+/// first. Whether one is held is asked only where there is a choice.
+fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
+    match files.len() {
+        1 => 0,
+        _ => files.iter().position(|file| !is_held(file)).unwrap_or_default(),
+    }
+}
+
+/// Takes out the files that have another's name where case and composed letters make no difference, as on other
+/// systems, and says why. All must have been read, also what is held: a file that does not count takes nobody's
+/// name.
+pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
+    folders: &[P],
+    files: &mut Vec<T>,
+    path: fn(&T) -> &Path,
+    is_held: &mut dyn FnMut(&T) -> bool,
+) -> Vec<Error> {
+    let mut by_name: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
+    for (number, file) in files.iter().enumerate() {
+        let below = |(folder, at): (usize, &P)| Some((folder, path(file).strip_prefix(at).ok()?));
+        let (folder, name) = folders.iter().enumerate().find_map(below).unwrap_or((0, path(file)));
+        let folded = name.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
+        by_name.entry((folder, folded)).or_default().push(number);
+    }
+    let (mut refused, mut errors) = (BTreeSet::new(), Vec::new());
+    for mut twins in by_name.into_values() {
+        let counts = twins.remove(counting(&twins, |number| is_held(&files[*number])));
+        errors
+            .extend(twins.iter().map(|twin| same_name(path(&files[*twin]), path(&files[counts]))));
+        refused.extend(twins);
+    }
+    let mut number = 0..;
+    files.retain(|_| number.next().is_some_and(|number| !refused.contains(&number)));
+    errors
+}
+
 fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {
     folders.iter().any(|folder| a.starts_with(folder) && b.starts_with(folder))
 }
 
-/// Reads every memory file, in the order of folders and paths. An error about a folder says that not all of it
+/// Reads every memory file, in the order of folders and paths, twins too (see [`refuse_twins`]). An error about a folder says that not all of it
 /// was read.
 pub(crate) fn visit<P: AsRef<Path>>(folders: &[P], each: &mut dyn FnMut(Result<Read>)) {
     visit_up_to(STORE_BYTES_MAX, folders, each);
@@ -99,7 +136,6 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
     let (mut files, mut bytes) = (0, 0);
     for folder in folders {
         let folder = folder.as_ref();
-        let mut seen: BTreeMap<String, PathBuf> = BTreeMap::new();
         let walk = WalkDir::new(folder)
             .min_depth(1)
             .max_depth(LEVELS_MAX)
@@ -115,8 +151,7 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
                         each(Err(refused(folder, &message, FEWER)));
                         return;
                     }
-                    let read = unambiguous(folder, entry.path(), &mut seen)
-                        .and_then(|()| read(entry.path()));
+                    let read = check_name(folder, entry.path()).and_then(|()| read(entry.path()));
                     bytes += match &read {
                         Ok(read) => read.stored.len,
                         // However large it is, no more of it was read.
@@ -144,27 +179,12 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
     }
 }
 
-/// Refuses a file whose name is something else on another system, or that is another's there.
-fn unambiguous(folder: &Path, path: &Path, seen: &mut BTreeMap<String, PathBuf>) -> Result<()> {
+/// Refuses a file whose name is something else on another system.
+fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
-    let names = relative.components().map(|part| part.as_os_str().to_string_lossy());
-    if let Some(why) = names.filter_map(|name| names::refused(&name)).next() {
-        return Err(refused(path, why, "Rename it."));
-    }
-    let folded: String = relative.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
-    match seen.entry(folded) {
-        Entry::Vacant(place) => {
-            place.insert(path.to_owned());
-            Ok(())
-        }
-        Entry::Occupied(first) => {
-            let message = format!(
-                "where case and composed letters make no difference it is the same file as {}",
-                crate::error::shown(first.get())
-            );
-            Err(refused(path, &message, "Rename one of them."))
-        }
-    }
+    let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
+    let why = names.find_map(|name| names::refused(&name));
+    why.map_or(Ok(()), |why| Err(refused(path, why, "Rename it.")))
 }
 
 /// Reads one memory file.
@@ -222,6 +242,14 @@ fn is_memory_name(entry: &DirEntry) -> bool {
 
 fn is_missing(error: &walkdir::Error) -> bool {
     error.io_error().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+fn same_name(path: &Path, counts: &Path) -> Error {
+    let message = format!(
+        "where case and composed letters make no difference it is the same file as {}",
+        shown(counts)
+    );
+    refused(path, &message, "Rename one of them.")
 }
 
 fn repeated(path: &Path, first: &Path) -> Error {
