@@ -97,8 +97,6 @@ fn publish(
     let mut foreign = BTreeSet::new();
     for stored in &mut listing.memories {
         if withholds && quarantine.withholds(stored, &redactor) {
-            // What is not given does not stand in another's place either.
-            stored.memory.supersedes.clear();
             foreign.insert(stored.memory.id);
         }
         stored.memory = redactor.redacted(&stored.memory);
@@ -112,6 +110,7 @@ fn publish(
     publisher
         .said(said)
         .quarantine(quarantine)
+        .held(foreign)
         .publish(Content {
             root,
             memories: &listing.memories,
@@ -172,6 +171,14 @@ mod tests {
         std::fs::write(own, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();
         assert!(is_held(&judged, "Prices are integer cents"));
         write("own.md", 1, "Prices are integer pennies");
+        // What waits aside is no exception: what came there since is not known either.
+        let drafts = dirs.project(project.tree.project).drafts();
+        std::fs::create_dir_all(&drafts).unwrap();
+        write("aside.md", 3, "The archive is emptied on Mondays");
+        std::fs::rename(root.join(".throughline/memories/aside.md"), drafts.join("aside.md"))
+            .unwrap();
+        assert!(is_held(&judged, "The archive is emptied on Mondays"));
+        assert!(!is_held(&judge(), "The archive is emptied on Mondays"));
         // Without a repository all is the user's own, and the same files are published again.
         let judged = judge();
         assert!(!is_held(&judged, "Prices are integer pennies"));

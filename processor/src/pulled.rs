@@ -161,7 +161,7 @@ pub struct Judge<'a> {
 /// What was found in a working tree.
 #[derive(Default)]
 struct Look {
-    /// The stamp of its folder of memory files.
+    /// The stamp of its folder of memory files, and of that of what waits aside.
     folder: String,
     /// What else it was like; `None` when git was at work, so that nothing can be compared with it.
     seal: Option<Seal>,
@@ -247,8 +247,9 @@ impl<'a> Judge<'a> {
         let Some(root) = store.root() else { return Ok(Arc::default()) };
         // A person may have said something else since.
         self.limits = Limits::read(&self.home, &self.settings)?;
-        // Before the files are read: what changes meanwhile is looked at again.
-        let folder = blake3::hash(stamp::of_folder(store.folder()).as_bytes()).to_hex().to_string();
+        // Before the files are read: what changes meanwhile is looked at again, what waits aside, too.
+        let folders = [store.folder(), &self.home.drafts()].map(stamp::of_folder).concat();
+        let folder = blake3::hash(folders.as_bytes()).to_hex().to_string();
         let grounds = Grounds::of(self.limits.clone(), root, now);
         let is_unchanged = self.committers.looked_at.get(root) == Some(&folder);
         if is_unchanged && !self.limits.hold() && !self.settles {

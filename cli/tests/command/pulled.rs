@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use memory_store::layout::UserDirs;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::recall::Recall;
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
@@ -91,6 +92,20 @@ impl Team {
         held.sort();
         given.sort();
         (given, held)
+    }
+
+    fn place(&self) -> (UserDirs, Tree) {
+        let get = |name: &str| (name == "HOME").then(|| self.0.path("home").into());
+        let dirs = UserDirs::resolve(get).unwrap();
+        let tree = Tree::find(&dirs, &self.0.work()).unwrap();
+        (dirs, tree)
+    }
+
+    /// The titles that a session starts with, by the index as it is.
+    fn started(&self) -> Vec<String> {
+        let (dirs, tree) = self.place();
+        let started = Recall::open(&dirs, &tree).start(Timestamp::parse(NOW).unwrap(), 10_000);
+        started.hits.into_iter().map(|hit| hit.title).collect()
     }
 
     fn held(&self) -> Vec<String> {
@@ -283,11 +298,8 @@ fn where_git_does_not_tell_nothing_is_taken() {
 fn without_an_index_nothing_is_given_that_nobody_looked_at() {
     let team = Team::at_work();
     team.0.ok(&["trust", "--author", BOB]);
-    let get = |name: &str| (name == "HOME").then(|| team.0.path("home").into());
-    let dirs = UserDirs::resolve(get).unwrap();
-    let tree = memory_store::layout::Tree::find(&dirs, &team.0.work()).unwrap();
-    let now = Timestamp::parse(NOW).unwrap();
-    let given = || memory_store::recall::Recall::open(&dirs, &tree).start(now, 10_000).hits.len();
+    let (dirs, tree) = team.place();
+    let given = || team.started().len();
     assert_eq!(given(), 2);
     std::fs::remove_dir_all(dirs.tree(&tree.root).index()).unwrap();
     assert_eq!(given(), 0);
@@ -303,12 +315,7 @@ fn what_is_vouched_for_under_a_policy_is_not_given_before_it_was_judged() {
         let team = Team::new();
         team.setting(&format!("pulled = \"{policy}\"\n"));
         team.0.ok(&["trust"]);
-        let get = |name: &str| (name == "HOME").then(|| team.0.path("home").into());
-        let dirs = UserDirs::resolve(get).unwrap();
-        let tree = memory_store::layout::Tree::find(&dirs, &team.0.work()).unwrap();
-        let now = Timestamp::parse(NOW).unwrap();
-        let recall = memory_store::recall::Recall::open(&dirs, &tree);
-        assert_eq!(recall.start(now, 10_000).hits.len(), expected, "{policy}");
+        assert_eq!(team.started().len(), expected, "{policy}");
     }
 }
 
@@ -890,24 +897,53 @@ fn what_is_held_and_put_aside_comes_back_held() {
 }
 
 #[test]
+fn what_the_user_put_aside_comes_back_given() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.memory("three.md", 3, "Written with an editor");
+    team.memory("four.md", 4, "Written with another editor");
+    assert_eq!(team.held(), [""; 0]);
+    let id = |n: u8| MemoryId::new(Timestamp::parse(NOW).unwrap(), [n; 10]).short();
+    team.0.ok(&["forget", &id(3), &id(4)]);
+    team.0.ok(&["sync"]);
+    // The last one is not there: the others are, and are given from now on.
+    let said = team.0.run(&["restore", &id(3), &id(4), "zzzzzz"]);
+    assert!(said.code != 0 && said.stdout.matches("Restored").count() == 2, "{}", said.whole());
+    for title in ["Written with an editor", "Written with another editor"] {
+        let found = team.0.json(&["search", title, "--json"]);
+        let hits = found["hits"].as_array().unwrap();
+        let hit = hits.iter().find(|hit| hit["title"] == title).unwrap();
+        assert_eq!(hit["held"] == true, false, "{found}");
+    }
+}
+
+#[test]
 fn what_others_said_before_there_were_limits_does_not_wait_aside_as_the_users() {
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
-    for says in ["The key is in the wiki.", &format!("The key is in the wiki: {token}.")] {
+    let texts = ["The key is in the wiki.".to_owned(), format!("The key is in the wiki: {token}.")];
+    let ada = MemoryId::new(Timestamp::parse(NOW).unwrap(), [1; 10]);
+    let fronts = [String::new(), format!("supersedes: [{ada}]\n")];
+    for (says, front) in texts.iter().flat_map(|says| fronts.iter().map(move |it| (says, it))) {
         let team = Team::at_work();
         team.git(&["checkout", "--quiet", "-b", "feature"]);
         team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
         team.commit(ADA);
         team.0.ok(&["sync"]);
         let name = team.file("deploy");
-        team.0.write(&name, &team.0.read(&name).replace("Ada says so.", says));
+        let theirs = team.0.read(&name).replace("Ada says so.", says);
+        team.0.write(&name, &theirs.replacen("---\n", &format!("---\n{front}"), 1));
         team.commit(MALLORY);
         team.0.ok(&["sync"]);
         team.git(&["checkout", "--quiet", "main"]);
         team.0.ok(&["sync"]);
         assert!(team.0.ok(&["pack"]).contains("in the wiki"));
+        let cents = "Prices are integer cents".to_owned();
+        assert_eq!(team.started().contains(&cents), front.is_empty());
         team.0.ok(&["trust", "--author", BOB]);
         assert_eq!(team.held(), ["Deploy with make"]);
         assert!(!team.0.ok(&["pack"]).contains("in the wiki"));
+        // Nor does it stand in another's place.
+        assert!(team.started().contains(&cents));
     }
 }
 

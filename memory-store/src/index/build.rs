@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use super::document::{Document, Turn};
 use super::freeze::{Frozen, carry, freeze};
 use super::manifest::{self, Collection, Gate, Manifest, SegmentRef};
-use super::record::{FLAG_SAID, FLAG_SUPERSEDED};
+use super::record::{FLAG_HELD, FLAG_SAID, FLAG_SUPERSEDED};
 use super::segment::Segment;
 pub use super::staged::Staged;
 pub use super::turns::SEGMENT_TURNS_MAX;
@@ -140,6 +140,8 @@ pub struct Publisher<'a> {
     said: BTreeSet<MemoryId>,
     /// What a person let out of quarantine.
     quarantine: Quarantine,
+    /// Memories that are held, whatever the quarantine says of what is written of them.
+    held: BTreeSet<MemoryId>,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
 }
@@ -185,8 +187,15 @@ impl<'a> Publisher<'a> {
     }
 
     pub(super) fn of(dir: &Path) -> Self {
-        let (dir, said, quarantine) = (dir.to_owned(), BTreeSet::new(), Quarantine::default());
-        Self { dir, mark: None, said, quarantine, vectors: None, graphs: None }
+        Self {
+            dir: dir.to_owned(),
+            mark: None,
+            said: BTreeSet::new(),
+            quarantine: Quarantine::default(),
+            held: BTreeSet::new(),
+            vectors: None,
+            graphs: None,
+        }
     }
 
     /// Names the memories that Claude Code tells every session anyway, so that they are found by
@@ -199,6 +208,12 @@ impl<'a> Publisher<'a> {
     /// Names what is held back, and what a person let out, so that it is given as anything else.
     pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
         self.quarantine = quarantine;
+        self
+    }
+
+    /// Names the memories that whoever read their files knows to be held. They stand in nobody's place.
+    pub fn held(mut self, held: BTreeSet<MemoryId>) -> Self {
+        self.held = held;
         self
     }
 
@@ -216,7 +231,7 @@ impl<'a> Publisher<'a> {
 
     /// Writes the next generation, unless it would say what the present one says.
     pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
-        let mut documents = documents(content.root, content.memories, &self.said);
+        let mut documents = documents(content.root, content.memories, &self.said, &self.held);
         self.embed(&mut documents);
         let start = content.start.memories.as_slice();
         let space = turns::space(self.vectors, &documents);
@@ -602,7 +617,12 @@ fn file_generation(name: &str) -> Option<u64> {
 }
 
 /// Makes the memories that take part in recall ready, in the order of their ids.
-fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec<Document> {
+fn documents(
+    root: &Path,
+    memories: &[Stored],
+    said: &BTreeSet<MemoryId>,
+    held: &BTreeSet<MemoryId>,
+) -> Vec<Document> {
     let mut documents: Vec<Document> = memories
         .iter()
         .filter(|stored| match stored.memory.status {
@@ -616,6 +636,11 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     });
     // A person may have copied a file: the first path stands.
     documents.dedup_by(|later, first| later.entry.id == first.entry.id);
+    for document in &mut documents {
+        if held.contains(&document.entry.id) {
+            document.entry.flags |= FLAG_HELD;
+        }
+    }
     name_successors(&mut documents);
     for document in &mut documents {
         if said.contains(&document.entry.id) {
@@ -626,11 +651,12 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
 }
 
 /// Marks what a newer memory says it supersedes, and notes the newer one as its successor unless its
-/// own file names one that is there.
+/// own file names one that is there. What is held is not given, and stands in nobody's place.
 fn name_successors(documents: &mut [Document]) {
     // Of several the one with the highest id, the youngest, counts.
     let named: BTreeMap<MemoryId, MemoryId> = documents
         .iter()
+        .filter(|newer| !newer.entry.has(FLAG_HELD))
         .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
         .filter(|(older, newer)| older != newer)
         .collect();

@@ -76,14 +76,21 @@ impl Withholding {
         }
     }
 
-    /// Why a file is withheld that has this key.
+    /// Why a file is withheld that has this key. What waits aside is written by programs of ours alone, and what
+    /// came there since the judgement is theirs.
     fn of(&self, key: &str, file: &Path, released: &BTreeSet<String>) -> Option<Withheld> {
+        let withheld = self.of_all(key, released)?;
+        (!withheld.is_unjudged() || name_in_store(file).is_some()).then_some(withheld)
+    }
+
+    /// The same for who had everything judged, what waits aside too: what is not known then is withheld,
+    /// wherever it lies.
+    fn of_all(&self, key: &str, released: &BTreeSet<String>) -> Option<Withheld> {
         if let Some(withheld) = self.withheld.get(key) {
             return Some(withheld).filter(|it| !released.contains(&it.file)).cloned();
         }
-        let judged = self.judged.as_ref()?;
-        let is_unjudged = name_in_store(file).is_some() && !judged.contains(key);
-        is_unjudged.then(|| Withheld::new("", None, Why::Unjudged))
+        let is_judged = self.judged.as_ref()?.contains(key);
+        (!is_judged).then(|| Withheld::new("", None, Why::Unjudged))
     }
 }
 
@@ -434,15 +441,14 @@ impl Quarantine {
         of_record(record).filter(|_| !self.released.contains(says))
     }
 
-    /// Marks a document that is to be held.
+    /// Marks a document that is to be held; one that is held already stays so.
     pub fn judge(&self, document: &mut Document) {
         let record = &document.record;
         let says = hash(record);
         let key = key(document, &record.file);
-        let withheld = || self.withheld.of(&key, &record.file, &self.released);
-        match self.order(record, &says).is_some() || withheld().is_some() {
-            true => document.entry.flags |= FLAG_HELD,
-            false => document.entry.flags &= !FLAG_HELD,
+        let withheld = || self.withheld.of_all(&key, &self.released);
+        if self.order(record, &says).is_some() || withheld().is_some() {
+            document.entry.flags |= FLAG_HELD;
         }
     }
 
