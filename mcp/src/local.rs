@@ -253,20 +253,20 @@ impl Backend for Local {
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
         let project = judged(Store::open(&self.environment.dirs, &tree)?, &settings)?;
-        let forget =
-            |store: &Store| store.forget(id, Forget::Archive, &store.redactor(&settings), now);
-        let (store, stored, scope) = match forget(&project) {
+        let (store, stored, scope) = match project.find(id) {
             Ok(stored) => (project, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
                 let user = judged(Store::user(&self.environment.dirs)?, &settings)?;
-                let stored = forget(&user)?;
+                let stored = user.find(id)?;
                 (user, stored, Scope::User)
             }
             Err(error) => return Err(error.into()),
         };
-        // What is held back is not said in passing.
+        // What is held back is not said in passing. That is asked while the file is there, whose text may tell
+        // that we wrote it.
         let redactor = store.redactor(&settings);
         let held = Quarantine::read(store.home(), &settings)?.held(&stored, &redactor).is_some();
+        store.forget(&stored.memory.id.to_string(), Forget::Archive, &redactor, now)?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
         drop(journal::note(&self.environment.dirs, &tree, scope, gone));

@@ -666,6 +666,18 @@ fn what_a_commit_calls_its_author_is_not_told() {
 }
 
 #[test]
+fn what_the_user_put_aside_since_the_last_sync_is_called_by_its_title() {
+    let world = World::trusted();
+    Quarantine::withhold(world.store().home(), Some(&Withholding::new())).unwrap();
+    let mut server = world.connect(&[]);
+    let title = "The quota probe has a pool";
+    let saved = remember(&mut server, "fact", title, "It has twenty connections.");
+    let (said, gone, failed) = server.call("forget", json!({"id": saved["id"]}));
+    assert!(!failed && gone["title"] == title && !said.contains("held back"), "{said}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
 fn nothing_is_united_with_what_came_since_the_last_sync() {
     let world = World::trusted();
     let store = world.store();
