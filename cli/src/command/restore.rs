@@ -25,13 +25,24 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     // Asked for before anything is written.
     let of_project = stores.project.redactor_for_writing(&stores.settings)?;
     let of_user = stores.user.redactor_for_writing(&stores.settings)?;
+    let (mut restored, mut failure) = (Vec::new(), None);
     for id in &args.id {
-        let (store, redactor, restored) = match stores.project.restore(id, &of_project) {
+        let of_store = match stores.project.restore(id, &of_project) {
             Err(memory_store::Error::NotFound { found: 0, .. }) => {
-                (&stores.user, &of_user, stores.user.restore(id, &of_user)?)
+                stores.user.restore(id, &of_user).map(|it| (&stores.user, &of_user, it))
             }
-            other => (&stores.project, &of_project, other?),
+            other => other.map(|it| (&stores.project, &of_project, it)),
         };
+        match of_store {
+            Ok(of_store) => restored.push((id, of_store)),
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        }
+    }
+    // Whose they are is asked once, when all are there: what comes later than that is held.
+    for (id, (store, redactor, restored)) in restored {
         match restored {
             Some(stored) => {
                 let quarantine = stores.quarantine(store)?;
@@ -46,5 +57,5 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             )?,
         }
     }
-    Ok(())
+    failure.map_or(Ok(()), |error| Err(error.into()))
 }
