@@ -8,11 +8,11 @@ use clap::Args;
 use dialoguer::Select;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::store::{Forget, Store, Stored};
-use memory_store::suspicion::{HeldBack, Quarantine, Why, Withheld};
+use memory_store::suspicion::{Quarantine, Why, Withheld};
 use serde::Serialize;
 
 use super::forget;
-use super::stores::Stores;
+use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, plain};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
@@ -72,16 +72,13 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     if args.json {
         let held = stores.held()?;
-        let views = waiting.iter().map(|stored| (stored, None));
-        let held = held.iter().map(|(stored, why)| (stored, Some(why)));
-        let views: Vec<Waiting<'_>> = views
-            .filter(|(stored, _)| !held.clone().any(|(held, _)| held.memory.id == stored.memory.id))
-            .chain(held.clone())
-            .map(|(stored, why)| {
-                let release = stores.held_as(stored)?.map(|(_, release)| release);
-                Ok(Waiting::new(stored, why, release))
-            })
-            .collect::<Result<_>>()?;
+        let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
+        let views: Vec<Waiting<'_>> = waiting
+            .iter()
+            .filter(|stored| !is_held(stored.memory.id))
+            .map(|stored| Waiting::new(stored, None))
+            .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
+            .collect();
         return view::json(&views, out);
     }
     let was_told = [&args.accept, &args.reject, &args.release].iter().any(|ids| !ids.is_empty());
@@ -117,26 +114,25 @@ struct HeldView {
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
     /// What `--release` takes for letting it out as it is now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    release: Option<String>,
+    release: String,
 }
 
 impl<'a> Waiting<'a> {
-    fn new(stored: &'a Stored, why: Option<&HeldBack>, release: Option<String>) -> Self {
-        let held = why.map(|why| HeldView {
+    fn new(stored: &'a Stored, held: Option<&Held>) -> Self {
+        let held = held.map(|Held { why, release, .. }| HeldView {
             reason: match &why.order {
                 Some(order) => order.reason.to_string(),
                 None => why.to_string(),
             },
             place: why.order.as_ref().map(|order| order.place.to_string()),
             author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
-            release,
+            release: release.clone(),
         });
         Self { memory: MemoryView::from(stored), held }
     }
 }
 
-fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) -> Result {
+fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
     if held.is_empty() {
         return Ok(());
     }
@@ -146,7 +142,7 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
         held.len()
     )?;
     let counting = stores.counting()?;
-    for (stored, why) in held {
+    for Held { stored, why, release } in held {
         view::line(&stored.memory, out)?;
         writeln!(out, "        {}", paint(CARE, plain(&why.to_string())))?;
         if !counting.contains(&stored.path) {
@@ -156,7 +152,7 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
                  it another",
                 view::path(&stored.path)
             )?;
-        } else if let Some((_, release)) = stores.held_as(stored)? {
+        } else {
             writeln!(out, "        {}", paint(QUIET, format!("--release {release}")))?;
         }
     }
@@ -167,7 +163,7 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
          aside.\n"
     )?;
     let withheld: Vec<&Withheld> =
-        held.iter().filter_map(|(_, why)| why.withheld.as_ref()).collect();
+        held.iter().filter_map(|held| held.why.withheld.as_ref()).collect();
     if !withheld.is_empty() {
         writeln!(
             out,
@@ -192,9 +188,9 @@ fn show_held(stores: &Stores, held: &[(Stored, HeldBack)], out: &mut dyn Write) 
 fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;
-    let Some((_, now)) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
+    let Some(held) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
     let mark = |of: &str| of.split_once('@').map(|(_, mark)| mark.to_owned());
-    if mark(asked).is_some_and(|seen| Some(seen) != mark(&now)) {
+    if mark(asked).is_some_and(|seen| Some(seen) != mark(&held.release)) {
         return Err(Failure::new(format!("{id} says something else than what you were shown"))
             .hint(format!("`throughline show {id}` shows it as it is now.")));
     }
@@ -223,18 +219,20 @@ fn not_held(stored: &Stored) -> Failure {
 
 /// Lets out what is held for no other reason than that others committed it.
 fn release_pulled(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let mut count = 0;
-    for (stored, why) in stores.held()? {
+    let mut released = Vec::new();
+    for Held { stored, why, .. } in stores.held()? {
         if let (None, Some(withheld)) = (&why.order, &why.withheld) {
             Quarantine::accept(stores.project.home(), withheld)?;
-            let redactor = stores.project.redactor(&stores.settings);
-            let quarantine = stores.quarantine(&stores.project)?;
-            let saved = Noted::Saved(&stored, &redactor, &quarantine);
-            journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
-            count += 1;
+            released.push(stored);
         }
     }
-    writeln!(out, "Released: {count}")?;
+    let redactor = stores.project.redactor(&stores.settings);
+    let quarantine = stores.quarantine(&stores.project)?;
+    for stored in &released {
+        let saved = Noted::Saved(stored, &redactor, &quarantine);
+        journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved)?;
+    }
+    writeln!(out, "Released: {}", released.len())?;
     Ok(())
 }
 
@@ -252,14 +250,15 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
 fn ask_about(
     world: &World,
     stores: &Stores,
-    held: &[(Stored, HeldBack)],
+    held: &[Held],
     waiting: &[Stored],
     out: &mut dyn Write,
 ) -> Result {
     let mut gone = BTreeSet::new();
     // Another one would be put aside by the id of those that do not count.
     let counting = stores.counting()?;
-    for (stored, why) in held.iter().filter(|(stored, _)| counting.contains(&stored.path)) {
+    for Held { stored, why, .. } in held.iter().filter(|held| counting.contains(&held.stored.path))
+    {
         view::whole(stored, out)?;
         writeln!(out, "{}", paint(CARE, format!("held back: {}", plain(&why.to_string()))))?;
         out.flush()?;

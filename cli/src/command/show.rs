@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::Args;
 use memory_store::memory::Status;
 
-use super::stores::Stores;
+use super::stores::{Held, Stores};
 use super::view::{self, MemoryView};
 use crate::failure::Result;
 use crate::style::{CARE, paint};
@@ -49,7 +49,7 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         if stored.memory.status == Status::Archived {
             continue;
         }
-        if let Some((why, release)) = stores.held_as(stored)? {
+        if let Some(Held { why, release, .. }) = stores.held_as(stored)? {
             let why = format!("held back: {}", view::plain(&why.to_string()));
             writeln!(
                 out,

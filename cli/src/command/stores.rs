@@ -8,6 +8,7 @@ use memory_store::Error;
 use memory_store::identity::Identity;
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
+use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
@@ -27,6 +28,26 @@ pub struct Stores {
     /// The settings in effect.
     pub settings: Settings,
     withheld: Arc<Withheld>,
+}
+
+/// A memory file that is held back.
+pub struct Held {
+    /// The file.
+    pub stored: Stored,
+    /// Why it is held.
+    pub why: HeldBack,
+    /// What `throughline review --release` takes for letting it out as it is now.
+    pub release: String,
+}
+
+impl Held {
+    /// The file, if it is held by what is known of its store.
+    fn of(stored: Stored, quarantine: &Quarantine, redactor: &Redactor) -> Option<Self> {
+        let why = quarantine.held(&stored, redactor)?;
+        let mark = quarantine.mark(&stored, redactor);
+        let release = format!("{}@{mark}", stored.memory.id.short());
+        Some(Self { stored, why, release })
+    }
 }
 
 /// What others committed and is not given, as git tells it now and not when it was synced. Asked at the first
@@ -106,7 +127,7 @@ impl Stores {
     }
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
-    pub fn held(&self) -> Result<Vec<(Stored, HeldBack)>> {
+    pub fn held(&self) -> Result<Vec<Held>> {
         // That nobody can tell who committed what is said here, where it was asked for.
         (**self.withheld).clone()?;
         self.held_by(|store| self.quarantine(store))
@@ -118,20 +139,16 @@ impl Stores {
         Ok(self.held_by(quarantine)?.len())
     }
 
-    fn held_by(
-        &self,
-        quarantine: impl Fn(&Store) -> Result<Quarantine>,
-    ) -> Result<Vec<(Stored, HeldBack)>> {
+    fn held_by(&self, quarantine: impl Fn(&Store) -> Result<Quarantine>) -> Result<Vec<Held>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
             let (quarantine, redactor) = (quarantine(store)?, store.redactor(&self.settings));
-            for stored in store.files() {
-                if let Some(why) = quarantine.held(&stored, &redactor) {
-                    held.push((stored, why));
-                }
-            }
+            let files = store.files().into_iter();
+            held.extend(files.filter_map(|stored| Held::of(stored, &quarantine, &redactor)));
         }
-        held.sort_by(|(a, _), (b, _)| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
+        held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
+            (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
+        });
         Ok(held)
     }
 
@@ -156,14 +173,11 @@ impl Stores {
         Ok(identity.and_then(|identity| identity.authors).is_some_and(|authors| authors.signed))
     }
 
-    /// Why a memory is held back, if it is, and what `throughline review --release` takes for letting it out as
-    /// it is now.
-    pub fn held_as(&self, stored: &Stored) -> Result<Option<(HeldBack, String)>> {
+    /// The same of one memory, if it is held back.
+    pub fn held_as(&self, stored: &Stored) -> Result<Option<Held>> {
         let store = self.store_of(stored);
         let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
-        let held = quarantine.held(stored, &redactor);
-        let id = stored.memory.id.short();
-        Ok(held.map(|why| (why, format!("{id}@{}", quarantine.mark(stored, &redactor)))))
+        Ok(Held::of(stored.clone(), &quarantine, &redactor))
     }
 
     /// The files that count, each of all with its id.
@@ -186,7 +200,7 @@ impl Stores {
 
     /// The files of what is held back.
     pub fn held_files(&self) -> Result<BTreeSet<PathBuf>> {
-        Ok(self.held()?.into_iter().map(|(stored, _)| stored.path).collect())
+        Ok(self.held()?.into_iter().map(|held| held.stored.path).collect())
     }
 
     /// Leaves out what is held back.
