@@ -3,8 +3,9 @@
 //!
 //! A memory file is the user's own when a program of ours wrote its text on this machine, when it was seen
 //! here uncommitted, or when a commit of the user brought it. Every other is of whoever's commit brought
-//! what it says. A file that HEAD has is only taken for the user's when it says something else than HEAD:
-//! attributes that a commit brings along can make git call a file changed which nobody touched.
+//! what it says, and of those who brought what a merge made it of. A file that HEAD has stays of whoever
+//! brought that, though it says something else than HEAD: attributes that a commit brings along can make a
+//! checkout write what nobody sees in HEAD, and a pull can put others' lines among changes of the user.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -83,8 +84,9 @@ struct Committers {
     own: Vec<String>,
     /// Those of texts that others committed, with their address as far as git told it.
     others: Vec<(String, Option<String>)>,
-    /// The commits that brought the files of the working trees, by id and path.
-    brought: BTreeMap<String, Brought>,
+    /// The commits that brought the files of the working trees, by id and path: of one that a merge made
+    /// those too that brought what it was made of.
+    bringers: BTreeMap<String, Vec<Brought>>,
     /// What the folder of memory files of each working tree was like when it was last looked at.
     looked_at: BTreeMap<PathBuf, String>,
     /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
@@ -97,7 +99,7 @@ struct Committers {
 
 impl Committers {
     fn remembered(&self) -> usize {
-        self.own.len() + self.others.len() + self.brought.len()
+        self.own.len() + self.others.len() + self.bringers.len()
     }
 
     /// Whether so much came that all working trees are to be looked at, unchanged ones too: only then it is
@@ -120,7 +122,7 @@ impl Committers {
         }
         keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
         keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
-        self.brought.retain(|key, _| used.brought.contains(key));
+        self.bringers.retain(|key, _| used.bringers.contains(key));
         self.settled = self.remembered();
     }
 }
@@ -129,7 +131,7 @@ impl Committers {
 #[derive(Debug, Default)]
 struct Used {
     texts: BTreeSet<String>,
-    brought: BTreeSet<String>,
+    bringers: BTreeSet<String>,
 }
 
 /// Judges the memory files of a project's working trees, as often as they are asked about: what is as it was at
@@ -286,35 +288,44 @@ impl<'a> Judge<'a> {
             self.limits.authors.trusted.iter().chain(&own).cloned().collect();
         let Checked { signers, waiting, late } = self.signers(root, &others, &trusted, facts);
         let signed = self.limits.authors.signed;
-        let signer = |other: &Other| signers.get(&other.brought.as_ref()?.commit)?.as_ref();
-        let is_checked = |other: &Other| {
-            other.brought.as_ref().is_none_or(|brought| signers.contains_key(&brought.commit))
-        };
-        let is_users = |other: &Other| {
-            let author = other.author();
+        let signer = |commit: Option<&str>| signers.get(commit?)?.as_ref();
+        let is_checked =
+            |commit: Option<&str>| commit.is_none_or(|commit| signers.contains_key(commit));
+        let is_own = |author: Option<&str>, commit: Option<&str>| {
             author.is_some_and(|author| own.contains(author))
-                && (!signed || signer(other).is_some_and(|signer| own.contains(signer)))
+                && (!signed || signer(commit).is_some_and(|signer| own.contains(signer)))
         };
-        let why = |other: &Other| match (self.limits.pulled, other.author()) {
+        let why = |author: Option<&str>, commit: Option<&str>| match (self.limits.pulled, author) {
             (Pulled::All, _) => None,
             (Pulled::Reviewed, _) => Some(Why::Review),
             (Pulled::Authors, None) => Some(Why::Author),
             (Pulled::Authors, Some(author)) if !trusted.contains(author) => Some(Why::Author),
-            (Pulled::Authors, Some(_)) if signed && !is_checked(other) => Some(Why::Unjudged),
+            (Pulled::Authors, Some(_)) if signed && !is_checked(commit) => Some(Why::Unjudged),
             (Pulled::Authors, Some(_)) => {
-                let has_signature = signer(other).is_some_and(|signer| trusted.contains(signer));
+                let has_signature = signer(commit).is_some_and(|signer| trusted.contains(signer));
                 (signed && !has_signature).then_some(Why::Signature)
             }
         };
-        let others: Vec<Other> = others.into_iter().filter(|other| !is_users(other)).collect();
+        // Those who are not the user. A text is taken when all that it rests on is.
+        let strangers = |other: &Other| {
+            let mut by = other.by();
+            by.retain(|(author, commit)| !is_own(*author, *commit));
+            by.into_iter()
+                .map(|(author, commit)| (author.map(str::to_owned), why(author, commit)))
+                .collect::<Vec<_>>()
+        };
+        let judged_others = others.into_iter().map(|other| (strangers(&other), other));
+        let (others, users): (Vec<_>, Vec<_>) =
+            judged_others.partition(|(strangers, _)| !strangers.is_empty());
+        // What the user changed and did not commit yet is known by the time somebody else commits it.
+        let changed = users.into_iter().filter(|(_, other)| other.head.is_some());
+        self.committers.own.extend(changed.map(|(_, other)| other.file.hash));
         let mut withheld: Withholding = others
             .iter()
-            .filter_map(|other| {
-                let withheld = Withheld::new(
-                    &other.file.hash,
-                    other.author().map(|author| &**author),
-                    why(other)?,
-                );
+            .filter_map(|(strangers, other)| {
+                let (author, why) =
+                    strangers.iter().find_map(|(author, why)| Some((author, (*why)?)))?;
+                let withheld = Withheld::new(&other.file.hash, author.as_deref(), why);
                 Some((other.file.key.clone(), withheld))
             })
             .collect();
@@ -323,16 +334,20 @@ impl<'a> Judge<'a> {
         }
         let withheld = Arc::new(withheld);
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
-        let others = others
-            .iter()
-            .map(|other| {
-                let is_held = quarantine.held(&other.file.stored, &redactor).is_some();
-                (other.file.hash.clone(), other.author().cloned(), is_held)
-            })
-            .collect();
+        let mut told = Vec::new();
+        for (strangers, other) in others {
+            let author = strangers.into_iter().find_map(|(author, _)| author);
+            let is_held = quarantine.held(&other.file.stored, &redactor).is_some();
+            // Of one that is changed here, what HEAD says is what came.
+            let came = other.head.clone().unwrap_or_else(|| other.file.hash.clone());
+            if other.head.is_some() && other.known.is_none() {
+                self.committers.others.push((other.file.hash, author.clone()));
+            }
+            told.push((came, author, is_held));
+        }
         let is_settled = !seal.marks.have_moved() && !seal.marks.is_unfinished();
         let seal = is_settled.then_some(seal);
-        Ok(Look { seal, withheld, others, waiting, late, ..Look::default() })
+        Ok(Look { seal, withheld, others: told, waiting, late, ..Look::default() })
     }
 
     /// The memory files of a working tree, and those that wait aside. Each is judged, those too that repeat
@@ -428,7 +443,11 @@ impl<'a> Judge<'a> {
                 committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
             };
             let place = match place {
-                Place::Uncommitted if is_moving => Place::Unknown,
+                Place::Uncommitted | Place::Changed { .. } if is_moving => Place::Unknown,
+                // The user's own text, whoever committed it, which the user goes on with.
+                Place::Changed { says, .. } if says.iter().any(|text| own.contains(text)) => {
+                    Place::Uncommitted
+                }
                 place => place,
             };
             let author = author(&file.hash);
@@ -440,6 +459,11 @@ impl<'a> Judge<'a> {
                 Place::Head(id) => {
                     wanted.insert(file.name.clone(), id);
                     others.push(Other { known: author.flatten(), ..Other::of(file) });
+                }
+                Place::Changed { id, says } => {
+                    wanted.insert(file.name.clone(), id);
+                    let head = says.into_iter().next_back();
+                    others.push(Other { known: author.flatten(), head, ..Other::of(file) });
                 }
                 // What others committed is theirs wherever it is put, and whoever writes it again.
                 Place::Uncommitted | Place::Unknown | Place::Aside if author.is_some() => {
@@ -474,25 +498,25 @@ impl<'a> Judge<'a> {
         others: &mut [Other],
     ) {
         let key = |name: &Path, id: &str| format!("{id} {}", name.display());
-        let brought = &mut self.committers.brought;
+        let bringers = &mut self.committers.bringers;
         let missing: BTreeMap<PathBuf, String> = others
             .iter()
             .filter_map(|other| {
                 Some((other.file.name.clone(), wanted.get(&other.file.name)?.clone()))
             })
-            .filter(|(name, id)| !brought.contains_key(&key(name, id)))
+            .filter(|(name, id)| !bringers.contains_key(&key(name, id)))
             .collect();
         if !missing.is_empty() {
             for (name, by) in committers::brought(root, folder, &missing) {
-                brought.insert(key(&name, &missing[&name]), by);
+                bringers.insert(key(&name, &missing[&name]), by);
             }
         }
         for other in others {
             let Some(id) = wanted.get(&other.file.name) else { continue };
             let key = key(&other.file.name, id);
-            other.brought = brought.get(&key).cloned();
+            other.brought = bringers.get(&key).cloned().unwrap_or_default();
             if let Some(used) = &mut self.used {
-                used.brought.insert(key);
+                used.bringers.insert(key);
             }
         }
     }
@@ -509,7 +533,7 @@ impl<'a> Judge<'a> {
         if !self.limits.authors.signed {
             return Checked::default();
         }
-        let brought = others.iter().filter_map(|other| other.brought.as_ref());
+        let brought = others.iter().flat_map(|other| &other.brought);
         let brought = brought.filter(|brought| trusted.contains(&brought.author));
         let commits: BTreeSet<&String> = brought.map(|brought| &brought.commit).collect();
         let grounds = blake3::hash(facts.as_bytes()).to_hex().to_string();
@@ -526,7 +550,8 @@ impl<'a> Judge<'a> {
         known.extend(found.signers);
         late.extend(found.late);
         // Another commit has brought it since, which the next judging finds.
-        self.committers.brought.retain(|_, brought| !found.gone.contains(&brought.commit));
+        let is_there = |brought: &Brought| !found.gone.contains(&brought.commit);
+        self.committers.bringers.retain(|_, brought| brought.iter().all(is_there));
         let unchecked = commits.into_iter().filter(|commit| !known.contains_key(*commit)).cloned();
         let (late, waiting) = unchecked.partition(|commit| late.contains(commit));
         Checked { signers: known.clone(), waiting, late }
@@ -624,16 +649,28 @@ struct Other {
     file: File,
     /// Whose it was when it was seen before.
     known: Option<String>,
-    brought: Option<Brought>,
+    /// Those whose commits brought it; empty where git does not tell.
+    brought: Vec<Brought>,
+    /// The hash of what HEAD has, where that is another text.
+    head: Option<String>,
 }
 
 impl Other {
     fn of(file: File) -> Self {
-        Self { file, known: None, brought: None }
+        Self { file, known: None, brought: Vec::new(), head: None }
     }
 
-    fn author(&self) -> Option<&String> {
-        self.brought.as_ref().map(|brought| &brought.author).or(self.known.as_ref())
+    /// The addresses of all whose it is, and their commits, as far as they are known.
+    fn by(&self) -> Vec<(Option<&str>, Option<&str>)> {
+        let mut by: Vec<_> = self
+            .brought
+            .iter()
+            .map(|brought| (Some(&*brought.author), Some(&*brought.commit)))
+            .collect();
+        if by.is_empty() {
+            by.push((self.known.as_deref(), None));
+        }
+        by
     }
 }
 
@@ -641,6 +678,9 @@ impl Other {
 enum Place {
     /// In HEAD, where it has this id.
     Head(String),
+    /// HEAD has another one there, of this id; with the hashes of that as it is stored and as a checkout
+    /// writes it.
+    Changed { id: String, says: Vec<String> },
     /// In the working tree alone.
     Uncommitted,
     /// In the private folder of what waits: the user's, unless others committed it once.
@@ -674,7 +714,11 @@ fn place(
             return Place::Unknown;
         }
         if !said.iter().any(|memory| Quarantine::says(memory, redactor) == says) {
-            return local;
+            if !is_open {
+                return Place::Unknown;
+            }
+            let hash = |bytes: &Vec<u8>| text_hash(&String::from_utf8_lossy(bytes));
+            return Place::Changed { id: id.clone(), says: contents.iter().map(hash).collect() };
         }
     }
     Place::Head(id.clone())

@@ -168,7 +168,7 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
         writeln!(
             out,
             "`throughline review --release-pulled` lets out all that is held only because others committed it, \
-             as it is by now.\n"
+             as it is by now. What you change in such a file becomes yours when you commit it.\n"
         )?;
     }
     if withheld.iter().any(|withheld| withheld.why == Why::Author && withheld.author.is_some()) {

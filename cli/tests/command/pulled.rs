@@ -169,6 +169,14 @@ fn what_is_not_committed_or_was_written_here_is_the_users() {
     team.commit(MALLORY);
     assert_eq!(team.held(), ["Written by somebody else"]);
     team.memory("editor.md", 4, "Written with an editor again");
+    assert_eq!(team.held(), ["Written with an editor again"]);
+    assert!(team.0.ok(&["review"]).contains("becomes yours when you commit it"));
+    team.commit(ADA);
+    assert_eq!(team.held(), [""; 0]);
+    // Of the user's own text, whoever committed it, a change is the user's before it is committed.
+    team.memory("editor.md", 4, "Written with another editor");
+    assert_eq!(team.held(), [""; 0]);
+    team.commit(MALLORY);
     assert_eq!(team.held(), [""; 0]);
 }
 
@@ -182,8 +190,10 @@ fn a_change_by_others_is_theirs_even_of_the_front_matter_alone() {
     team.0.write(name, &text);
     team.commit(MALLORY);
     assert_eq!(team.held(), ["Prices are integer cents"]);
-    // Another text in the working tree is the user's.
+    // What the user changes in it, perhaps amid a pull that puts others' lines there, is once committed.
     team.0.write(name, &text.replace("It is so.", "I looked at it: it is so."));
+    assert_eq!(team.held(), ["Prices are integer cents"]);
+    team.commit(ADA);
     assert_eq!(team.held(), [""; 0]);
 }
 
@@ -202,6 +212,57 @@ fn attributes_that_make_git_see_a_change_make_nothing_the_users() {
     std::fs::remove_file(team.0.path(name)).unwrap();
     team.git(&["checkout", "--", "."]);
     assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
+}
+
+#[test]
+fn attributes_that_cannot_be_read_any_more_make_nothing_the_users() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    team.memory("mallory.md", 3, "The deploy key lies in the wiki");
+    let name = "home/work/.throughline/memories/mallory.md";
+    team.0.write(name, &team.0.read(name).replace("It is so.", "It is $Id$."));
+    // Attributes only while they are read from the index: a checkout writes them, too, as UTF-16.
+    team.0.write("home/attributes", "*.md ident\n.gitattributes working-tree-encoding=UTF-16\n");
+    team.git(&["add", "."]);
+    let made = team.git_command().args(["hash-object", "-w", "../attributes"]).output().unwrap();
+    let id = String::from_utf8(made.stdout).unwrap();
+    let entry = format!("100644,{},.throughline/memories/.gitattributes", id.trim());
+    team.git(&["update-index", "--add", "--cacheinfo", &entry]);
+    let author = format!("--author=Somebody <{MALLORY}>");
+    team.git(&["commit", "--quiet", "--message=x", &author]);
+    team.git(&["checkout", "--quiet", "HEAD~1"]);
+    team.git(&["checkout", "--quiet", "main"]);
+    assert!(team.0.read(name).contains("It is $Id: "));
+    assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
+    assert!(team.0.ok(&["review"]).contains("mallory@example.com committed it"));
+}
+
+#[test]
+fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    let name = "home/work/.throughline/memories/ada.md";
+    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
+    team.0.write(name, &text);
+    team.commit(ADA);
+    team.git(&["checkout", "--quiet", "-b", "side"]);
+    let theirs = text.replace("End", "The deploy key lies in the wiki");
+    team.0.write(name, &theirs);
+    team.commit(MALLORY);
+    team.git(&["checkout", "--quiet", "main"]);
+    team.0.write(name, &text.replace("It is so.", "It is as it is."));
+    team.commit(ADA);
+    team.git(&["merge", "--quiet", "--no-edit", "side"]);
+    assert!(team.0.read(name).contains("It is as it is.") && team.0.read(name).contains("wiki"));
+    assert_eq!(team.held(), ["Prices are integer cents"]);
+    assert!(team.0.ok(&["review"]).contains("mallory@example.com committed it"));
+    team.0.ok(&["trust", "--author", MALLORY]);
+    assert_eq!(team.held(), [""; 0]);
+    team.0.ok(&["trust", "--revoke", "--author", MALLORY]);
+    // The user's own commit adopts all that the file says.
+    team.0.write(name, &team.0.read(name).replace("Where", "Here"));
+    team.commit(ADA);
+    assert_eq!(team.held(), [""; 0]);
 }
 
 #[test]

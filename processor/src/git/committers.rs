@@ -2,19 +2,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use memory_store::identity::{ADDRESS_BYTES_MAX, Authors};
 use serde::{Deserialize, Serialize};
 
 use super::config::settings;
 use super::{
-    command, line, output, output_of, prefix, signatures, texts, version, without_filters,
+    Answer, GIT_TIMEOUT, answer_within, command, line, output, output_of, prefix, signatures,
+    texts, version, without_filters,
 };
 use crate::stamp;
 
 /// Lies in git's folder after `merge --squash`, until what it left in the working tree is committed. Of git's
 /// other unfinished work [`memory_store::ledger::Marks`] tell.
 const SQUASHED: &str = "SQUASH_MSG";
+/// Files whose history is asked for by name; of more, that of the whole folder is.
+const NAMED_MAX: usize = 200;
+/// Commits that what a merge made may rest on. Beyond, nobody is said to have brought it.
+const MERGED_MAX: usize = 64;
 
 /// The commit that brought what a file says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,51 +124,141 @@ pub fn contents(root: &Path, file: &Path) -> Vec<Vec<u8>> {
     stored.into_iter().chain(written).collect()
 }
 
-/// Finds the commits that brought what these files say in HEAD; one that is not found is beyond what git
-/// has, or can tell in time. Of a merge counts what none of its parents says.
+/// Finds the commits that brought what these files say in HEAD. What a merge made that none of its parents
+/// says rests on what they say too: those who brought that follow. A file that is not found is beyond what
+/// git has, or can tell in time.
 pub fn brought(
     root: &Path,
     folder: &str,
     wanted: &BTreeMap<PathBuf, String>,
-) -> Vec<(PathBuf, Brought)> {
+) -> Vec<(PathBuf, Vec<Brought>)> {
+    let deadline = Instant::now() + GIT_TIMEOUT;
     let prefix = prefix(root);
     let is_shallow =
         line(root, &["rev-parse", "--is-shallow-repository"]).as_deref() != Some("false");
-    let Some(log) = output(
-        root,
-        &[
-            "log",
-            "-z",
-            "--topo-order",
-            "-c",
-            "--raw",
-            "--no-abbrev",
-            "--no-renames",
-            "--no-follow",
-            "--no-color",
-            "--format=%x01%H%x00%ae%x00%P",
-            "HEAD",
-            "--",
-            folder,
-        ],
-    ) else {
-        return Vec::new();
-    };
-    let mut found = BTreeMap::new();
-    for touch in touches(&log) {
-        // Where history is cut off, its first commit seems to bring everything.
-        if is_shallow && touch.parents.is_empty() {
-            continue;
-        }
-        let Some(path) = below(&prefix, &touch.path) else { continue };
-        if wanted.get(&path) == Some(&touch.id) {
-            let (commit, mut author) = (touch.commit, Authors::normal(&touch.author));
+    let mut found = Vec::new();
+    let mut open = vec![wanted.clone()];
+    while let Some(wanted) = open.pop() {
+        // A few are asked for by name: others' files may fill a history that is too long to be read.
+        let names: Vec<&Path> = if wanted.len() > NAMED_MAX {
+            vec![Path::new(folder)]
+        } else {
+            wanted.keys().map(PathBuf::as_path).collect()
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Some((log, is_whole)) = history(root, &names, left) else { break };
+        let mut search = Search::new(wanted);
+        for mut touch in touches(&log) {
+            // Where history is cut off, its first commit seems to bring everything.
+            if is_shallow && touch.parents.is_empty() {
+                continue;
+            }
+            let Some(path) = below(&prefix, &touch.path) else { continue };
+            touch.author = Authors::normal(&touch.author);
             // One character more than anybody can trust: what is cut is nobody's address.
-            author.truncate(author.floor_char_boundary(ADDRESS_BYTES_MAX + 1));
-            found.entry(path).or_insert(Brought { commit, author });
+            touch.author.truncate(touch.author.floor_char_boundary(ADDRESS_BYTES_MAX + 1));
+            search.see(&path, &touch);
+        }
+        let mut missing = search.finish(&mut found);
+        if !is_whole && missing.len() > 1 {
+            let half = missing.keys().nth(missing.len() / 2).cloned();
+            open.extend(half.map(|half| missing.split_off(&half)));
+            open.push(missing);
         }
     }
-    found.into_iter().collect()
+    found
+}
+
+/// The newest of what git's log says about these, and whether that is all of it. What is cut off ends with
+/// a field that is whole.
+fn history(root: &Path, names: &[&Path], limit: Duration) -> Option<(Vec<u8>, bool)> {
+    let mut log = command(root);
+    log.env("GIT_LITERAL_PATHSPECS", "1");
+    log.args(["log", "-z", "--topo-order", "-c", "--raw", "--no-abbrev", "--no-renames"]);
+    log.args(["--no-follow", "--no-color", "--format=%x01%H%x00%ae%x00%P", "HEAD", "--"]);
+    let Answer { status, mut text } = answer_within(log.args(names), limit)?;
+    match status {
+        Some(status) => status.success().then_some((text, true)),
+        None => {
+            let end = text.iter().rposition(|byte| *byte == 0)?;
+            text.truncate(end + 1);
+            Some((text, false))
+        }
+    }
+}
+
+/// Looks for those who brought what files say, from the newest commit on.
+struct Search {
+    texts: Vec<Text>,
+    /// What was not found yet, by path and id, with its place in `texts`.
+    open: BTreeMap<(PathBuf, String), usize>,
+    wanted: BTreeMap<PathBuf, String>,
+    /// The places of what is wanted.
+    roots: BTreeMap<PathBuf, usize>,
+}
+
+/// What a file said once.
+#[derive(Default)]
+struct Text {
+    brought: Option<Brought>,
+    /// The places of what a merge made it of.
+    of: Vec<usize>,
+}
+
+impl Search {
+    fn new(wanted: BTreeMap<PathBuf, String>) -> Self {
+        let mut search =
+            Self { texts: Vec::new(), open: BTreeMap::new(), roots: BTreeMap::new(), wanted };
+        for (path, id) in search.wanted.clone() {
+            let place = search.want(&path, &id);
+            search.roots.insert(path, place);
+        }
+        search
+    }
+
+    /// The place of a text that is looked for from here on. One that was found is looked for again: what a
+    /// merge was made of is older than it.
+    fn want(&mut self, path: &Path, id: &str) -> usize {
+        *self.open.entry((path.to_owned(), id.to_owned())).or_insert_with(|| {
+            self.texts.push(Text::default());
+            self.texts.len() - 1
+        })
+    }
+
+    fn see(&mut self, path: &Path, touch: &Touch) {
+        let Some(place) = self.open.remove(&(path.to_owned(), touch.id.clone())) else { return };
+        let (commit, author) = (touch.commit.clone(), touch.author.clone());
+        let of = touch.merged.iter().map(|id| self.want(path, id)).collect();
+        self.texts[place] = Text { brought: Some(Brought { commit, author }), of };
+    }
+
+    /// Adds those of which all was found, and returns the others.
+    fn finish(mut self, found: &mut Vec<(PathBuf, Vec<Brought>)>) -> BTreeMap<PathBuf, String> {
+        for (path, root) in &self.roots {
+            if let Some(brought) = self.rests_on(*root) {
+                found.push((path.clone(), brought));
+                self.wanted.remove(path);
+            }
+        }
+        self.wanted
+    }
+
+    fn rests_on(&self, root: usize) -> Option<Vec<Brought>> {
+        let (mut places, mut seen) = (vec![root], BTreeSet::from([root]));
+        let mut brought: Vec<Brought> = Vec::new();
+        while let Some(place) = places.pop() {
+            let text = &self.texts[place];
+            let by = text.brought.clone()?;
+            if !brought.contains(&by) {
+                brought.push(by);
+            }
+            places.extend(text.of.iter().filter(|of| seen.insert(**of)));
+            if brought.len() > MERGED_MAX {
+                return None;
+            }
+        }
+        Some(brought)
+    }
 }
 
 /// That a commit changed a file.
@@ -174,6 +270,8 @@ struct Touch {
     path: String,
     /// The id of what the file says after it.
     id: String,
+    /// Of a merge the ids of what it says in the parents that have it.
+    merged: Vec<String>,
 }
 
 /// Reads the log: of each commit its id, author and parents, then a line and a path for each file. What
@@ -189,10 +287,15 @@ fn touches(log: &[u8]) -> Vec<Touch> {
             let (author, parents) = (next(), next());
             commit = Touch { commit: id.to_owned(), author, parents, ..Touch::default() };
         } else if field.starts_with(':') {
-            // Modes, then ids, the last one that of the result, then what happened.
-            let id = field.rsplit(' ').nth(1).unwrap_or_default().to_owned();
+            // A colon for each parent and its mode, the mode of the result, the ids in the same order, then
+            // what happened.
+            let parents = field.bytes().take_while(|byte| *byte == b':').count();
+            let mut ids = field.split(' ').skip(parents + 1).take(parents + 1).map(str::to_owned);
+            let mut merged: Vec<String> = ids.by_ref().take(parents).collect();
+            merged.retain(|id| parents > 1 && id.bytes().any(|byte| byte != b'0'));
+            let id = ids.next().unwrap_or_default();
             let path = fields.next().unwrap_or_default().into_owned();
-            touches.push(Touch { path, id, ..commit.clone() });
+            touches.push(Touch { path, id, merged, ..commit.clone() });
         }
     }
     touches
@@ -225,7 +328,56 @@ fn below(prefix: &str, path: &str) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+
     use super::*;
+
+    const FOLDER: &str = ".throughline/memories";
+
+    fn git(root: &Path, arguments: &[&str], input: &str) {
+        let mut git = Command::new("git");
+        git.current_dir(root).args(arguments).stdin(Stdio::piped());
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        let mut git = git.spawn().unwrap();
+        git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+        assert!(git.wait().unwrap().success(), "{arguments:?}");
+    }
+
+    #[test]
+    fn a_history_that_others_make_too_long_hides_nobodys_commits() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        git(root, &["init", "-q", "--initial-branch=main"], "");
+        let mut commits = String::from("blob\nmark :1\ndata 1\nx\n");
+        let mut commit = |author: &str, changes: &dyn Fn(&mut String)| {
+            write!(commits, "commit refs/heads/main\ncommitter X <{author}> 0 +0000\ndata 0\n")
+                .unwrap();
+            changes(&mut commits);
+        };
+        let files = NAMED_MAX + 1;
+        commit("bob@example.com", &|text| {
+            (0..files).for_each(|n| writeln!(text, "M 100644 :1 {FOLDER}/{n}.md").unwrap());
+        });
+        let long = "n".repeat(200);
+        commit("mallory@example.com", &|text| {
+            let mut add = |n| writeln!(text, "M 100644 :1 {FOLDER}/x/{long}{n}").unwrap();
+            (0..30_000).for_each(&mut add);
+        });
+        commit("mallory@example.com", &|text| writeln!(text, "D {FOLDER}/x").unwrap());
+        git(root, &["fast-import", "--quiet"], &commits);
+        assert!(!history(root, &[Path::new(FOLDER)], GIT_TIMEOUT).unwrap().1);
+
+        let by_bob = |wanted: BTreeMap<PathBuf, String>| {
+            let found = brought(root, FOLDER, &wanted);
+            let is_bobs = |by: &Vec<Brought>| by.len() == 1 && by[0].author == "bob@example.com";
+            found.iter().filter(|(_, by)| is_bobs(by)).count()
+        };
+        let all = super::files(root, FOLDER).unwrap();
+        assert_eq!(by_bob(all.clone()), files);
+        assert_eq!(by_bob(all.into_iter().take(1).collect()), 1);
+    }
 
     #[test]
     fn the_log_is_read_by_place() {
@@ -237,10 +389,12 @@ mod tests {
             parents: parents.to_owned(),
             path: path.to_owned(),
             id: id.to_owned(),
+            merged: Vec::new(),
         };
+        let merged = vec!["11".to_owned(), "22".to_owned()];
         let expected = [
             touch("aa", ":100644 x@y", "bb", "d/\x01evil", "22"),
-            touch("cc", "c@x", "", "d/b", "33"),
+            Touch { merged, ..touch("cc", "c@x", "", "d/b", "33") },
         ];
         assert_eq!(touches(log), expected);
     }
