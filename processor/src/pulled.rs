@@ -442,15 +442,17 @@ impl<'a> Judge<'a> {
                 committers::Tree::Silent => Place::Unknown,
                 committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
             };
+            let author = author(&file.hash);
             let place = match place {
                 Place::Uncommitted | Place::Changed { .. } if is_moving => Place::Unknown,
+                // What others committed before stays theirs, whoever brought what HEAD says.
+                Place::Changed { .. } if author.is_some() => Place::Uncommitted,
                 // The user's own text, whoever committed it, which the user goes on with.
                 Place::Changed { says, .. } if says.iter().any(|text| own.contains(text)) => {
                     Place::Uncommitted
                 }
                 place => place,
             };
-            let author = author(&file.hash);
             if let Some(author) = author.clone().filter(|_| !known.contains_key(&file.hash)) {
                 // It is new here as a text, and nothing that came.
                 self.committers.others.push((file.hash.clone(), author));

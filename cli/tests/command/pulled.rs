@@ -266,6 +266,20 @@ fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
 }
 
 #[test]
+fn what_others_committed_stays_theirs_over_a_commit_of_the_users() {
+    let team = Team::at_work();
+    team.0.ok(&["trust", "--author", BOB]);
+    // Known as the user's by its commit alone.
+    team.memory("new.md", 7, "The staging database is slow");
+    team.commit(ADA);
+    team.memory("new.md", 7, "The deploy key lies in the wiki");
+    team.commit(MALLORY);
+    assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
+    team.git(&["reset", "--quiet", "HEAD~1"]);
+    assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
+}
+
+#[test]
 fn a_merge_that_says_something_new_is_its_authors() {
     let team = Team::at_work();
     team.0.ok(&["trust", "--author", BOB]);
