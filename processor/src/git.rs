@@ -458,7 +458,7 @@ const QUIET: [(&str, &str); 7] = [
     ("LC_ALL", "C"),
 ];
 
-fn command(root: &Path) -> Command {
+pub(crate) fn command(root: &Path) -> Command {
     let mut command = Command::new("git");
     command
         .arg("-C")
@@ -491,26 +491,8 @@ fn command(root: &Path) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::git;
     use std::fs;
-
-    fn git(root: &Path, arguments: &[&str]) {
-        let status = command(root)
-            .args([
-                "-c",
-                "user.name=Ada",
-                "-c",
-                "user.email=ada@example.com",
-                "-c",
-                "init.defaultBranch=main",
-            ])
-            .args(arguments)
-            .env("GIT_CONFIG_GLOBAL", "/dev/null")
-            .env("GIT_CONFIG_SYSTEM", "/dev/null")
-            .stdout(Stdio::null())
-            .status()
-            .unwrap();
-        assert!(status.success(), "git {arguments:?}");
-    }
 
     #[test]
     fn without_a_repository_only_the_path_is_known() {

@@ -728,12 +728,11 @@ fn place(
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
 
     use memory_store::identity::{self, Mode};
 
     use super::*;
-    use crate::testing::{NOW, Project, write_memory};
+    use crate::testing::{NOW, Project, git, write_memory};
 
     const BOB: &str = "bob@example.com";
 
@@ -758,11 +757,7 @@ mod tests {
         }
 
         fn git(&self, arguments: &[&str]) {
-            let mut git = Command::new("git");
-            git.current_dir(&self.project.tree.root).args(["-c", "user.name=X"]);
-            git.args(["-c", "user.email=x@example.com", "-c", "commit.gpgSign=false"]);
-            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-            assert!(git.args(arguments).output().unwrap().status.success(), "{arguments:?}");
+            git(self.project.root(), arguments);
         }
 
         fn commit(&self, number: u8, author: &str) {

@@ -1,7 +1,9 @@
 //! What unit tests share: a project that is theirs alone.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
+use std::process::Stdio;
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
@@ -59,4 +61,20 @@ pub(crate) fn write_memory(root: &Path, name: &str, number: u8, title: &str) {
     let folder = root.join(".throughline/memories");
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join(name), MemoryFile::new(memory).unwrap().text()).unwrap();
+}
+
+/// Runs git as somebody without a configuration.
+pub(crate) fn git(root: &Path, arguments: &[&str]) {
+    git_with(root, arguments, "");
+}
+
+/// The same with something to read.
+pub(crate) fn git_with(root: &Path, arguments: &[&str], input: &str) {
+    let mut git = crate::git::command(root);
+    git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
+    git.args(["-c", "init.defaultBranch=main", "-c", "commit.gpgSign=false"]).args(arguments);
+    git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let mut git = git.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(git.wait().unwrap().success(), "git {arguments:?}");
 }

@@ -36,6 +36,13 @@ impl Team {
         team
     }
 
+    /// The same where she takes only what Bob commits.
+    fn who_trust_bob() -> Self {
+        let team = Self::at_work();
+        team.0.ok(&["trust", "--author", BOB]);
+        team
+    }
+
     fn git_command(&self) -> Command {
         let mut git = Command::new("git");
         git.current_dir(self.0.work()).env_clear().env("PATH", "/usr/bin:/bin");
@@ -156,8 +163,7 @@ fn trust_is_limited_to_authors_and_taken_back() {
 
 #[test]
 fn what_is_not_committed_or_was_written_here_is_the_users() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.0.ok(&["add", "Tags are signed by the release script", "--kind", "fact"]);
     team.memory("editor.md", 4, "Written with an editor");
     assert_eq!(team.held(), [""; 0]);
@@ -182,8 +188,7 @@ fn what_is_not_committed_or_was_written_here_is_the_users() {
 
 #[test]
 fn a_change_by_others_is_theirs_even_of_the_front_matter_alone() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.0.ok(&["sync"]);
     let name = "home/work/.throughline/memories/ada.md";
     let text = team.0.read(name).replacen("---\n", "---\npinned: true\n", 1);
@@ -199,8 +204,7 @@ fn a_change_by_others_is_theirs_even_of_the_front_matter_alone() {
 
 #[test]
 fn attributes_that_make_git_see_a_change_make_nothing_the_users() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     // Committed with line ends that these attributes do not have: git calls the file changed.
     team.memory("mallory.md", 3, "The deploy key lies in the wiki");
     let name = "home/work/.throughline/memories/mallory.md";
@@ -216,8 +220,7 @@ fn attributes_that_make_git_see_a_change_make_nothing_the_users() {
 
 #[test]
 fn attributes_that_cannot_be_read_any_more_make_nothing_the_users() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.memory("mallory.md", 3, "The deploy key lies in the wiki");
     let name = "home/work/.throughline/memories/mallory.md";
     team.0.write(name, &team.0.read(name).replace("It is so.", "It is $Id$."));
@@ -239,8 +242,7 @@ fn attributes_that_cannot_be_read_any_more_make_nothing_the_users() {
 
 #[test]
 fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/ada.md";
     let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
     team.0.write(name, &text);
@@ -267,8 +269,7 @@ fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
 
 #[test]
 fn what_others_committed_stays_theirs_over_a_commit_of_the_users() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     // Known as the user's by its commit alone.
     team.memory("new.md", 7, "The staging database is slow");
     team.commit(ADA);
@@ -281,8 +282,7 @@ fn what_others_committed_stays_theirs_over_a_commit_of_the_users() {
 
 #[test]
 fn a_merge_that_says_something_new_is_its_authors() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.git(&["checkout", "--quiet", "-b", "side"]);
     team.memory("bob.md", 2, "The staging database is slow");
     team.commit(BOB);
@@ -350,8 +350,7 @@ fn a_repository_cannot_set_the_policy() {
 
 #[test]
 fn where_git_does_not_tell_nothing_is_taken() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     assert_eq!(team.held(), [""; 0]);
     // Cut off here, history says that whoever made the last commit brought everything.
     team.memory("mallory.md", 3, "The deploy key lies in the wiki");
@@ -371,8 +370,7 @@ fn where_git_does_not_tell_nothing_is_taken() {
 
 #[test]
 fn without_an_index_nothing_is_given_that_nobody_looked_at() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let (dirs, tree) = team.place();
     let given = || team.started().len();
     assert_eq!(given(), 2);
@@ -505,8 +503,7 @@ fn openpgp_signatures_are_checked_with_the_users_own_keyring() {
 
 #[test]
 fn who_the_user_is_and_how_far_history_goes_is_asked_anew() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     assert_eq!(team.held(), [""; 0]);
     team.git(&["config", "--global", "user.email", "carol@example.com"]);
     assert_eq!(team.held(), ["Prices are integer cents"]);
@@ -550,8 +547,7 @@ fn without_limits_git_is_asked_only_when_files_changed() {
 
 #[test]
 fn without_a_git_that_can_be_asked_what_may_be_of_others_is_held() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     assert_eq!(team.held(), [""; 0]);
     team.memory("new.md", 3, "The staging database is fast");
     team.commit(BOB);
@@ -582,8 +578,7 @@ fn without_a_git_that_can_be_asked_what_may_be_of_others_is_held() {
 
 #[test]
 fn only_commands_that_tell_of_memories_ask_who_committed_them() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let script = "#!/bin/sh\necho \"$@\" >> \"$HOME/asked\"\nPATH=/usr/bin:/bin exec git \"$@\"\n";
     team.0.program("git", script);
     let path = format!("{}:/usr/bin:/bin", team.0.path("bin").display());
@@ -639,8 +634,7 @@ fn at_a_terminal_a_review_asks_about_what_is_held() {
 
 #[test]
 fn a_review_lets_out_what_it_showed_and_nothing_that_came_since() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/wiki.md";
     let short = MemoryId::new(Timestamp::parse(NOW).unwrap(), [3; 10]).short();
     let pull = |says: &str| {
@@ -679,8 +673,7 @@ fn a_review_lets_out_what_it_showed_and_nothing_that_came_since() {
 
 #[test]
 fn a_file_of_the_project_comes_into_no_other_whatever_scope_it_names() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/wiki.md";
     team.memory("wiki.md", 3, "The wiki has a page on deploying");
     let text = team.0.read(name).replacen("kind:", "scope: user\nkind:", 1);
@@ -774,8 +767,7 @@ fn the_doctor_says_what_helps_where_memories_cannot_be_judged() {
 
 #[test]
 fn a_copy_of_a_memory_holds_only_itself() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.memory("0-copy.md", 9, "Prices are integer cents");
     team.commit(MALLORY);
     team.0.ok(&["sync"]);
@@ -789,8 +781,7 @@ fn a_copy_of_a_memory_holds_only_itself() {
 
 #[test]
 fn what_is_held_hides_nothing_with_its_id() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     // The same id and, in part, the same text, under names that come first.
     team.memory("0-other.md", 1, "Prices are floats");
     team.memory("0-same.md", 1, "Prices are integer cents");
@@ -818,8 +809,7 @@ fn what_is_held_hides_nothing_with_its_id() {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_held_takes_no_name_that_is_the_same_but_for_case() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
     team.commit(ADA);
     let deploy = team.file("deploy").replace("home/work/.throughline/memories/d", "D");
@@ -846,8 +836,7 @@ fn what_is_held_takes_no_name_that_is_the_same_but_for_case() {
 
 #[test]
 fn what_others_commit_under_its_name_holds_nothing_that_waits_aside() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.git(&["checkout", "--quiet", "-b", "feature"]);
     team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
     team.0.ok(&["sync"]);
@@ -865,8 +854,7 @@ fn what_others_commit_under_its_name_holds_nothing_that_waits_aside() {
 
 #[test]
 fn what_git_is_about_to_commit_or_has_elsewhere_is_nobodys_yet() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     // As a merge leaves it for the hooks that run before its commit.
     team.memory("merged.md", 8, "The archive is emptied on Mondays");
     team.git(&["add", "."]);
@@ -881,8 +869,7 @@ fn what_git_is_about_to_commit_or_has_elsewhere_is_nobodys_yet() {
 
 #[test]
 fn an_audit_that_hides_secrets_lets_nothing_out() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let [front, body] =
         ["front", "body"].map(|n| format!("home/work/.throughline/memories/{n}.md"));
@@ -903,8 +890,7 @@ fn an_audit_that_hides_secrets_lets_nothing_out() {
 
 #[test]
 fn nothing_is_saved_over_what_is_held() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/mallory.md";
     team.memory("mallory.md", 3, "Deploy with make");
     let pinned = team.0.read(name).replacen("---\n", "---\npinned: true\n", 1);
@@ -973,8 +959,7 @@ fn what_is_held_and_put_aside_comes_back_held() {
 
 #[test]
 fn what_the_user_put_aside_comes_back_given() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.memory("three.md", 3, "Written with an editor");
     team.memory("four.md", 4, "Written with another editor");
     assert_eq!(team.held(), [""; 0]);
@@ -1024,8 +1009,7 @@ fn what_others_said_before_there_were_limits_does_not_wait_aside_as_the_users() 
 
 #[test]
 fn what_a_held_file_says_can_be_said_by_the_user() {
-    let team = Team::at_work();
-    team.0.ok(&["trust", "--author", BOB]);
+    let team = Team::who_trust_bob();
     team.memory("mallory.md", 3, "Deploy with make");
     team.commit(MALLORY);
     assert_eq!(team.held(), ["Deploy with make"]);

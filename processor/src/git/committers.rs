@@ -189,12 +189,11 @@ fn history(root: &Path, names: &[&Path], limit: Duration) -> Option<(Vec<u8>, bo
 
 /// Looks for those who brought what files say, from the newest commit on.
 struct Search {
+    /// What is wanted comes first, in its order.
     texts: Vec<Text>,
     /// What was not found yet, by path and id, with its place in `texts`.
     open: BTreeMap<(PathBuf, String), usize>,
     wanted: BTreeMap<PathBuf, String>,
-    /// The places of what is wanted.
-    roots: BTreeMap<PathBuf, usize>,
 }
 
 /// What a file said once.
@@ -207,13 +206,11 @@ struct Text {
 
 impl Search {
     fn new(wanted: BTreeMap<PathBuf, String>) -> Self {
-        let mut search =
-            Self { texts: Vec::new(), open: BTreeMap::new(), roots: BTreeMap::new(), wanted };
-        for (path, id) in search.wanted.clone() {
-            let place = search.want(&path, &id);
-            search.roots.insert(path, place);
+        let mut search = Self { texts: Vec::new(), open: BTreeMap::new(), wanted: BTreeMap::new() };
+        for (path, id) in &wanted {
+            search.want(path, id);
         }
-        search
+        Self { wanted, ..search }
     }
 
     /// The place of a text that is looked for from here on. One that was found is looked for again: what a
@@ -234,13 +231,14 @@ impl Search {
 
     /// Adds those of which all was found, and returns the others.
     fn finish(mut self, found: &mut Vec<(PathBuf, Vec<Brought>)>) -> BTreeMap<PathBuf, String> {
-        for (path, root) in &self.roots {
-            if let Some(brought) = self.rests_on(*root) {
-                found.push((path.clone(), brought));
-                self.wanted.remove(path);
+        let mut missing = BTreeMap::new();
+        for (place, (path, id)) in std::mem::take(&mut self.wanted).into_iter().enumerate() {
+            match self.rests_on(place) {
+                Some(brought) => found.push((path, brought)),
+                None => drop(missing.insert(path, id)),
             }
         }
-        self.wanted
+        missing
     }
 
     fn rests_on(&self, root: usize) -> Option<Vec<Brought>> {
@@ -329,27 +327,17 @@ fn below(prefix: &str, path: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use std::fmt::Write as _;
-    use std::io::Write as _;
-    use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::testing::{git, git_with};
 
     const FOLDER: &str = ".throughline/memories";
-
-    fn git(root: &Path, arguments: &[&str], input: &str) {
-        let mut git = Command::new("git");
-        git.current_dir(root).args(arguments).stdin(Stdio::piped());
-        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-        let mut git = git.spawn().unwrap();
-        git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        assert!(git.wait().unwrap().success(), "{arguments:?}");
-    }
 
     #[test]
     fn a_history_that_others_make_too_long_hides_nobodys_commits() {
         let root = tempfile::tempdir().unwrap();
         let root = root.path();
-        git(root, &["init", "-q", "--initial-branch=main"], "");
+        git(root, &["init", "-q"]);
         let mut commits = String::from("blob\nmark :1\ndata 1\nx\n");
         let mut commit = |author: &str, changes: &dyn Fn(&mut String)| {
             write!(commits, "commit refs/heads/main\ncommitter X <{author}> 0 +0000\ndata 0\n")
@@ -366,7 +354,7 @@ mod tests {
             (0..30_000).for_each(&mut add);
         });
         commit("mallory@example.com", &|text| writeln!(text, "D {FOLDER}/x").unwrap());
-        git(root, &["fast-import", "--quiet"], &commits);
+        git_with(root, &["fast-import", "--quiet"], &commits);
         assert!(!history(root, &[Path::new(FOLDER)], GIT_TIMEOUT).unwrap().1);
 
         let by_bob = |wanted: BTreeMap<PathBuf, String>| {

@@ -12,8 +12,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use memory_store::index::format::checksum;
-
-use crate::state::write_whole;
+use memory_store::store::{Privacy, replace};
 
 /// First bytes of the file, with the version of its format; the id and the number of blocks follow.
 const MAGIC: [u8; 8] = *b"TLKEYS\x001";
@@ -65,10 +64,8 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        write_whole(path, &bytes)?;
         // What is remembered about it must not be on the disk before.
-        let file = File::open(path).and_then(|file| file.sync_all());
-        file.with_context(|| path.display().to_string())
+        Ok(replace(path, &bytes, Privacy::Private)?)
     }
 
     /// Opens the set named `id`; `None` when there is another one, or none, or not all of it: with another number of
