@@ -29,8 +29,11 @@ const VECTORS_AT_ONCE: usize = 96;
 /// Up to so many, vectors are compared one by one: beyond, to read those whose codes are most alike
 /// takes less time.
 const EXACT_MAX: u32 = 2500;
-/// From so many documents on the graph is searched, where nothing else is asked for.
+/// From so many vectors on the graph is searched, where nothing else is asked for.
 const GRAPH_MIN: u32 = 50_000;
+/// And when the transformer made so many hundredths of their vectors: among the table's, which lie closer
+/// together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the two.
+const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// How many codes are compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
@@ -86,6 +89,12 @@ impl Head {
         let sum = kernel::sum(&out);
         out.extend_from_slice(&sum.to_le_bytes());
         out
+    }
+
+    /// Whether so many vectors of this kind are better searched by a graph.
+    fn is_for_graph(&self) -> bool {
+        let transformed = u64::from(self.transformed) * 100;
+        self.count >= GRAPH_MIN && transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN
     }
 
     fn decode(bytes: &[u8]) -> Option<Self> {
@@ -256,7 +265,7 @@ impl Segment {
             return Ok(nearest(&all, count));
         }
         let by_graph = match search {
-            IndexSearch::Auto => self.docs() >= GRAPH_MIN,
+            IndexSearch::Auto => head.is_for_graph(),
             IndexSearch::Graph => true,
             IndexSearch::Scan => false,
         };
@@ -479,6 +488,15 @@ pub(super) mod tests {
 
     pub fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
         nearest(&segment.nearness_of_all(query).unwrap(), count)
+    }
+
+    #[test]
+    fn many_vectors_that_the_transformer_made_are_for_a_graph() {
+        let head = |count, transformed| Head { space: SPACE, count, transformed };
+        assert!(head(50_000, 37_500).is_for_graph());
+        assert!(!head(50_000, 37_499).is_for_graph());
+        assert!(!head(49_999, 49_999).is_for_graph());
+        assert!(!head(u32::MAX, 0).is_for_graph());
     }
 
     #[test]

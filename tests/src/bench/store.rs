@@ -1,13 +1,14 @@
 //! The store of the bench: N memories, 10 N turns unless told otherwise, 50 memories of the user,
-//! all with the vectors of the embedder's table; receipts on.
+//! all with the vectors of the embedder's table, which are called the transformer's, so that they are searched as
+//! they will be once the processor has embedded the texts; receipts on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
-use memory_store::embed::Table;
+use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::file::{MemoryFile, file_name};
-use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
+use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
@@ -208,6 +209,19 @@ fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<V
     Ok(named)
 }
 
+/// The table's vectors as though the transformer had made them.
+struct Upgraded<'a>(&'a Table);
+
+impl Vectors for Upgraded<'_> {
+    fn space(&self) -> Space {
+        self.0.space()
+    }
+
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)> {
+        Some((Encoder::Transformer, self.0.embed(text).ok()??))
+    }
+}
+
 fn publish(
     index: &Path,
     root: &Path,
@@ -222,7 +236,7 @@ fn publish(
     let start = StartPlan {
         memories: wishes.take(START_MEMORIES).map(|stored| stored.memory.id).collect(),
     };
-    Publisher::begin(index)?.vectors(table).graphs(&HnswGraphs).publish(Content {
+    Publisher::begin(index)?.vectors(&Upgraded(table)).graphs(&HnswGraphs).publish(Content {
         root,
         memories,
         turns,
