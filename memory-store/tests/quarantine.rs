@@ -156,6 +156,20 @@ fn a_release_alone_is_something_to_publish() {
 }
 
 #[test]
+fn what_is_held_stands_in_nobodys_place_until_it_is_let_out() {
+    let fixture = Fixture::filled();
+    let home = fixture.dirs.project(fixture.tree.project);
+    std::fs::create_dir_all(&home.0).unwrap();
+    let own = fixture.write(memory(61, Kind::Fact, "The quota probe pool has a probe", "It is."));
+    let poison = fixture.write(Memory { supersedes: vec![own.memory.id], ..poisoned() });
+    publish(&fixture);
+    assert_eq!(found(&fixture, own.memory.id), Some(false));
+    Quarantine::default().release(&home, &poison, &committed()).unwrap();
+    publish(&fixture);
+    assert_eq!(found(&fixture, own.memory.id), None);
+}
+
+#[test]
 fn what_is_held_in_the_journal_stands_in_nobodys_place() {
     let fixture = Fixture::filled();
     let given = fixture.write(memory(61, Kind::Fact, "The quota probe pool has a probe", "It is."));

@@ -84,6 +84,9 @@ struct Committers {
     own: Vec<String>,
     /// Those of texts that others committed, with their address as far as git told it.
     others: Vec<(String, Option<String>)>,
+    /// Those of texts that the user made of what others committed, without a commit, with the hash of what HEAD
+    /// said there.
+    edits: Vec<(String, String)>,
     /// The commits that brought the files of the working trees, by id and path: of one that a merge made
     /// those too that brought what it was made of.
     bringers: BTreeMap<String, Vec<Brought>>,
@@ -99,7 +102,7 @@ struct Committers {
 
 impl Committers {
     fn remembered(&self) -> usize {
-        self.own.len() + self.others.len() + self.bringers.len()
+        self.own.len() + self.others.len() + self.edits.len() + self.bringers.len()
     }
 
     /// Whether so much came that all working trees are to be looked at, unchanged ones too: only then it is
@@ -122,6 +125,7 @@ impl Committers {
         }
         keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
         keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
+        keep(&mut self.edits, texts_max, |(hash, _)| used.texts.contains(hash));
         self.bringers.retain(|key, _| used.bringers.contains(key));
         self.settled = self.remembered();
     }
@@ -340,8 +344,9 @@ impl<'a> Judge<'a> {
             let is_held = quarantine.held(&other.file.stored, &redactor).is_some();
             // Of one that is changed here, what HEAD says is what came.
             let came = other.head.clone().unwrap_or_else(|| other.file.hash.clone());
-            if other.head.is_some() && other.known.is_none() {
-                self.committers.others.push((other.file.hash, author.clone()));
+            if let Some(head) = other.head.filter(|_| !other.is_seen) {
+                self.committers.others.push((other.file.hash.clone(), author.clone()));
+                self.committers.edits.push((other.file.hash, head));
             }
             told.push((came, author, is_held));
         }
@@ -433,6 +438,10 @@ impl<'a> Judge<'a> {
             self.committers.others.iter().cloned().collect();
         let origins = ledger.origins();
         let author = |hash: &str| author_of(hash, &known, &origins);
+        let edits: BTreeSet<(String, String)> = self.committers.edits.iter().cloned().collect();
+        let is_edit = |hash: &str, says: &[String]| {
+            says.iter().any(|head| edits.contains(&(hash.to_owned(), head.clone())))
+        };
         let mut differing = CHANGED_MAX;
         let (mut others, mut wanted) = (Vec::new(), BTreeMap::new());
         for file in files.into_iter().filter(|file| !own.contains(&file.hash)) {
@@ -445,8 +454,11 @@ impl<'a> Judge<'a> {
             let author = author(&file.hash);
             let place = match place {
                 Place::Uncommitted | Place::Changed { .. } if is_moving => Place::Unknown,
-                // What others committed before stays theirs, whoever brought what HEAD says.
-                Place::Changed { .. } if author.is_some() => Place::Uncommitted,
+                // What others committed before stays theirs, whoever brought what HEAD says. What was made of
+                // what HEAD says rests on that.
+                Place::Changed { says, .. } if author.is_some() && !is_edit(&file.hash, &says) => {
+                    Place::Uncommitted
+                }
                 // The user's own text, whoever committed it, which the user goes on with.
                 Place::Changed { says, .. } if says.iter().any(|text| own.contains(text)) => {
                     Place::Uncommitted
@@ -465,7 +477,9 @@ impl<'a> Judge<'a> {
                 Place::Changed { id, says } => {
                     wanted.insert(file.name.clone(), id);
                     let head = says.into_iter().next_back();
-                    others.push(Other { known: author.flatten(), head, ..Other::of(file) });
+                    let is_seen = author.is_some();
+                    let known = author.flatten();
+                    others.push(Other { known, is_seen, head, ..Other::of(file) });
                 }
                 // What others committed is theirs wherever it is put, and whoever writes it again.
                 Place::Uncommitted | Place::Unknown | Place::Aside if author.is_some() => {
@@ -655,11 +669,13 @@ struct Other {
     brought: Vec<Brought>,
     /// The hash of what HEAD has, where that is another text.
     head: Option<String>,
+    /// Whether such a text was seen before.
+    is_seen: bool,
 }
 
 impl Other {
     fn of(file: File) -> Self {
-        Self { file, known: None, brought: Vec::new(), head: None }
+        Self { file, known: None, brought: Vec::new(), head: None, is_seen: false }
     }
 
     /// The addresses of all whose it is, and their commits, as far as they are known.

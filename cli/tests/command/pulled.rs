@@ -268,6 +268,27 @@ fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
 }
 
 #[test]
+fn what_a_merge_puts_into_a_file_with_another_name_is_held() {
+    let team = Team::who_trust_bob();
+    let name = "home/work/.throughline/memories/ada.md";
+    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
+    team.0.write(name, &text);
+    team.commit(ADA);
+    team.git(&["checkout", "--quiet", "-b", "side"]);
+    team.0.write(name, &text.replace("End", "The deploy key lies in the wiki"));
+    team.commit(MALLORY);
+    team.git(&["checkout", "--quiet", "main"]);
+    team.git(&["mv", ".throughline/memories/ada.md", ".throughline/memories/cents.md"]);
+    team.0.write(&name.replace("ada", "cents"), &text.replace("It is so.", "It is as it is."));
+    team.commit(ADA);
+    assert_eq!(team.held(), [""; 0]);
+    team.git(&["merge", "--quiet", "--no-edit", "side"]);
+    assert!(team.0.read(&name.replace("ada", "cents")).contains("wiki"));
+    assert_eq!(team.held(), ["Prices are integer cents"]);
+    assert!(team.0.ok(&["review"]).contains("git does not tell who committed it"));
+}
+
+#[test]
 fn what_others_committed_stays_theirs_over_a_commit_of_the_users() {
     let team = Team::who_trust_bob();
     // Known as the user's by its commit alone.
@@ -427,6 +448,19 @@ fn signatures_are_checked_with_the_users_own_keys_and_programs() {
     commit(6, "Signed by Bob", "bob");
     commit(7, "Signed by Mallory in Bob's name", "mallory");
     assert!(team.given().0 == ["Signed by Bob"], "{:?}", team.given());
+
+    // What the user changes of what Bob signed rests on that, until it is committed; not what Mallory changed.
+    team.memory("6.md", 6, "Signed by Bob, and changed here");
+    for _ in 0..3 {
+        assert_eq!(team.given().0, ["Signed by Bob, and changed here"]);
+    }
+    commit(6, "Changed by Mallory", "mallory");
+    assert_eq!(team.given().0, [""; 0]);
+    team.git(&["reset", "--quiet", "HEAD~1"]);
+    for _ in 0..2 {
+        assert_eq!(team.given().0, [""; 0]);
+    }
+    team.git(&["checkout", "--quiet", "."]);
 
     // A key that is withdrawn is believed no more, and one that is given again is.
     team.0.write("home/signers", "");

@@ -159,7 +159,7 @@ struct Memories<'a> {
     start: &'a [MemoryId],
     space: Option<Space>,
     digest: [u8; 16],
-    /// Whether their words were looked at.
+    /// Whether their words were looked at, and what is held and superseded is marked.
     read: bool,
 }
 
@@ -324,6 +324,7 @@ impl<'a> Publisher<'a> {
                 document.read();
                 self.quarantine.judge(document);
             }
+            name_successors(&mut memories.documents);
         }
         let (documents, space) = (&memories.documents, memories.space);
         let graph = space.and_then(|space| self.graph(old, documents, space)).unwrap_or_default();
@@ -641,7 +642,6 @@ fn documents(
             document.entry.flags |= FLAG_HELD;
         }
     }
-    name_successors(&mut documents);
     for document in &mut documents {
         if said.contains(&document.entry.id) {
             document.entry.flags |= FLAG_SAID;
@@ -651,7 +651,8 @@ fn documents(
 }
 
 /// Marks what a newer memory says it supersedes, and notes the newer one as its successor unless its
-/// own file names one that is there. What is held is not given, and stands in nobody's place.
+/// own file names one that is there. What is held is not given, and stands in nobody's place: to be called
+/// when that is known.
 fn name_successors(documents: &mut [Document]) {
     // Of several the one with the highest id, the youngest, counts.
     let named: BTreeMap<MemoryId, MemoryId> = documents

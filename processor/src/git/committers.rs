@@ -223,6 +223,10 @@ impl Search {
     }
 
     fn see(&mut self, path: &Path, touch: &Touch) {
+        // Who removed a file brought nothing, nor what a merge was made of that was not there.
+        if is_nothing(&touch.id) {
+            return;
+        }
         let Some(place) = self.open.remove(&(path.to_owned(), touch.id.clone())) else { return };
         let (commit, author) = (touch.commit.clone(), touch.author.clone());
         let of = touch.merged.iter().map(|id| self.want(path, id)).collect();
@@ -268,8 +272,14 @@ struct Touch {
     path: String,
     /// The id of what the file says after it.
     id: String,
-    /// Of a merge the ids of what it says in the parents that have it.
+    /// Of a merge the ids of what it says in its parents; none where no parent has it. Of a parent alone that has
+    /// it under another name, or not at all, the id of nothing stands there, and nobody is found who brought that.
     merged: Vec<String>,
+}
+
+/// Whether an id is that of no file.
+fn is_nothing(id: &str) -> bool {
+    id.bytes().all(|byte| byte == b'0')
 }
 
 /// Reads the log: of each commit its id, author and parents, then a line and a path for each file. What
@@ -290,7 +300,9 @@ fn touches(log: &[u8]) -> Vec<Touch> {
             let parents = field.bytes().take_while(|byte| *byte == b':').count();
             let mut ids = field.split(' ').skip(parents + 1).take(parents + 1).map(str::to_owned);
             let mut merged: Vec<String> = ids.by_ref().take(parents).collect();
-            merged.retain(|id| parents > 1 && id.bytes().any(|byte| byte != b'0'));
+            if parents == 1 || merged.iter().all(|id| is_nothing(id)) {
+                merged.clear();
+            }
             let id = ids.next().unwrap_or_default();
             let path = fields.next().unwrap_or_default().into_owned();
             touches.push(Touch { path, id, merged, ..commit.clone() });
@@ -385,5 +397,12 @@ mod tests {
             Touch { merged, ..touch("cc", "c@x", "", "d/b", "33") },
         ];
         assert_eq!(touches(log), expected);
+        // Of a parent alone that has no such file nobody can say what came from it.
+        let merged = |ids: &str| {
+            let log = format!("\x01cc\0c@x\0\0\0::100644 100644 100644 {ids} 33 MM\0d/b\0");
+            touches(log.as_bytes()).remove(0).merged
+        };
+        assert_eq!(merged("11 00"), ["11", "00"]);
+        assert_eq!(merged("00 00"), [""; 0]);
     }
 }
