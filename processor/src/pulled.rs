@@ -33,7 +33,7 @@ use crate::state::{read_json, write_json};
 
 /// Texts that are remembered as the user's own, and as those of others, beside those that are there now.
 const REMEMBERED_MAX: usize = 20_000;
-/// Files changed since HEAD whose former text is looked at; more count as unchanged.
+/// Files changed since HEAD whose former text is looked at; of more nobody can tell whose they are.
 const CHANGED_MAX: usize = 200;
 /// Commits whose signatures are checked by one judge, a program for each; what the others brought waits.
 const CHECKED_MAX: usize = 200;
@@ -89,7 +89,7 @@ struct Committers {
     edits: Vec<(String, String)>,
     /// The commits that brought the files of the working trees, by id and path: of one that a merge made
     /// those too that brought what it was made of.
-    bringers: BTreeMap<String, Vec<Brought>>,
+    brought: BTreeMap<String, Vec<Brought>>,
     /// What the folder of memory files of each working tree was like when it was last looked at.
     looked_at: BTreeMap<PathBuf, String>,
     /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
@@ -102,7 +102,7 @@ struct Committers {
 
 impl Committers {
     fn remembered(&self) -> usize {
-        self.own.len() + self.others.len() + self.edits.len() + self.bringers.len()
+        self.own.len() + self.others.len() + self.edits.len() + self.brought.len()
     }
 
     /// Whether so much came that all working trees are to be looked at, unchanged ones too: only then it is
@@ -126,7 +126,7 @@ impl Committers {
         keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
         keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
         keep(&mut self.edits, texts_max, |(hash, _)| used.texts.contains(hash));
-        self.bringers.retain(|key, _| used.bringers.contains(key));
+        self.brought.retain(|key, _| used.bringers.contains(key));
         self.settled = self.remembered();
     }
 }
@@ -286,7 +286,7 @@ impl<'a> Judge<'a> {
         let files = self.files(store, root, &redactor);
         let judged: Option<BTreeSet<String>> =
             self.limits.hold().then(|| files.iter().map(|file| file.key.clone()).collect());
-        let others = self.others(root, &seal.marks, files, &redactor)?;
+        let others = self.others(root, &seal.marks, files)?;
         let own = committers::own_addresses(root);
         let trusted: BTreeSet<String> =
             self.limits.authors.trusted.iter().chain(&own).cloned().collect();
@@ -322,7 +322,7 @@ impl<'a> Judge<'a> {
         let (others, users): (Vec<_>, Vec<_>) =
             judged_others.partition(|(strangers, _)| !strangers.is_empty());
         // What the user changed and did not commit yet is known by the time somebody else commits it.
-        let changed = users.into_iter().filter(|(_, other)| other.head.is_some());
+        let changed = users.into_iter().filter(|(_, other)| !other.head.is_empty());
         self.committers.own.extend(changed.map(|(_, other)| other.file.hash));
         let mut withheld: Withholding = others
             .iter()
@@ -340,13 +340,16 @@ impl<'a> Judge<'a> {
         let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.clone());
         let mut told = Vec::new();
         for (strangers, other) in others {
-            let author = strangers.into_iter().find_map(|(author, _)| author);
+            // Of several the one it is held for.
+            let blamed = strangers.iter().find(|(_, why)| why.is_some());
+            let author = blamed.or(strangers.first()).and_then(|(author, _)| author.clone());
             let is_held = quarantine.held(&other.file.stored, &redactor).is_some();
             // Of one that is changed here, what HEAD says is what came.
-            let came = other.head.clone().unwrap_or_else(|| other.file.hash.clone());
-            if let Some(head) = other.head.filter(|_| !other.is_seen) {
+            let came = other.head.last().unwrap_or(&other.file.hash).clone();
+            // What is stored there stays the same whatever attributes say.
+            if let Some(stored) = other.head.into_iter().next().filter(|_| !other.is_seen) {
                 self.committers.others.push((other.file.hash.clone(), author.clone()));
-                self.committers.edits.push((other.file.hash, head));
+                self.committers.edits.push((other.file.hash, stored));
             }
             told.push((came, author, is_held));
         }
@@ -416,13 +419,7 @@ impl<'a> Judge<'a> {
     }
 
     /// Leaves those that others committed, as far as addresses alone do not tell.
-    fn others(
-        &mut self,
-        root: &Path,
-        marks: &Marks,
-        files: Vec<File>,
-        redactor: &Redactor,
-    ) -> Result<Vec<Other>> {
+    fn others(&mut self, root: &Path, marks: &Marks, files: Vec<File>) -> Result<Vec<Other>> {
         let folder = format!("{STORE_DIR}/memories");
         let head = committers::tree(root, &folder);
         // Without marks nobody knows what git does, unless there is none.
@@ -449,7 +446,7 @@ impl<'a> Judge<'a> {
                 _ if file.is_aside => Place::Aside,
                 committers::Tree::Bare => Place::Uncommitted,
                 committers::Tree::Silent => Place::Unknown,
-                committers::Tree::Head(head) => place(head, root, &file, redactor, &mut differing),
+                committers::Tree::Head(head) => place(head, root, &file, &mut differing),
             };
             let author = author(&file.hash);
             let place = match place {
@@ -476,10 +473,9 @@ impl<'a> Judge<'a> {
                 }
                 Place::Changed { id, says } => {
                     wanted.insert(file.name.clone(), id);
-                    let head = says.into_iter().next_back();
                     let is_seen = author.is_some();
                     let known = author.flatten();
-                    others.push(Other { known, is_seen, head, ..Other::of(file) });
+                    others.push(Other { known, is_seen, head: says, ..Other::of(file) });
                 }
                 // What others committed is theirs wherever it is put, and whoever writes it again.
                 Place::Uncommitted | Place::Unknown | Place::Aside if author.is_some() => {
@@ -514,7 +510,7 @@ impl<'a> Judge<'a> {
         others: &mut [Other],
     ) {
         let key = |name: &Path, id: &str| format!("{id} {}", name.display());
-        let bringers = &mut self.committers.bringers;
+        let bringers = &mut self.committers.brought;
         let missing: BTreeMap<PathBuf, String> = others
             .iter()
             .filter_map(|other| {
@@ -567,7 +563,7 @@ impl<'a> Judge<'a> {
         late.extend(found.late);
         // Another commit has brought it since, which the next judging finds.
         let is_there = |brought: &Brought| !found.gone.contains(&brought.commit);
-        self.committers.bringers.retain(|_, brought| brought.iter().all(is_there));
+        self.committers.brought.retain(|_, brought| brought.iter().all(is_there));
         let unchecked = commits.into_iter().filter(|commit| !known.contains_key(*commit)).cloned();
         let (late, waiting) = unchecked.partition(|commit| late.contains(commit));
         Checked { signers: known.clone(), waiting, late }
@@ -667,15 +663,15 @@ struct Other {
     known: Option<String>,
     /// Those whose commits brought it; empty where git does not tell.
     brought: Vec<Brought>,
-    /// The hash of what HEAD has, where that is another text.
-    head: Option<String>,
+    /// The hashes of what HEAD has, where that is another text: as it is stored, then as a checkout writes it.
+    head: Vec<String>,
     /// Whether such a text was seen before.
     is_seen: bool,
 }
 
 impl Other {
     fn of(file: File) -> Self {
-        Self { file, known: None, brought: Vec::new(), head: None, is_seen: false }
+        Self { file, known: None, brought: Vec::new(), head: Vec::new(), is_seen: false }
     }
 
     /// The addresses of all whose it is, and their commits, as far as they are known.
@@ -707,13 +703,7 @@ enum Place {
     Unknown,
 }
 
-fn place(
-    head: &Head,
-    root: &Path,
-    file: &File,
-    redactor: &Redactor,
-    differing: &mut usize,
-) -> Place {
+fn place(head: &Head, root: &Path, file: &File, differing: &mut usize) -> Place {
     // A repository within this one has a HEAD of its own, which nobody asks.
     let is_nested = file.name.ancestors().skip(1).any(|folder| {
         !folder.as_os_str().is_empty()
@@ -722,16 +712,18 @@ fn place(
     let is_open = !head.is_squashed && !is_nested && !head.staged.contains(&file.name);
     let local = if is_open { Place::Uncommitted } else { Place::Unknown };
     let Some(id) = head.files.get(&file.name) else { return local };
-    if *differing > 0 && head.changed.contains(&file.name) {
-        *differing -= 1;
-        let says = Quarantine::says(&file.stored.memory, redactor);
+    if head.changed.contains(&file.name) {
+        // How many there are others may have chosen.
+        let Some(left) = differing.checked_sub(1) else { return Place::Unknown };
+        *differing = left;
         let contents = committers::contents(root, &file.name);
         let said: Vec<Memory> =
             contents.iter().filter_map(|bytes| parse_bytes(bytes).ok()).collect();
         if said.is_empty() {
             return Place::Unknown;
         }
-        if !said.iter().any(|memory| Quarantine::says(memory, redactor) == says) {
+        // Its front matter decides, too, what it stands for and replaces.
+        if !said.contains(&file.stored.memory) {
             if !is_open {
                 return Place::Unknown;
             }

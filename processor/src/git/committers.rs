@@ -272,8 +272,8 @@ struct Touch {
     path: String,
     /// The id of what the file says after it.
     id: String,
-    /// Of a merge the ids of what it says in its parents; none where no parent has it. Of a parent alone that has
-    /// it under another name, or not at all, the id of nothing stands there, and nobody is found who brought that.
+    /// Of a merge the ids of what it says in its parents. Of one that has it under another name, or not at all, the
+    /// id of nothing stands there, and nobody is found who brought that: git itself moves files when it merges.
     merged: Vec<String>,
 }
 
@@ -300,7 +300,7 @@ fn touches(log: &[u8]) -> Vec<Touch> {
             let parents = field.bytes().take_while(|byte| *byte == b':').count();
             let mut ids = field.split(' ').skip(parents + 1).take(parents + 1).map(str::to_owned);
             let mut merged: Vec<String> = ids.by_ref().take(parents).collect();
-            if parents == 1 || merged.iter().all(|id| is_nothing(id)) {
+            if parents == 1 {
                 merged.clear();
             }
             let id = ids.next().unwrap_or_default();
@@ -397,12 +397,12 @@ mod tests {
             Touch { merged, ..touch("cc", "c@x", "", "d/b", "33") },
         ];
         assert_eq!(touches(log), expected);
-        // Of a parent alone that has no such file nobody can say what came from it.
+        // Of a parent that has no such file nobody can say what came from it.
         let merged = |ids: &str| {
             let log = format!("\x01cc\0c@x\0\0\0::100644 100644 100644 {ids} 33 MM\0d/b\0");
             touches(log.as_bytes()).remove(0).merged
         };
         assert_eq!(merged("11 00"), ["11", "00"]);
-        assert_eq!(merged("00 00"), [""; 0]);
+        assert_eq!(merged("00 00"), ["00", "00"]);
     }
 }
