@@ -23,9 +23,9 @@ pub(super) const STRIDE: usize = DIMENSIONS + 16;
 pub(super) const CODES_GUARDED: usize = 8192;
 /// Codes read at once.
 const CODES_AT_ONCE: usize = 1024;
-/// Vectors read at once when all are compared: into the memory that the index of the embedder's table had
-/// before, so a little less than its 28 kB.
-const VECTORS_AT_ONCE: usize = 96;
+/// Vectors read at once when all are compared: few enough for a hook to read them, and keep what it finds of a
+/// thousand, in the memory that the index of the embedder's table had before, which is 28 kB.
+const VECTORS_AT_ONCE: usize = 40;
 /// Up to so many, vectors are compared one by one: beyond, to read those whose codes are most alike
 /// takes less time.
 const EXACT_MAX: u32 = 2500;

@@ -178,8 +178,9 @@ impl<'a> Found<'a> {
             let (lexical, shared) = (scored.score, scored.terms);
             Some(Candidate { lexical, shared, ..Candidate::new(at, entry) })
         };
-        let best = best.into_iter().filter_map(candidate);
-        let mut candidates: Vec<Candidate> = best.take(max).collect();
+        // Candidates are large, and what grows is copied.
+        let mut candidates = Vec::with_capacity(places.len());
+        candidates.extend(best.into_iter().filter_map(candidate).take(max));
         let mut known: Vec<At> = candidates.iter().map(|candidate| candidate.at).collect();
         known.sort_unstable();
         others.retain(|(at, _)| known.binary_search(at).is_err());

@@ -69,7 +69,8 @@ pub struct Sources {
 impl Sources {
     /// Opens the index of a tree, or of its main tree, and the user's.
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
-        let mut sources = Self::default();
+        // The tree's and the user's.
+        let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
         let mut opened = Index::open(&dirs.tree(&tree.root).index());
         let mut root = &tree.root;
         if matches!(opened, Ok(None)) && tree.main_root != tree.root {
