@@ -7,14 +7,18 @@
 //! brought that, though it says something else than HEAD: attributes that a commit brings along can make a
 //! checkout write what nobody sees in HEAD, and a pull can put others' lines among changes of the user.
 
+mod place;
+mod remembered;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use memory_store::Timestamp;
 use memory_store::arrived::Arrived;
-use memory_store::file::{FILE_BYTES_MAX, parse_bytes};
+use memory_store::file::FILE_BYTES_MAX;
 use memory_store::identity::{Authors, Identity};
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use memory_store::ledger::{Ledger, Marks, text_hash};
@@ -22,14 +26,15 @@ use memory_store::redact::Redactor;
 use memory_store::settings::{Pulled, Settings};
 use memory_store::store::{Store, Stored, read_below};
 use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
-use memory_store::{Memory, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use crate::git;
-use crate::git::committers::{self, Brought, Head};
+use crate::git::committers::{self, Brought};
 use crate::git::signatures;
 use crate::stamp;
 use crate::state::{read_json, write_json};
+
+use place::{File, Other, Place, author_of, place};
+use remembered::{Committers, Signers, Used};
 
 /// Texts that are remembered as the user's own, and as those of others, beside those that are there now.
 const REMEMBERED_MAX: usize = 20_000;
@@ -40,12 +45,6 @@ const CHECKED_MAX: usize = 200;
 /// How long one judge may check signatures, and that of a command, which somebody waits for.
 const CHECKING_MAX: Duration = Duration::from_secs(60);
 const COMMAND_CHECKING_MAX: Duration = Duration::from_secs(5);
-
-/// Texts that were made of one another and are followed.
-const COPIES_DEPTH_MAX: usize = 16;
-
-/// Whose good signature stands below a commit, by its id; `None` where there is none.
-type Signers = BTreeMap<String, Option<String>>;
 
 /// What others commit is taken as far as this.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -73,69 +72,6 @@ impl Limits {
     pub fn hold(&self) -> bool {
         self.pulled != Pulled::All
     }
-}
-
-/// What is remembered of who committed memories. Losing it costs an announcement and the knowledge of what
-/// was the user's own before it was committed.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-struct Committers {
-    /// The hashes of texts that were the user's own before any commit, the oldest first.
-    own: Vec<String>,
-    /// Those of texts that others committed, with their address as far as git told it.
-    others: Vec<(String, Option<String>)>,
-    /// Those of texts that the user made of what others committed, without a commit, with the hash of what HEAD
-    /// said there.
-    edits: Vec<(String, String)>,
-    /// The commits that brought the files of the working trees, by id and path: of one that a merge made
-    /// those too that brought what it was made of.
-    brought: BTreeMap<String, Vec<Brought>>,
-    /// What the folder of memory files of each working tree was like when it was last looked at.
-    looked_at: BTreeMap<PathBuf, String>,
-    /// What was found of signatures, by the hash of what that rests on: keys, settings and the day.
-    signers: BTreeMap<String, Signers>,
-    /// The commits whose signatures take longer to check than git may, by the same hash.
-    late: BTreeMap<String, BTreeSet<String>>,
-    /// How much was remembered when all working trees were last looked at.
-    settled: usize,
-}
-
-impl Committers {
-    fn remembered(&self) -> usize {
-        self.own.len() + self.others.len() + self.edits.len() + self.brought.len()
-    }
-
-    /// Whether so much came that all working trees are to be looked at, unchanged ones too: only then it is
-    /// known what is not in use.
-    fn is_to_settle(&self, texts_max: usize) -> bool {
-        self.remembered() > self.settled.saturating_add(texts_max)
-    }
-
-    /// Forgets the oldest of what is not in use, as far as there is too much of it. What is there now is never
-    /// forgotten, however much it is (the store has bounds of its own): it would be new at each sync.
-    fn shorten(&mut self, used: &Used, texts_max: usize) {
-        fn keep<T>(list: &mut Vec<T>, texts_max: usize, is_used: impl Fn(&T) -> bool) {
-            let idle = list.iter().filter(|item| !is_used(item)).count();
-            let mut surplus = idle.saturating_sub(texts_max);
-            list.retain(|item| {
-                let stays = is_used(item) || surplus == 0;
-                surplus -= usize::from(!stays);
-                stays
-            });
-        }
-        keep(&mut self.own, texts_max, |hash| used.texts.contains(hash));
-        keep(&mut self.others, texts_max, |(hash, _)| used.texts.contains(hash));
-        keep(&mut self.edits, texts_max, |(hash, _)| used.texts.contains(hash));
-        self.brought.retain(|key, _| used.bringers.contains(key));
-        self.settled = self.remembered();
-    }
-}
-
-/// What of [`Committers`] is about files that are there.
-#[derive(Debug, Default)]
-struct Used {
-    texts: BTreeSet<String>,
-    bringers: BTreeSet<String>,
 }
 
 /// Judges the memory files of a project's working trees, as often as they are asked about: what is as it was at
@@ -623,117 +559,6 @@ pub fn withheld(
     judge.tree(tree, now).context("cannot tell who committed memories")
 }
 
-/// A memory file.
-#[derive(Clone, Debug)]
-struct File {
-    /// From the root on, or from the folder of what waits aside.
-    name: PathBuf,
-    is_aside: bool,
-    hash: String,
-    /// What it is withheld by (see [`Quarantine::key`]), where anything may be.
-    key: String,
-    stored: Stored,
-}
-
-/// Whether others committed a text, or what it was made of, and their address as far as it is known.
-fn author_of(
-    hash: &str,
-    known: &BTreeMap<String, Option<String>>,
-    origins: &BTreeMap<&str, Option<&str>>,
-) -> Option<Option<String>> {
-    let mut hash = hash;
-    for _ in 0..COPIES_DEPTH_MAX {
-        if let Some(author) = known.get(hash) {
-            return Some(author.clone());
-        }
-        match origins.get(hash)? {
-            Some(of) => hash = of,
-            None => return Some(None),
-        }
-    }
-    // In doubt it is not the user's.
-    Some(None)
-}
-
-/// One that others committed.
-#[derive(Clone, Debug)]
-struct Other {
-    file: File,
-    /// Whose it was when it was seen before.
-    known: Option<String>,
-    /// Those whose commits brought it; empty where git does not tell.
-    brought: Vec<Brought>,
-    /// The hashes of what HEAD has, where that is another text: as it is stored, then as a checkout writes it.
-    head: Vec<String>,
-    /// Whether such a text was seen before.
-    is_seen: bool,
-}
-
-impl Other {
-    fn of(file: File) -> Self {
-        Self { file, known: None, brought: Vec::new(), head: Vec::new(), is_seen: false }
-    }
-
-    /// The addresses of all whose it is, and their commits, as far as they are known.
-    fn by(&self) -> Vec<(Option<&str>, Option<&str>)> {
-        let mut by: Vec<_> = self
-            .brought
-            .iter()
-            .map(|brought| (Some(&*brought.author), Some(&*brought.commit)))
-            .collect();
-        if by.is_empty() {
-            by.push((self.known.as_deref(), None));
-        }
-        by
-    }
-}
-
-/// Where a file's text is.
-enum Place {
-    /// In HEAD, where it has this id.
-    Head(String),
-    /// HEAD has another one there, of this id; with the hashes of that as it is stored and as a checkout
-    /// writes it.
-    Changed { id: String, says: Vec<String> },
-    /// In the working tree alone.
-    Uncommitted,
-    /// In the private folder of what waits: the user's, unless others committed it once.
-    Aside,
-    /// Git does not tell, or is amid something.
-    Unknown,
-}
-
-fn place(head: &Head, root: &Path, file: &File, differing: &mut usize) -> Place {
-    // A repository within this one has a HEAD of its own, which nobody asks.
-    let is_nested = file.name.ancestors().skip(1).any(|folder| {
-        !folder.as_os_str().is_empty()
-            && (head.files.contains_key(folder) || root.join(folder).join(".git").exists())
-    });
-    let is_open = !head.is_squashed && !is_nested && !head.staged.contains(&file.name);
-    let local = if is_open { Place::Uncommitted } else { Place::Unknown };
-    let Some(id) = head.files.get(&file.name) else { return local };
-    if head.changed.contains(&file.name) {
-        // How many there are others may have chosen.
-        let Some(left) = differing.checked_sub(1) else { return Place::Unknown };
-        *differing = left;
-        let contents = committers::contents(root, &file.name);
-        let said: Vec<Memory> =
-            contents.iter().filter_map(|bytes| parse_bytes(bytes).ok()).collect();
-        if said.is_empty() {
-            return Place::Unknown;
-        }
-        // Its front matter decides, too, what it stands for and replaces.
-        if !said.contains(&file.stored.memory) {
-            if !is_open {
-                return Place::Unknown;
-            }
-            let hash = |bytes: &Vec<u8>| text_hash(&String::from_utf8_lossy(bytes));
-            return Place::Changed { id: id.clone(), says: contents.iter().map(hash).collect() };
-        }
-    }
-    Place::Head(id.clone())
-}
-
 #[cfg(test)]
 mod tests {
 
@@ -857,24 +682,6 @@ mod tests {
         judge.tree(&team.project.tree, NOW).unwrap();
         judge.finish(NOW).unwrap();
         assert_eq!(arrived(), Some(3));
-    }
-
-    #[test]
-    fn what_is_there_is_never_forgotten_and_of_the_rest_the_oldest_goes() {
-        let texts = |range: std::ops::Range<u8>| range.map(|n| n.to_string());
-        let mut committers = Committers {
-            own: texts(0..6).collect(),
-            others: texts(0..6).map(|hash| (hash, None)).collect(),
-            ..Committers::default()
-        };
-        let used = Used { texts: texts(0..3).collect(), ..Used::default() };
-        committers.shorten(&used, 2);
-        assert_eq!(committers.own, ["0", "1", "2", "4", "5"]);
-        assert_eq!(committers.others.len(), 5);
-        // More than there may be: they would be told again each time.
-        committers.shorten(&used, 0);
-        assert_eq!(committers.own, ["0", "1", "2"]);
-        assert_eq!(committers.others.len(), 3);
     }
 
     #[test]
