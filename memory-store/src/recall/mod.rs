@@ -313,9 +313,12 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let query = self.with_vector(Query::error(command, error), &self.sources);
+        let known = named::of_error(&self.sources, error);
+        let query = Query::error(command, error);
+        // Beside what is about the very same error, likeness in meaning says nothing.
+        let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
         let mut candidates = self.scored(&query, now);
-        named::add_errors(&self.sources, error, &mut candidates);
+        named::add_errors(&self.sources, &known, &mut candidates);
         gate::ease_for_error(&mut candidates);
         gate::hold_other_fixes(&mut candidates);
         let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));

@@ -48,25 +48,32 @@ pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     }
 }
 
-/// Adds to an error's candidates the memories that have its signature.
-pub fn add_errors(sources: &Sources, error: &str, candidates: &mut Vec<Candidate>) {
-    let Some(signature) = error_signature(error) else { return };
+/// The memories that have an error's signature.
+pub fn of_error(sources: &Sources, error: &str) -> Vec<At> {
+    let Some(signature) = error_signature(error) else { return Vec::new() };
     // A fix may have been learned from one of the lines alone.
     let causes = signature.split(" | ").filter(|line| names_cause(line));
     let mut hashes: Vec<u64> = causes.map(signature_hash).collect();
     if hashes.is_empty() {
-        return;
+        return Vec::new();
     }
     hashes.push(signature_hash(&signature));
     hashes.sort_unstable();
     hashes.dedup();
+    let mut known = Vec::new();
     for hash in hashes {
         for (number, source) in sources.list.iter().enumerate() {
-            for doc in with_signature(sources, source, hash) {
-                let at = At { source: number as u8, doc };
-                name(sources, candidates, at, Named::Signature, SAME_ERROR);
-            }
+            let docs = with_signature(sources, source, hash);
+            known.extend(docs.into_iter().map(|doc| At { source: number as u8, doc }));
         }
+    }
+    known
+}
+
+/// Adds to an error's candidates those that have its signature.
+pub fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
+    for &at in known {
+        name(sources, candidates, at, Named::Signature, SAME_ERROR);
     }
 }
 
