@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::vectors::{Shipped, assets};
 use common::{Fixture, NOW, id, memory};
 use memory_store::index::Index;
 use memory_store::index::build::{self, Publisher, Staged, StartPlan, Turns};
@@ -92,6 +93,23 @@ fn an_error_brings_its_fix() {
     let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
     assert_eq!(titles(&found.hits)[0], "money_fmt needs the macros feature");
     assert_eq!(found.hits[0].why, "the same error");
+}
+
+#[test]
+fn likeness_counts_beside_an_error_that_nobody_knows() {
+    let mut fixture = Fixture::filled();
+    fixture.dirs.models = Some(assets());
+    let vectors = Shipped::open();
+    let publisher = Publisher::begin(&fixture.index()).unwrap().vectors(&vectors);
+    fixture.publish_with(publisher, &fixture.list(), Turns::Keep);
+    let recall = fixture.recall().with_traces();
+    let is_like = |error: &str| {
+        let found = recall.error("cargo build -p billing", error, NOW, &|_| false);
+        assert!(!found.trace.is_empty());
+        found.trace.iter().any(|traced| traced.cosine.is_some())
+    };
+    assert!(is_like("error: cannot find type `Statement` in this scope"));
+    assert!(!is_like("error: cannot find macro `money_fmt` in this scope"));
 }
 
 #[test]
