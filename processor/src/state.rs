@@ -42,6 +42,8 @@ pub struct State {
     pub empty: BTreeSet<String>,
     /// Whether turns were removed that the index may still hold.
     pub all_turns: bool,
+    /// How the turns in the indexes were cut into terms (`memory_store::text::VERSION`).
+    pub terms: u32,
     /// Sessions whose turns the index may lack.
     pub pending: BTreeSet<String>,
     /// Whose records are whose.
@@ -100,6 +102,7 @@ impl Default for State {
             sessions: BTreeMap::new(),
             empty: BTreeSet::new(),
             all_turns: false,
+            terms: 0,
             pending: BTreeSet::new(),
             keys: KnownKeys::default(),
             learned: Learned::default(),

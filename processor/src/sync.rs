@@ -331,6 +331,7 @@ impl<'a> Run<'a> {
         self.withheld = None;
         let listings = self.publish(&ownership)?;
         self.state.all_turns = false;
+        self.state.terms = memory_store::text::VERSION;
         self.state.pending = std::mem::take(&mut self.unread);
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
         let derived = written + updated + unchanged;

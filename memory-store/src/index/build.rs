@@ -436,6 +436,7 @@ impl<'a> Publisher<'a> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
+        hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
         // What is held follows from what memories say, from the rules and from what was let out.
         hasher.update(&self.quarantine.fingerprint());

@@ -9,8 +9,39 @@ use std::ops::{Range, RangeInclusive};
 use super::shape;
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 10] =
-    ["token", "secret", "pass", "pwd", "key", "credential", "creds", "_auth", "_pat", "jwt"];
+pub(super) const KEYWORDS: [&str; 30] = [
+    "token",
+    "secret",
+    "pass",
+    "pwd",
+    "key",
+    "credential",
+    "creds",
+    "_auth",
+    "_pat",
+    "jwt",
+    // Passwords in other languages than English; those that are not ASCII are read in prose only.
+    "contrasena",
+    "senha",
+    "wachtwoord",
+    "salasana",
+    "heslo",
+    "adgangskode",
+    "contraseña",
+    "lösenord",
+    "hasło",
+    "jelszó",
+    "şifre",
+    "пароль",
+    "Пароль",
+    "ПАРОЛЬ",
+    "パスワード",
+    "密码",
+    "密碼",
+    "口令",
+    "비밀번호",
+    "암호",
+];
 
 /// The longest name that is looked at.
 const NAME_BYTES_MAX: usize = 80;
@@ -23,6 +54,9 @@ const JUDGED_BYTES_MAX: usize = 512;
 
 /// What of a value is looked at where names follow each other closely.
 const DENSE_BYTES_MAX: usize = 64;
+
+/// Words without quotes that a passphrase has at least, where only the name says that it is one.
+const PHRASE_WORDS_MIN: usize = 4;
 
 /// Spaces that may stand between name, operator and value.
 const SPACES_MAX: usize = 24;
@@ -59,18 +93,33 @@ enum Join {
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
+    if !text[hit.clone()].is_ascii() {
+        return said::abroad(text, hit);
+    }
     let name = name_around(text, hit)?;
     // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
     let Some((at, join)) = operator(text, &name, upper) else {
-        return said::find(text, &name, promise(&text[name.clone()])?);
+        return said::find(text, &name, promise_at(text, &name)?);
     };
-    let promise = promise(&text[name.clone()])?;
+    let promise = promise_at(text, &name)?;
     if let Some(value) = config_value(text, &name, at, judged) {
         return Some(value);
     }
     if promise == Promise::Password
         && let Some(value) = said::with_signs(text, at)
+    {
+        return Some(value);
+    }
+    if join == Join::Loose
+        && said::is_abroad(&text[name.clone()])
+        && let Some(value) = said::assigned(text, at)
+    {
+        return Some(value);
+    }
+    if join == Join::Loose
+        && text[name.clone()].to_ascii_lowercase().ends_with(b"passphrase")
+        && let Some(value) = said::phrase(text, at, PHRASE_WORDS_MIN)
     {
         return Some(value);
     }
@@ -135,6 +184,15 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     (end - start <= NAME_BYTES_MAX).then_some(start..end)
 }
 
+/// What a name promises where it stands: `mot de passe` is one name in three words.
+fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 4;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let is_french =
+        || lead.eq_ignore_ascii_case(b" de ") && text[name.clone()].eq_ignore_ascii_case(b"passe");
+    promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
+}
+
 /// What a name promises, if it is the name of a secret.
 fn promise(name: &[u8]) -> Option<Promise> {
     let name = str::from_utf8(name).ok()?;
@@ -149,8 +207,23 @@ fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 6] =
-        ["password", "passwd", "passphrase", "passcode", "passwort", "pwd"];
+    const PASSWORDS: [&str; 15] = [
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "passwort",
+        "pwd",
+        "passord",
+        "passordet",
+        "contrasena",
+        "senha",
+        "wachtwoord",
+        "salasana",
+        "heslo",
+        "adgangskode",
+        "adgangskoden",
+    ];
     const KEYS: [&str; 10] = [
         "secret",
         "secrete",
@@ -243,6 +316,8 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
     ];
     match last {
         "pass" | "pw" => Some(Promise::Password),
+        // `mot_de_passe`, `palavra-passe`
+        "passe" if matches!(previous, Some("de" | "palavra")) => Some(Promise::Password),
         "key" => match previous {
             Some(word) if KEY_OF.contains(&word) => Some(Promise::Key),
             Some(word) if OPEN_KEYS.contains(&word) => None,
@@ -529,56 +604,61 @@ fn is_telling_secret(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Key && value.contains(&b'#') && !value.starts_with(b"#")
 }
 
+/// What messages about passwords and keys are made of.
+const SAYING: [&str; 44] = [
+    "a",
+    "an",
+    "the",
+    "is",
+    "are",
+    "be",
+    "your",
+    "you",
+    "my",
+    "this",
+    "that",
+    "to",
+    "for",
+    "of",
+    "in",
+    "on",
+    "at",
+    "must",
+    "should",
+    "please",
+    "enter",
+    "not",
+    "no",
+    "or",
+    "if",
+    "it",
+    "least",
+    "characters",
+    "required",
+    "invalid",
+    "wrong",
+    "forgot",
+    "reset",
+    "change",
+    "new",
+    "old",
+    "password",
+    "passwords",
+    "token",
+    "key",
+    "secret",
+    "api",
+    "was",
+    "cannot",
+];
+
+fn is_saying(word: &[u8]) -> bool {
+    SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying.as_bytes()))
+}
+
 /// Whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
 fn is_passphrase(value: &[u8]) -> bool {
     const WORDS: RangeInclusive<usize> = 3..=10;
-    // What messages about passwords and keys are made of.
-    const SAYING: [&str; 44] = [
-        "a",
-        "an",
-        "the",
-        "is",
-        "are",
-        "be",
-        "your",
-        "you",
-        "my",
-        "this",
-        "that",
-        "to",
-        "for",
-        "of",
-        "in",
-        "on",
-        "at",
-        "must",
-        "should",
-        "please",
-        "enter",
-        "not",
-        "no",
-        "or",
-        "if",
-        "it",
-        "least",
-        "characters",
-        "required",
-        "invalid",
-        "wrong",
-        "forgot",
-        "reset",
-        "change",
-        "new",
-        "old",
-        "password",
-        "passwords",
-        "token",
-        "key",
-        "secret",
-        "api",
-        "was",
-        "cannot",
-    ];
     let is_word = |word: &&[u8]| {
         word.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
             && word.first().is_some_and(u8::is_ascii_lowercase)
@@ -586,7 +666,7 @@ fn is_passphrase(value: &[u8]) -> bool {
     let words: Vec<&[u8]> = value.split(|byte| *byte == b' ').collect();
     WORDS.contains(&words.len())
         && words.iter().all(is_word)
-        && !words.iter().any(|word| SAYING.iter().any(|saying| saying.as_bytes() == *word))
+        && !words.iter().any(|word| is_saying(word))
 }
 
 fn env_is_secret(value: &[u8], promise: Promise) -> bool {

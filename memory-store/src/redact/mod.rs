@@ -7,6 +7,7 @@
 mod assignment;
 mod block;
 mod checksum;
+mod cookie;
 mod deny;
 mod digits;
 mod echo;
@@ -161,6 +162,7 @@ const WITH_LOGIN: [&str; 6] = [
 const PRIVATE_KEY: &str = "private-key";
 const PRIVATE_TEXT: &str = "private";
 const ASSIGNMENT: &str = "assignment";
+const COOKIE: &str = "session-cookie";
 const ENCODED: &str = "encoded-secret";
 
 /// What looks at a keyword, the most telling first: where matches overlap, the first gives the name.
@@ -169,6 +171,7 @@ enum Detector {
     PrivateText,
     PrivateKey,
     Rule(usize),
+    Cookie,
     Assignment,
 }
 
@@ -186,7 +189,9 @@ impl Engine {
     fn new() -> Self {
         // Proved by the test `the_table_of_rules_is_sound`.
         let rules = rule::parse(include_str!("rules.toml")).expect("the built-in rules are valid");
+        let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
         let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
+        let own = cookies.chain(own);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),
             (block::PEM_KEYWORD, Detector::PrivateKey),
@@ -236,9 +241,20 @@ impl Engine {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
         let mut last_name = 0;
+        let mut cookies_end = 0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
                 let range = hit.range();
+                if detector == Detector::Cookie {
+                    // What was read is not read again, however often it says `cookie`.
+                    let cookies = (range.start >= cookies_end).then(|| cookie::find(text, &range));
+                    if let Some(cookies) = cookies.flatten() {
+                        cookies_end = cookies.end;
+                        let secrets = cookies.secrets.into_iter();
+                        found.extend(secrets.map(|secret| (Detector::Cookie, secret)));
+                    }
+                    continue;
+                }
                 let seen = |(known, secret): &(Detector, Range<usize>)| {
                     *known == detector && secret.end >= range.end
                 };
@@ -272,7 +288,10 @@ impl Engine {
     fn find_all(&self, detector: Detector, text: &[u8], from: usize) -> Vec<Range<usize>> {
         match detector {
             Detector::Rule(index) => self.rules[index].find_all(text, from),
-            Detector::PrivateText | Detector::PrivateKey | Detector::Assignment => Vec::new(),
+            Detector::PrivateText
+            | Detector::PrivateKey
+            | Detector::Cookie
+            | Detector::Assignment => Vec::new(),
         }
     }
 
@@ -288,6 +307,8 @@ impl Engine {
             Detector::PrivateKey => block::private_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
+            // It has many at once; see `detect`.
+            Detector::Cookie => None,
         }
     }
 
@@ -296,6 +317,7 @@ impl Engine {
             Detector::PrivateText => PRIVATE_TEXT,
             Detector::PrivateKey => PRIVATE_KEY,
             Detector::Rule(index) => &self.rules[index].name,
+            Detector::Cookie => COOKIE,
             Detector::Assignment => ASSIGNMENT,
         }
     }

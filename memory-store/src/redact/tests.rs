@@ -173,6 +173,222 @@ fn credentials_in_urls_and_headers_are_hidden() {
 }
 
 #[test]
+fn session_cookies_are_hidden_wherever_they_are_given() {
+    let value = random(HEX, 32, 6);
+    for name in [
+        "sid",
+        "sessionid",
+        "session",
+        "connect.sid",
+        "JSESSIONID",
+        "PHPSESSID",
+        "laravel_session",
+        "_myapp_session",
+        "ASP.NET_SessionId",
+        "auth",
+        "__Host-session",
+        "_shop",
+    ] {
+        for (before, after) in [
+            (format!("Cookie: {name}="), "\n"),
+            (format!("cookie: lang=en; {name}="), "; theme=dark"),
+            (format!("Set-Cookie: {name}="), "; Path=/; HttpOnly; SameSite=Lax"),
+            (format!("curl -H 'Cookie:{name}="), "' https://x.example.org"),
+            (format!("curl -b '{name}="), "; theme=dark' https://x.example.org"),
+            (format!("curl -b {name}="), " https://x.example.org"),
+            (format!("curl --cookie \"{name}="), "\" https://x.example.org"),
+            (format!("curl --cookie={name}="), " https://x.example.org"),
+            (format!("document.cookie = \"{name}="), "; path=/\""),
+            (format!("{{\"Cookie\": \"theme=dark; {name}="), "; lang=en\"}"),
+            (format!("{{\\\"cookie\\\": \\\"{name}="), "; lang=en\\\"}"),
+            (format!("{{\"set-cookie\": [\"lang=en\", \"{name}="), "; Path=/\"]}"),
+            (format!("{{\"name\": \"Cookie\", \"value\": \"{name}="), "\"}"),
+            (format!("headers.set('Cookie', '{name}="), "')"),
+            (format!("get(url, cookies={{'lang': 'en', '{name}': '"), "'})"),
+            (format!("cookies[\"{name}\"] = \""), "\""),
+            (format!("response.cookie('{name}', '"), "', { path: '/' })"),
+            (format!("cookies().set(\"{name}\", \""), "\")"),
+        ] {
+            assert_eq!(
+                redact(&format!("{before}{value}{after}")),
+                format!("{before}[redacted:session-cookie]{after}")
+            );
+        }
+    }
+    let short = random(ALNUM, 12, 3);
+    assert_eq!(
+        redact(&format!("Cookie: JSESSIONID={short}; id=7f1f9f6e-4a2b-4c1d-9e8f-0a1b2c3d4e5f")),
+        "Cookie: JSESSIONID=[redacted:session-cookie]; id=[redacted:session-cookie]"
+    );
+}
+
+#[test]
+fn cookies_that_let_nobody_in_are_left_alone() {
+    let hash = random(HEX, 40, 8);
+    for text in [
+        "Cookie: theme=dark; lang=en; tz=Europe/Berlin; consent=2024-11-02; seen=1".to_owned(),
+        "Set-Cookie: theme=dark; Path=/; Expires=Wed, 21 Oct 2026 07:28:00 GMT; Max-Age=86400; \
+         Domain=shop.example.org; SameSite=Lax"
+            .to_owned(),
+        "Cookie: _ga=GA1.2.1234567890.1700000000".to_owned(),
+        "Cookie: sessionid=<session-id>; csrftoken=$CSRF_TOKEN; sid=${SID}".to_owned(),
+        "document.cookie = `theme=${theme2}; path=/; max-age=31536000`".to_owned(),
+        "response.cookie('session', createSessionToken(user.id2), { path: '/' })".to_owned(),
+        format!("git checkout -b fix/login-{hash}"),
+        format!("the session cookie was fixed in {hash}"),
+        format!("cookie: {hash} broke it"),
+        format!("curl -b cookies.txt https://x.example.org/?commit={hash}"),
+        format!("curl -b 'lang=en' https://x.example.org/?commit={hash}"),
+    ] {
+        assert_eq!(redact(&text), text);
+    }
+}
+
+#[test]
+fn a_text_full_of_cookies_is_read_once() {
+    let value = random(HEX, 32, 6);
+    let text = format!("{}sid={value}", "Cookie: ".repeat(20_000));
+    let headers = format!("Cookie: sid={value}\n").repeat(2_000);
+    // The first header is longer than what is read of one.
+    assert!(!redact(&headers).contains(&value));
+    redact(&text);
+}
+
+#[test]
+fn passwords_on_command_lines_are_hidden() {
+    let password = "Kq9vLm2xRt7w";
+    for (before, after) in [
+        ("unzip -P ", " a.zip"),
+        ("zip -r -P ", " a.zip src"),
+        ("7z x -p", " a.7z"),
+        ("unrar x -p", " a.rar"),
+        ("mongosh -u admin -p ", ""),
+        ("mongodump --host db -u admin -p ", " --out x"),
+        ("sqlcmd -S db -U sa -P ", " -Q 'select 1'"),
+        ("htpasswd -b .htpasswd tess ", ""),
+        ("htpasswd -cb .htpasswd tess ", ""),
+        ("docker run --entrypoint htpasswd httpd:2 -Bbn tess ", " > auth"),
+        ("ldapsearch -x -D 'cn=admin,dc=example' -w ", " -b dc=example"),
+        ("smbclient //files/share -U tess%", ""),
+        ("az login -u tess@example.org -p ", ""),
+        ("keytool -genkey -storepass ", " -alias shop"),
+        ("keytool -genkey -keypass ", ""),
+        ("openssl enc -aes-256-cbc -k ", " -in a"),
+        ("openssl rsa -in a.pem -passin pass:", " -out b.pem"),
+        ("apksigner sign --ks a.jks --ks-pass pass:", " a.apk"),
+        ("vault write auth/userpass/users/tess password=", ""),
+        ("vault kv put secret/shop password=", " user2=1"),
+        ("security add-generic-password -a tess -s shop -w ", ""),
+        ("sshpass -p ", " ssh host"),
+        ("redis-cli -a ", " ping"),
+        ("psql \"host=db user2=tess password=", "\""),
+        ("docker login -u bob -p ", ""),
+        ("mysql -u root -p", " shop"),
+        ("mysql -u root -p'", "' shop"),
+        ("mysqlimport -u root -p", " shop a.txt"),
+        ("cqlsh -u tess -p ", " db"),
+        ("sqlplus tess/", "@db/shop"),
+        ("lftp -u tess,", " files"),
+        ("xfreerdp /v:desk /p:", " /u2"),
+        ("rabbitmqctl add_user tess ", ""),
+        ("nmcli device wifi connect Home password ", ""),
+        ("echo tess:", " | sudo chpasswd"),
+        ("echo ", " | passwd --stdin tess"),
+    ] {
+        let hidden = redact(&format!("{before}{password}{after}"));
+        assert!(
+            !hidden.contains(password) && hidden.ends_with(after) && hidden.contains("[redacted:"),
+            "{before}{password}{after}: {hidden}"
+        );
+    }
+    // Letters alone are no password elsewhere.
+    for text in ["unzip -P swordfish a.zip", "vault kv put secret/shop password=swordfish"] {
+        assert!(!redact(text).contains("swordfish"), "{text}");
+    }
+    for text in [
+        "unzip -P \"$ZIP_PASSWORD\" a.zip",
+        "unzip -P <password> a.zip",
+        "zip -9 -r a.zip src",
+        "7z x -oout a.7z",
+        "mongosh --port 27017 && mkdir -p data/db",
+        "htpasswd -i .htpasswd tess",
+        "ldapsearch -x -W -b dc=example",
+        "openssl enc -aes-256-cbc -kfile key.txt",
+        "openssl rsa -passin env:PASS",
+        "vault write auth/x password=@file.txt",
+        "security find-generic-password -s shop -w",
+        "mysql -u root -p shop",
+        "psql -h db -U tess shop",
+        "test pass: 32 of 32",
+        "docker run -p 8080:80 shop",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn passwords_told_in_other_languages_and_in_several_words_are_hidden() {
+    let password = "Azerty1234";
+    for (before, after) in [
+        ("le mot de passe est ", ""),
+        ("Mot de passe : ", ""),
+        ("mot_de_passe=", ""),
+        ("la contraseña es ", "."),
+        ("la contraseña de producción es ", ""),
+        ("contrasena: ", ""),
+        ("a senha é ", ""),
+        ("la password è ", ""),
+        ("het wachtwoord is ", ""),
+        ("lösenordet är ", ""),
+        ("passordet er ", ""),
+        ("adgangskoden er ", ""),
+        ("salasana on ", ""),
+        ("hasło to ", ""),
+        ("heslo je ", ""),
+        ("şifre: ", ""),
+        ("Пароль от базы это ", ""),
+        ("пароль: ", ""),
+        ("パスワードは", "です"),
+        ("パスワード：", ""),
+        ("密码是", "。"),
+        ("비밀번호는 ", " 입니다"),
+        ("das Passwort lautet ", ""),
+    ] {
+        assert_eq!(
+            redact(&format!("{before}{password}{after}")),
+            format!("{before}[redacted:assignment]{after}")
+        );
+    }
+    for (before, after) in [
+        ("the password is: ", ""),
+        ("The password for staging is: ", "."),
+        ("the passphrase is: ", " and keep it safe"),
+        ("passphrase: ", "\n"),
+        ("das Passwort lautet: ", ""),
+    ] {
+        assert_eq!(
+            redact(&format!("{before}correct horse battery staple{after}")),
+            format!("{before}[redacted:assignment]{after}")
+        );
+    }
+    for text in [
+        "the password is: required and must have 8 characters",
+        "the password is: hashed with argon2id, then stored",
+        "the password is hashed twice before anybody sees it",
+        "passphrase: enter the new passphrase here",
+        "password: forgot yours again then click here",
+        "the token on server1x is old",
+        "add the password to staging2x",
+        "le mot de passe est obligatoire",
+        "パスワードはbcryptで保存",
+        "密码使用sha256加密",
+        "пароль хранится в базе",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
 fn secrets_in_several_pieces_are_hidden_whole() {
     let key = format!("gh{}{}", "p_", random(ALNUM, 36, 4));
     let (left, right) = key.split_at(19);

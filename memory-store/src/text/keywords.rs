@@ -159,6 +159,17 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_for_a_secret_is_no_search_word() {
+        let text = "The importer reads [redacted:connection-string] twice, and [redacted:stripe-key]; \
+                    the importer keeps [redacted:connection-string].";
+        let words = keywords(text, 8);
+        assert!(words.contains(&"importer".to_owned()), "{words:?}");
+        for word in ["redacted", "connection-string", "stripe-key", "connection", "stripe"] {
+            assert!(!words.contains(&word.to_owned()), "{words:?}");
+        }
+    }
+
+    #[test]
     fn every_script_has_words() {
         assert!(!keywords("検索機能を修正する", 3).is_empty());
         assert_eq!(keywords("", 3), Vec::<String>::new());

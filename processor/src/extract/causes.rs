@@ -75,7 +75,7 @@ fn is_cause(statement: &Statement) -> bool {
         && !words::GUESSES.is_match(text)
         && !words::STATES_CHOICE.is_match(text)
         && !words::STATUS.is_match(text)
-        && !words::LEFT_OPEN.is_match(text)
+        && !words::leaves_open(text)
         && (explains || warns)
 }
 

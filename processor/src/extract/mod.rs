@@ -56,9 +56,10 @@ pub mod episodes {
     pub use super::score::Channel;
     pub use super::tasks::open_todos;
 
-    /// Whether a sentence names something that is left to do.
-    pub fn leaves_open(sentence: &str) -> bool {
-        super::words::LEFT_OPEN.is_match(sentence)
+    /// Whether a statement names something that is left to do: a sentence that says so, or an item of a list
+    /// under a heading that does.
+    pub fn names_open(statement: &Statement) -> bool {
+        super::words::leaves_open(statement.text()) || super::tasks::is_item_of_open(statement)
     }
 
     /// Whether an output says that the command was put wrongly.
@@ -73,7 +74,7 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/3";
+pub const EXTRACTOR: &str = "rules/4";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;

@@ -166,7 +166,9 @@ impl<'a> Pool<'a> {
 /// Whether a statement names what is left to do: that is a task of its own.
 fn is_open(statement: &Statement) -> bool {
     matches!(statement.channel, Channel::Final | Channel::Said)
-        && words::STILL_OPEN.is_match(statement.text())
+        && (words::STILL_OPEN.is_match(statement.text())
+            || words::labelled_open(statement.text()).is_some()
+            || super::tasks::is_item_of_open(statement))
 }
 
 /// The order in which channels are told: the request and its reason first.

@@ -3,7 +3,7 @@
 
 use memory_store::Kind;
 
-use super::clean::{cut, headline, plain};
+use super::clean::{capital, cut, headline, plain};
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
 use super::pool::{TEXT_CHARS_MAX, join};
@@ -62,7 +62,7 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
     let statement = spoken(&open.first()?.text, uuid, at.what.at, at.step);
     let body = cut(
         &join(&[format!(
-            "Left open at the end of the session on \"{}\": {}",
+            "Left open in the session on \"{}\": {}",
             episode.subject,
             items.join("; ")
         )]),
@@ -128,18 +128,12 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         .iter()
         .filter(|statement| statement.uuid == last && is_message(statement))
         .collect();
-    let open: Vec<&Statement> = of_last
-        .iter()
-        .copied()
-        .filter(|statement| {
-            words::LEFT_OPEN.is_match(statement.text())
-                && statement.text().split_whitespace().count() >= 6
-                && !words::QUESTION.is_match(statement.text())
-        })
-        .take(3)
-        .collect();
+    let open: Vec<&Statement> =
+        of_last.iter().copied().filter(|statement| is_open(statement, &of_last)).take(3).collect();
     let lead = open.first().copied()?;
-    let (lead_title, rest) = headline(&with_list(lead, &of_last), OPEN_TITLE_CHARS_MAX);
+    let told = with_list(lead, &of_last);
+    let told = words::OPEN_LABEL.find(&told).map_or(told.as_str(), |label| &told[label.end()..]);
+    let (lead_title, rest) = headline(&capital(told), OPEN_TITLE_CHARS_MAX);
     let mut parts = vec![rest];
     parts.extend(open.iter().skip(1).map(|statement| with_list(statement, &of_last)));
     let failed = of_last
@@ -167,6 +161,39 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
             worth: lead.score + 0.5,
         },
     )
+}
+
+/// Whether a statement of the last message names something that is left to do, and enough of it.
+fn is_open(statement: &Statement, of_message: &[&Statement]) -> bool {
+    const WORDS_MIN: usize = 6;
+    const LABELLED_WORDS_MIN: usize = 3;
+    let text = statement.text();
+    let enough = |text: &str, words: usize| text.split_whitespace().count() >= words;
+    let named = match words::labelled_open(text) {
+        // The list says it.
+        Some("") => !with_list(statement, of_message).trim_end().ends_with(':'),
+        Some(rest) => enough(rest, LABELLED_WORDS_MIN),
+        None => {
+            words::LEFT_OPEN.is_match(text) && enough(text, WORDS_MIN)
+                || is_item_of_open(statement)
+                    && !is_announced(statement, of_message)
+                    && enough(text, LABELLED_WORDS_MIN)
+        }
+    };
+    named && !words::QUESTION.is_match(text)
+}
+
+/// Whether a statement stands in a list of what is left to do: under a heading such as "Remaining", or behind
+/// the words.
+pub fn is_item_of_open(statement: &Statement) -> bool {
+    let Sentence { heading, list, .. } = &statement.sentence;
+    *list && words::OPEN_LABEL.is_match(&format!("{heading}:"))
+}
+
+/// Whether a sentence announces the list in which a statement stands, and is told with it.
+fn is_announced(statement: &Statement, of_message: &[&Statement]) -> bool {
+    let heading = statement.sentence.heading.as_str();
+    of_message.iter().any(|other| other.text().strip_suffix(':') == Some(heading))
 }
 
 /// A sentence that announces a list, together with it: what is needed often stands there.

@@ -424,6 +424,98 @@ fn what_is_open_at_the_end_is_a_task() {
 }
 
 #[test]
+fn what_the_last_message_calls_open_is_a_task() {
+    let title_of = |open: &str| {
+        let drafts = Story::default()
+            .prompt("Book refunds once, however often the button is pressed")
+            .edits("src/refunds.ts", "", "const key = refund.key;")
+            .says(&format!(
+                "A refund is booked under a key of its own now, so none is paid twice.\n\n{open}"
+            ))
+            .mined();
+        of(&drafts, Kind::Task).iter().map(|task| task.title.clone()).collect::<Vec<_>>()
+    };
+    for open in [
+        "Open: backfill keys for old refunds.",
+        "**Still to do:** backfill keys for old refunds.",
+        "TODO: backfill keys for old refunds",
+        "Remaining: backfill keys for old refunds.",
+        "Open:\n\n- backfill keys for old refunds",
+        "## Remaining\n\n- backfill keys for old refunds",
+    ] {
+        assert_eq!(title_of(open), ["Open: Backfill keys for old refunds"], "{open}");
+    }
+    for open in ["Open: nothing.", "Open: http://localhost:3000", "Open the page to see it work."] {
+        assert_eq!(title_of(open), Vec::<String>::new(), "{open}");
+    }
+}
+
+/// Words such as "keys" beside a sentence about a session's end are no order.
+#[test]
+fn a_task_of_a_todo_list_is_no_order() {
+    for item in [
+        "Bind the arrow keys",
+        "Add the foreign key to orders",
+        "Make the primary key a UUID",
+        "Hash the cache keys",
+        "Sort the translation keys",
+        "Test the token refresh",
+        "Rotate the staging password",
+        "Link the API key page",
+    ] {
+        let items = vec![Todo { text: item.to_owned(), state: "pending".to_owned() }];
+        let drafts = Story::default()
+            .prompt("Fix the login page")
+            .call(Input::Todos { items }, "", false)
+            .says("The login page shows the error of the form beside its field now.")
+            .mined();
+        let tasks = of(&drafts, Kind::Task);
+        assert_eq!(tasks.len(), 1, "{drafts:#?}");
+        let held = memory_store::suspicion::suspicion(&tasks[0].title, &tasks[0].body);
+        assert_eq!(held, None, "{item}");
+    }
+}
+
+#[test]
+fn a_cure_in_what_sets_tests_up_is_learned_and_one_in_a_test_is_not() {
+    let fixes = |path: &str| {
+        let drafts = Story::default()
+            .prompt("Run the tests")
+            .fails("npm test", "Error: connect ECONNREFUSED 127.0.0.1:5432")
+            .says("The tests fail because the database of the tests listens on port 5433.")
+            .edits(path, "port: 5432", "port: 5433")
+            .runs("npm test", "12 passed")
+            .mined();
+        of(&drafts, Kind::Fix).iter().filter(|fix| fix.worth > 0.0).count()
+    };
+    for path in [
+        "src/setup.ts",
+        "test/setup.ts",
+        "tests/conftest.py",
+        "tests/fixtures/database.ts",
+        "test/globalSetup.ts",
+        "test/jest.config.js",
+        "tests/vitest.config.ts",
+        "test/test-utils.ts",
+        "spec/spec_helper.rb",
+        "tests/common/mod.rs",
+        "test/docker-compose.yml",
+    ] {
+        assert_eq!(fixes(path), 1, "{path}");
+    }
+    for path in [
+        "test/orders.test.ts",
+        "test/setup.test.ts",
+        "tests/test_config.py",
+        "src/config_test.go",
+        "tests/orders.rs",
+        "tests/__snapshots__/setup.snap",
+    ] {
+        assert_eq!(fixes(path), 0, "{path}");
+    }
+}
+
+#[test]
 fn status_and_narration_are_not_remembered() {
     let drafts = Story::default()
         .prompt("run the tests")

@@ -73,6 +73,10 @@ patterns! {
     LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
     /// What is called open, and nothing else.
     STILL_OPEN = r"(?i)^(?:still (?:to do|open|missing|left)|to ?-?do|left (?:to do|open)|next(?: steps?)?|follow-?ups?|not done)\b";
+    /// The word before what is left to do, as Claude and tasks have it: "Open: ...", "Still to do - ...".
+    OPEN_LABEL = r"(?i)^[^\p{L}\p{N}]{0,4}(?:(?:still |yet )?(?:open|to ?-?dos?|to be done)|(?:still )?(?:remaining|outstanding|pending|unfinished|deferred|postponed)|(?:still )?left (?:to (?:do|be done)|open|undone|over|for later)|not (?:yet )?done(?: yet)?|what(?:'|’)?s? (?:is )?(?:left|remains|open)(?: to do)?|for later|loose ends)(?: (?:items?|points?|tasks?|issues?|questions?|ends?|work|things?|steps?|todos?|threads?|for now|here))?[*_`]{0,2}\s*(?:[:—–]|-\s)[*_`]{0,2}\s*";
+    /// What stands behind such a word where nothing is left.
+    NOTHING_OPEN = r"(?i)^(?:none|nothing|no\b|n/a|nil|0\b|[-—]|https?:)";
     /// The subject of a commit that cures something.
     FIX_SUBJECT = r"(?i)^(?:\w+\([^)]*\)!?:\s*)?(?:hot)?(?:fix(?:e[sd])?|bugfix|resolve[sd]?|repair|correct|prevent|avoid|handle|stop|restore)\b|^fix";
     /// A command that was put wrongly, as its output says.
@@ -129,6 +133,10 @@ patterns! {
     HASH = r"\b(?:[0-9a-f]*\d[0-9a-f]*[a-f][0-9a-f]*|[0-9a-f]*[a-f][0-9a-f]*\d[0-9a-f]*)\b";
     /// The path of a test.
     TEST_PATH = r"(?i)(?:^|[/_.-])(?:tests?|specs?|__tests__)(?:[/_.-]|$)";
+    /// The path of a file that sets tests up, or helps them: what is wrong there is no single test.
+    TEST_SETUP = r"(?i)(?:^|[/_.-])(?:(?:global|test|tests|spec|jest|vitest|rails)[_.-]?)?(?:set-?up|tear-?down|conftest|fixtures?|bootstrap|helpers?|util(?:s|ities)?|support|common|harness|factor(?:y|ies)|config|env(?:ironment)?|compose)(?:tests?|files?)?(?:[/_.-]|$)";
+    /// The path of a file that is a test itself, whatever it is about.
+    ONE_TEST = r"(?i)[._-](?:test|spec)s?\.[^/]*$|[a-z0-9](?:Test|Tests|Spec)\.[^/]*$|(?:^|/)test_[^/]*\.py$|\.(?:snap|golden|expected)$|__snapshots__/";
     /// A wish that names the only place where it applies.
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
     /// Rules.
@@ -191,6 +199,18 @@ patterns! {
     TRAILER = r"(?i)^\s*(?:co-authored-by|signed-off-by|reviewed-by|generated with|change-id|refs?|closes|fixes|🤖)\b.*[:#@].*$|^\s*🤖";
 }
 
+/// Whether a sentence names something that is left to do.
+pub fn leaves_open(text: &str) -> bool {
+    LEFT_OPEN.is_match(text) || labelled_open(text).is_some()
+}
+
+/// What is left to do, of a sentence that begins with a word that says so; empty where a list follows.
+pub fn labelled_open(text: &str) -> Option<&str> {
+    let label = OPEN_LABEL.find(text)?;
+    let rest = text[label.end()..].trim();
+    (!NOTHING_OPEN.is_match(rest)).then_some(rest)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,6 +229,33 @@ mod tests {
         }
         for text in no {
             assert!(!pattern.is_match(text), "should not match: {text}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_to_do_is_known_by_its_label() {
+        for (text, rest) in [
+            ("Open: backfill keys for old refunds.", Some("backfill keys for old refunds.")),
+            ("Still open: the docs", Some("the docs")),
+            ("Open items:", Some("")),
+            ("Still to do - the docs", Some("the docs")),
+            ("TODO: the docs", Some("the docs")),
+            ("To-dos: the docs", Some("the docs")),
+            ("Remaining: the docs", Some("the docs")),
+            ("Remaining work — the docs", Some("the docs")),
+            ("What's left: the docs", Some("the docs")),
+            ("Left to do: the docs", Some("the docs")),
+            ("Not done yet: the docs", Some("the docs")),
+            ("Pending: the docs", Some("the docs")),
+            ("⚠ Open: the docs", Some("the docs")),
+            ("Open: none", None),
+            ("Remaining: 0", None),
+            ("Open: http://localhost:3000", None),
+            ("Open the page: it shows the docs", None),
+            ("Open-source licences: all of them", None),
+            ("The open points: the docs", None),
+        ] {
+            assert_eq!(labelled_open(text), rest, "{text}");
         }
     }
 

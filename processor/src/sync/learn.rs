@@ -53,7 +53,8 @@ impl Run<'_> {
             let indexes = [state.index(), state.thinking()];
             !indexes.iter().all(|folder| matches!(Index::open(folder), Ok(Some(_))))
         };
-        let all_turns = self.state.all_turns || self.trees.iter().any(unindexed);
+        let cut_otherwise = self.state.terms != memory_store::text::VERSION;
+        let all_turns = self.state.all_turns || cut_otherwise || self.trees.iter().any(unindexed);
         self.state.all_turns = all_turns;
         self.state.pending.extend(stale);
         self.state.pending.extend(changed.iter().cloned());

@@ -193,6 +193,27 @@ mod tests {
     }
 
     #[test]
+    fn turns_whose_words_were_cut_otherwise_are_read_again() {
+        let project = Project::new(Mode::Private);
+        let options = project.sync();
+        let mut run = Run::begin(&options, project.dirs.project(project.tree.project)).unwrap();
+        run.archive.store(&session(1, project.root().to_str().unwrap())).unwrap();
+        run.forget_missing().unwrap();
+        run.state.all_turns = true;
+        let ownership = run.holders().decide();
+        let staged = run.stage(&ownership, 3).unwrap();
+        run.publish_with(staged).unwrap();
+        run.state.all_turns = false;
+
+        run.state.terms = memory_store::text::VERSION;
+        run.note_pending(&[], &BTreeSet::new()).unwrap();
+        assert!(!run.state.all_turns);
+        run.state.terms = memory_store::text::VERSION - 1;
+        run.note_pending(&[], &BTreeSet::new()).unwrap();
+        assert!(run.state.all_turns);
+    }
+
+    #[test]
     fn portions_are_seen_once_all_of_them_are_there() {
         let project = Project::new(Mode::Private);
         let (dirs, root) = (&project.dirs, project.root());

@@ -18,7 +18,88 @@ const WORDS_MAX: usize = 4;
 const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// The words that say what the value is.
-const COPULAS: [&[u8]; 9] = [b"is", b"was", b"are", b"=", b":", b"lautet", b"ist", b"est", b"es"];
+const COPULAS: [&[u8]; 13] = [
+    b"is",
+    b"was",
+    b"are",
+    b"=",
+    b":",
+    b"lautet",
+    b"ist",
+    b"est",
+    b"es",
+    b"luidt",
+    b"este",
+    "è".as_bytes(),
+    "é".as_bytes(),
+];
+
+/// Names of passwords that are no English.
+const ABROAD: [&[u8]; 11] = [
+    b"passwort",
+    b"passord",
+    b"passordet",
+    b"passe",
+    b"contrasena",
+    b"senha",
+    b"wachtwoord",
+    b"salasana",
+    b"heslo",
+    b"adgangskode",
+    b"adgangskoden",
+];
+
+/// Those that are words of another meaning in English, behind names that are none.
+const COPULAS_ABROAD: [&[u8]; 8] =
+    [b"er", b"on", b"je", b"to", b"brzmi", "är".as_bytes(), "это".as_bytes(), "—".as_bytes()];
+
+/// What says so in scripts that put no spaces between words, directly behind the name.
+const PARTICLES: [&[u8]; 7] = [
+    "は".as_bytes(),
+    "是".as_bytes(),
+    "为".as_bytes(),
+    "為".as_bytes(),
+    "：".as_bytes(),
+    "는".as_bytes(),
+    "은".as_bytes(),
+];
+
+/// Words beside [`super::SAYING`] of which sentences about a password are made, but no passphrase.
+const PROSE: [&[u8]; 30] = [
+    b"and",
+    b"as",
+    b"by",
+    b"can",
+    b"case",
+    b"check",
+    b"created",
+    b"default",
+    b"encrypted",
+    b"from",
+    b"generated",
+    b"has",
+    b"hashed",
+    b"have",
+    b"here",
+    b"keep",
+    b"now",
+    b"only",
+    b"optional",
+    b"same",
+    b"sent",
+    b"set",
+    b"store",
+    b"stored",
+    b"then",
+    b"too",
+    b"used",
+    b"using",
+    b"when",
+    b"with",
+];
+
+/// The words that a passphrase has when it is told.
+const PHRASE_WORDS_MAX: usize = 10;
 
 /// Finds the value that a sentence gives to the name at `name`.
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
@@ -29,28 +110,113 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     }
     // The name may be emphasised: `**password** is ...`.
     let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
-    let mut at = name.end + marks.count();
+    let name_end = name.end + marks.count();
+    told(text, name_end, promise, is_abroad(&text[name.clone()]))
+}
+
+/// Finds the value that a sentence gives to the name at `hit`, which is not ASCII.
+pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    const ENDING_BYTES_MAX: usize = 24;
+    let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+    let rest = &text[hit.end..];
+    // Where words have no spaces between them, the value may follow directly.
+    let unspaced = text[hit.start] >= 0xE3;
+    let ending = if unspaced {
+        rest.iter().take(ENDING_BYTES_MAX).take_while(|byte| !byte.is_ascii()).count()
+    } else {
+        rest.iter().take(ENDING_BYTES_MAX).take_while(is_letter).count()
+    };
+    let at = hit.end + ending;
+    let says = PARTICLES.iter().any(|it| memchr::memmem::find(&rest[..ending], it).is_some());
+    let spaces = text[at..].iter().take(3).take_while(|byte| b" *`".contains(byte)).count();
+    let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
+    if !assigned && !(unspaced && says) {
+        return told(text, at, Promise::Password, true);
+    }
+    self::assigned(text, at + spaces + usize::from(assigned))
+}
+
+/// Whether this names a password in a language in which no program is written.
+pub(super) fn is_abroad(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    ABROAD.iter().any(|word| name.ends_with(word))
+}
+
+/// The password at `at`, behind a name and a sign.
+pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
+    let start = at + spaces;
+    let word = text[start..].iter().take(VALUE_BYTES_MAX);
+    let length = word.take_while(|byte| byte.is_ascii_graphic()).count();
+    let value = bare(text, &(start..start + length));
+    is_secret(&text[value.clone()], Promise::Password, true).then_some(value)
+}
+
+/// The value that a sentence gives to the name that ends at `at`.
+fn told(text: &[u8], mut at: usize, promise: Promise, is_abroad: bool) -> Option<Range<usize>> {
+    let is_one_of = |copulas: &[&[u8]], word: &[u8]| {
+        copulas.iter().any(|copula| word.eq_ignore_ascii_case(copula))
+    };
     for place in 0..=WORDS_MAX {
         let word = next_word(text, at)?;
         let value = bare(text, &word);
         let told = &text[value.clone()];
-        if COPULAS.iter().any(|copula| told.eq_ignore_ascii_case(copula)) {
+        if is_one_of(&COPULAS, told) || is_abroad && is_one_of(&COPULAS_ABROAD, told) {
+            let is_opened = text[word.clone()].ends_with(b":");
             let word = next_word(text, word.end)?;
             let value = bare(text, &word);
-            return is_secret(&text[value.clone()], promise, true).then_some(value);
+            if is_secret(&text[value.clone()], promise, true) {
+                return Some(value);
+            }
+            let is_phrase = is_opened && promise == Promise::Password;
+            return if is_phrase { phrase(text, word.start, PHRASE_WORDS_MIN) } else { None };
         }
         if place == 0 && is_secret(told, promise, false) {
             return Some(value);
         }
         let goes_on = told.len() <= 16
             && told.len() == word.len()
-            && told.iter().all(u8::is_ascii_alphabetic);
+            && told.iter().all(|byte| byte.is_ascii_alphabetic() || !byte.is_ascii());
         if !goes_on {
             return None;
         }
         at = word.end;
     }
     None
+}
+
+/// Words that a passphrase has at least behind `is:`.
+const PHRASE_WORDS_MIN: usize = 3;
+
+/// The passphrase at `at`: at least so many plain words, up to one that belongs to a sentence.
+pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let line = rest.iter().take(VALUE_BYTES_MAX).take_while(|byte| is_of_phrase(**byte)).count();
+    // What goes on in another sign than the end of a sentence is no phrase.
+    if rest.get(line).is_some_and(|byte| !b".,;!\r\n)\"'`".contains(byte)) {
+        return None;
+    }
+    let (mut end, mut words) = (0, 0);
+    let is_plain = |word: &&[u8]| {
+        let letters = word.get(1..).unwrap_or_default();
+        word.first().is_some_and(u8::is_ascii_alphabetic)
+            && letters.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && !super::is_saying(word)
+            && !PROSE.iter().any(|prose| word.eq_ignore_ascii_case(prose))
+            && !shape::is_stop_word(word)
+    };
+    let mut start = rest[..line].iter().take_while(|byte| **byte == b' ').count();
+    let first = start;
+    for word in rest[start..line].split(|byte| b" -".contains(byte)).take_while(is_plain) {
+        end = start + word.len();
+        start = end + 1;
+        words += 1;
+    }
+    ((words_min..=PHRASE_WORDS_MAX).contains(&words)).then_some(at + first..at + end)
+}
+
+fn is_of_phrase(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b" -".contains(&byte)
 }
 
 /// The password at `at` that has signs at which a value in code ends.

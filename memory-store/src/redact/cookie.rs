@@ -1,0 +1,268 @@
+//! Session cookies: the values of `Cookie:` and `Set-Cookie:` headers, of the cookies that a program sets
+//! or sends, and of `curl -b`. Written by hand, because one header holds many values, of which most are
+//! harmless: a theme, a language, when the cookie ends.
+
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::shape;
+
+/// Words around which cookies are looked for; case is ignored.
+pub(super) const KEYWORDS: [&str; 4] = ["cookie", " -b ", " -b'", " -b\""];
+
+/// The longest text that one header or call may take.
+const COOKIES_BYTES_MAX: usize = 16 << 10;
+
+/// The longest text in brackets that is read: they may be those of a program, and never close.
+const BRACKETS_BYTES_MAX: usize = 4 << 10;
+
+/// The longest part of a name behind `cookie`: `cookieHeader`, `cookie_jar`.
+const TAIL_BYTES_MAX: usize = 16;
+
+/// Spaces and line breaks that may stand before the cookies.
+const SPACES_MAX: usize = 80;
+
+/// Quotes and brackets that may close a name: `\"Cookie\":`, `headers["Cookie"] =`.
+const CLOSING_MAX: usize = 6;
+
+/// Attributes of a cookie: what they say is no secret.
+const ATTRIBUTES: [&str; 5] = ["path", "domain", "expires", "max-age", "samesite"];
+
+/// Parts of names of cookies that let somebody in.
+const TELLING: [&str; 11] = [
+    "sess", "sid", "auth", "token", "jwt", "login", "remember", "csrf", "xsrf", "secret",
+    "identity",
+];
+
+/// The cookies around a keyword.
+pub(super) struct Cookies {
+    /// The values that are secret, in order.
+    pub secrets: Vec<Range<usize>>,
+    /// Where the text that was read ends.
+    pub end: usize,
+}
+
+/// What the cookies stand in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A header: up to the end of its line.
+    Header,
+    /// An option or an assignment: one word, unless it is in quotes or brackets.
+    Value,
+    /// A call whose first argument may be the name of a cookie.
+    Call,
+}
+
+/// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
+pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    let (at, place) = if text[hit.start] == b' ' {
+        (option(text, hit), Place::Value)
+    } else {
+        behind_name(text, hit)?
+    };
+    let range = extent(text, at, place)?;
+    let secrets = secrets(text, &range, place == Place::Call);
+    Some(Cookies { secrets, end: range.end })
+}
+
+/// Where the value of the option `-b` begins; a shell may have a sign before its quotes.
+fn option(text: &[u8], hit: &Range<usize>) -> usize {
+    let at = skip(text, hit.start + " -b".len(), SPACES_MAX, b" \t");
+    skip(text, at, 1, b"$^")
+}
+
+/// Where the cookies behind a name begin, and what they stand in.
+fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
+    let is_flag = text[..hit.start].ends_with(b"--");
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let tail = text[hit.end..].iter().take(TAIL_BYTES_MAX).take_while(is_name).count();
+    let name_end = hit.end + tail;
+    match text.get(name_end..)? {
+        // `cookies["sid"] = "..."`
+        [b'[', b'"' | b'\'', ..] => return Some((name_end + 1, Place::Call)),
+        [b'(' | b'.' | b':', ..] => {
+            if let Some(at) = arguments(text, name_end) {
+                return Some((at, Place::Call));
+            }
+        }
+        _ => {}
+    }
+    let closed = skip(text, name_end, CLOSING_MAX, b"\\\"'`])");
+    let spaced = skip(text, closed, SPACES_MAX, b" \t");
+    let signs = text[spaced..].iter().take(4).take_while(|byte| b":=>,|?+".contains(byte)).count();
+    let at = spaced + signs;
+    match &text[spaced..at] {
+        b"" if is_flag && spaced > closed => Some((skip(text, at, 1, b"$^"), Place::Value)),
+        b"" => None,
+        b"," if closed == name_end => None,
+        b"," => {
+            // `{"name": "Cookie", "value": "..."}`
+            let next = skip(text, at, SPACES_MAX, b" \t\r\n\\\"'");
+            let value = text[next..].strip_prefix(b"value");
+            let behind = value.map(|_| skip(text, next + "value".len(), SPACES_MAX, b" \t\\\"':="));
+            Some((behind.map_or(skip(text, at, SPACES_MAX, b" \t"), |at| at - 1), Place::Value))
+        }
+        b":" => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Header)),
+        _ => Some((skip(text, at, SPACES_MAX, b" \t"), Place::Value)),
+    }
+}
+
+/// Where the brackets of a call open, of which the first argument may be the name of a cookie: behind
+/// nothing, `().set`, `.add`, `::new`.
+fn arguments(text: &[u8], from: usize) -> Option<usize> {
+    const CALL_BYTES_MAX: usize = 32;
+    let is_call = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:()".contains(byte);
+    let length = text[from..].iter().take(CALL_BYTES_MAX).take_while(is_call).count();
+    text[from..from + length].ends_with(b"(").then_some(from + length - 1)
+}
+
+/// How far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
+fn extent(text: &[u8], at: usize, place: Place) -> Option<Range<usize>> {
+    let end_max = text.len().min(at + COOKIES_BYTES_MAX);
+    let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
+    let open = at + escapes;
+    let rest = &text[open..end_max];
+    let length = match *rest.first()? {
+        b'[' | b'{' | b'(' => bracketed(rest),
+        quote @ (b'"' | b'\'' | b'`') if place != Place::Call => {
+            let ends = |byte: &u8| *byte == quote || b"\n\r".contains(byte);
+            1 + rest[1..].iter().position(ends).unwrap_or(rest.len() - 1)
+        }
+        _ if rest.starts_with(b"dict(") => bracketed(rest),
+        _ if place == Place::Value => {
+            rest.iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len())
+        }
+        _ if place == Place::Call => {
+            rest.iter().position(|byte| b"\n\r".contains(byte)).unwrap_or(rest.len())
+        }
+        _ => line_length(rest),
+    };
+    Some(open..open + length)
+}
+
+/// The length of what stands in brackets.
+fn bracketed(rest: &[u8]) -> usize {
+    let rest = &rest[..rest.len().min(BRACKETS_BYTES_MAX)];
+    let mut depth = 0usize;
+    for (offset, byte) in rest.iter().enumerate() {
+        match byte {
+            b'[' | b'{' | b'(' => depth += 1,
+            b']' | b'}' | b')' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return offset;
+                }
+            }
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The length of a header without quotes around it: to the end of the line, also of one that is escaped,
+/// or to the quote that closes the string in which it stands.
+fn line_length(rest: &[u8]) -> usize {
+    let mut inside = None;
+    for (offset, &byte) in rest.iter().enumerate() {
+        match byte {
+            b'\n' | b'\r' => return offset,
+            b'\\' if matches!(rest.get(offset + 1), Some(b'n' | b'r')) => return offset,
+            b'"' | b'\'' | b'`' if inside == Some(byte) => inside = None,
+            b'"' if inside.is_none() && offset > 0 && rest[offset - 1] == b'=' => {
+                inside = Some(byte);
+            }
+            b'"' | b'\'' | b'`' if inside.is_none() => return offset,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
+/// The secret values among the cookies of `range`.
+fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>> {
+    let mut secrets = Vec::new();
+    // The name whose value comes next, and the last word, which may turn out to be a name.
+    let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
+    for (number, word) in words(text, range).enumerate() {
+        let told = &text[word.clone()];
+        let value = match (name.take(), told.iter().position(|byte| *byte == b'=')) {
+            _ if matches!(told, b":" | b"=" | b"=>") => {
+                name = last.take();
+                continue;
+            }
+            (Some(name), _) => Some((name, word.clone())),
+            (None, Some(sign)) => {
+                let (of, value) = (word.start..word.start + sign, word.start + sign + 1..word.end);
+                if value.is_empty() {
+                    name = Some(of);
+                    continue;
+                }
+                Some((of, value))
+            }
+            (None, None) if told.ends_with(b":") => {
+                name = Some(word.start..word.end - 1);
+                continue;
+            }
+            (None, None) => {
+                let first = last.take().filter(|_| is_call && number == 1);
+                first.map(|first| (first, word.clone()))
+            }
+        };
+        if let Some((name, value)) = value
+            && is_secret(&text[name], &text[value.clone()])
+        {
+            secrets.push(value);
+        }
+        last = Some(word);
+    }
+    secrets
+}
+
+/// The words of a range: what stands between spaces, quotes, brackets and the signs that part cookies.
+fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<'t> {
+    let (mut at, end) = (range.start, range.end);
+    let parts = |byte: u8| byte.is_ascii_whitespace() || b";,\"'`\\()[]{}<>|&".contains(&byte);
+    std::iter::from_fn(move || {
+        at += text[at..end].iter().take_while(|byte| parts(**byte)).count();
+        let start = at;
+        at += text[at..end].iter().take_while(|byte| !parts(**byte)).count();
+        (start < at).then_some(start..at)
+    })
+}
+
+/// Whether the value of a cookie is one that lets somebody in: drawn at random, and, where the name does not
+/// tell, long.
+fn is_secret(name: &[u8], value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 16;
+    const TOLD_BYTES_MIN: usize = 8;
+    const JUDGED_BYTES_MAX: usize = 512;
+    const NAME_BYTES_MAX: usize = 80;
+    let value = &value[..value.len().min(JUDGED_BYTES_MAX)];
+    let is_attribute =
+        || ATTRIBUTES.iter().any(|known| name.eq_ignore_ascii_case(known.as_bytes()));
+    if value.len() < TOLD_BYTES_MIN
+        || name.len() > NAME_BYTES_MAX
+        || is_attribute()
+        || shape::is_placeholder(value)
+        || shape::is_fake(value)
+        || shape::is_stop_word(value)
+        || shape::is_several_words(value)
+    {
+        return false;
+    }
+    if shape::has_random_part(value, BYTES_MIN) {
+        return true;
+    }
+    let name = name.to_ascii_lowercase();
+    let is_part = |part: &[u8]| shape::is_random(part, TOLD_BYTES_MIN);
+    let is_number = || value.len() >= BYTES_MIN && value.iter().all(u8::is_ascii_digit);
+    TELLING.iter().any(|part| memmem::find(&name, part.as_bytes()).is_some())
+        && (value.split(|byte| !byte.is_ascii_alphanumeric()).any(is_part) || is_number())
+}
+
+/// Skips up to `max` of these bytes.
+fn skip(text: &[u8], at: usize, max: usize, bytes: &[u8]) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    (at + rest.iter().take(max).take_while(|byte| bytes.contains(byte)).count()).min(text.len())
+}
