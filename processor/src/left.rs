@@ -253,7 +253,7 @@ mod tests {
             ("Remaining - the old refunds.", vec!["Remaining - the old refunds."]),
             (
                 "Open:\n- backfill keys for old refunds\n- tell the support team",
-                vec!["backfill keys for old refunds", "tell the support team"],
+                vec!["Open: backfill keys for old refunds; tell the support team"],
             ),
             (
                 "## Remaining work\n\n- backfill keys of old refunds",

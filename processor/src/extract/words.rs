@@ -136,7 +136,7 @@ patterns! {
     /// The path of a file that sets tests up, or helps them: what is wrong there is no single test.
     TEST_SETUP = r"(?i)(?:^|[/_.-])(?:(?:global|test|tests|spec|jest|vitest|rails)[_.-]?)?(?:set-?up|tear-?down|conftest|fixtures?|bootstrap|helpers?|util(?:s|ities)?|support|common|harness|factor(?:y|ies)|config|env(?:ironment)?|compose)(?:tests?|files?)?(?:[/_.-]|$)";
     /// The path of a file that is a test itself, whatever it is about.
-    ONE_TEST = r"(?i)[._-](?:test|spec)s?\.[^/]*$|[a-z0-9](?:Test|Tests|Spec)\.[^/]*$|(?:^|/)test_[^/]*\.py$|\.(?:snap|golden|expected)$|__snapshots__/";
+    ONE_TEST = r"(?i)[._-](?:test|spec)s?\.[^/]*$|(?-i:[a-z0-9](?:Test|Tests|Spec)\.[^/]*$)|(?:^|/)test_[^/]*\.py$|\.(?:snap|golden|expected)$|__snapshots__/";
     /// A wish that names the only place where it applies.
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
     /// Rules.
