@@ -5,11 +5,14 @@
 mod said;
 
 use std::ops::{Range, RangeInclusive};
+use std::sync::LazyLock;
 
-use super::shape;
+use aho_corasick::AhoCorasick;
+
+use super::{shape, words as automata};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 30] = [
+pub(super) const KEYWORDS: [&str; 16] = [
     "token",
     "secret",
     "pass",
@@ -20,13 +23,18 @@ pub(super) const KEYWORDS: [&str; 30] = [
     "_auth",
     "_pat",
     "jwt",
-    // Passwords in other languages than English; those that are not ASCII are read in prose only.
+    // Passwords in other languages than English.
     "contrasena",
     "senha",
     "wachtwoord",
     "salasana",
     "heslo",
     "adgangskode",
+];
+
+/// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
+/// texts need it, and in the one for all keywords their bytes would slow down every text.
+const ABROAD: [&str; 14] = [
     "contraseña",
     "lösenord",
     "hasło",
@@ -42,6 +50,8 @@ pub(super) const KEYWORDS: [&str; 30] = [
     "비밀번호",
     "암호",
 ];
+
+static NAMES_ABROAD: LazyLock<AhoCorasick> = LazyLock::new(|| automata::automaton(&ABROAD));
 
 /// The longest name that is looked at.
 const NAME_BYTES_MAX: usize = 80;
@@ -93,9 +103,6 @@ enum Join {
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
-    if !text[hit.clone()].is_ascii() {
-        return said::abroad(text, hit);
-    }
     let name = name_around(text, hit)?;
     // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
@@ -147,6 +154,15 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         }
     };
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
+}
+
+/// Finds the passwords whose names are not ASCII.
+pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
+    if text.is_ascii() {
+        return Vec::new();
+    }
+    let names = NAMES_ABROAD.find_iter(text);
+    names.filter_map(|name| said::abroad(text, &name.range())).collect()
 }
 
 /// The value of a line of a settings file that reads like no code at all.

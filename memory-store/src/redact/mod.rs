@@ -277,6 +277,8 @@ impl Engine {
                 }
             }
         }
+        let abroad = assignment::abroad(text).into_iter();
+        found.extend(abroad.map(|secret| (Detector::Assignment, secret)));
         found
     }
 
