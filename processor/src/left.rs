@@ -269,7 +269,10 @@ mod tests {
             let open: Vec<String> = open.into_iter().map(str::to_owned).collect();
             assert_eq!(told(&left.not_done), told(&open), "{said}");
             assert!(
-                !left.done.iter().any(|text| told(&open).contains(&told(&[text.clone()])[0])),
+                !left
+                    .done
+                    .iter()
+                    .any(|text| told(&open).contains(&told(std::slice::from_ref(text))[0])),
                 "{said}: {:?}",
                 left.done
             );

@@ -130,7 +130,8 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     let says = PARTICLES.iter().any(|it| memchr::memmem::find(&rest[..ending], it).is_some());
     let spaces = text[at..].iter().take(3).take_while(|byte| b" *`".contains(byte)).count();
     let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
-    if !assigned && !(unspaced && says) {
+    let is_given = assigned || unspaced && says;
+    if !is_given {
         return told(text, at, Promise::Password, true);
     }
     self::assigned(text, at + spaces + usize::from(assigned))
