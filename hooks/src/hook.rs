@@ -143,7 +143,7 @@ impl Hook {
             self.log(degraded);
             self.degraded.replace(Some(degraded.clone()));
         }
-        if recalled.stale || recalled.degraded.is_some() {
+        if recalled.stale || recalled.outdated || recalled.degraded.is_some() {
             self.index_is_due.set(true);
         }
     }
@@ -153,7 +153,7 @@ impl Hook {
         self.degraded.borrow().clone()
     }
 
-    /// Whether a new index is due: the present one cannot be read, or files have changed since.
+    /// Whether a new index is due: the present one cannot be read, or files or settings have changed since.
     pub fn index_is_due(&self) -> bool {
         self.index_is_due.get()
     }

@@ -1,5 +1,5 @@
 //! Starting the processor while the server lives: a session that is left open for hours has
-//! turns that no hook will process before it ends.
+//! turns that no hook will process before it ends, and settings may change meanwhile.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,10 +10,11 @@ use std::time::Duration;
 use memory_store::ProjectId;
 use memory_store::background::{PROGRAM, has_unprocessed, is_passed_on, is_running};
 use memory_store::mode::Mode;
+use memory_store::recall::Recall;
 
 use crate::environment::Environment;
 
-/// How often unprocessed turns are looked for.
+/// How often unprocessed turns and new settings are looked for.
 pub const LOOK_EVERY: Duration = Duration::from_secs(5 * 60);
 
 /// Looks for unprocessed turns and starts the processor for them.
@@ -31,7 +32,7 @@ impl Background {
         Self { program: program.or_else(beside), children: Vec::new() }
     }
 
-    /// Starts the processor if finished turns wait and nobody works on them. Says whether it did.
+    /// Starts the processor if finished turns or new settings wait and nobody works on them. Says whether it did.
     pub fn look(&mut self, environment: &Environment) -> io::Result<bool> {
         self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let (Some(program), Some(tree)) = (&self.program, environment.tree()) else {
@@ -39,7 +40,8 @@ impl Background {
         };
         let idle = environment.mode() != Mode::Full
             || !self.children.is_empty()
-            || !has_unprocessed(&environment.dirs.tree(&tree.root))
+            || !(has_unprocessed(&environment.dirs.tree(&tree.root))
+                || Recall::open(&environment.dirs, &tree).is_outdated())
             || is_running(&environment.dirs.project(tree.project));
         if idle {
             return Ok(false);

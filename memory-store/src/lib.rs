@@ -28,6 +28,7 @@ pub mod memory;
 pub mod mode;
 pub mod names;
 pub mod note;
+pub mod policy;
 pub mod progress;
 pub mod prompt;
 pub mod recall;
@@ -41,6 +42,7 @@ pub mod settings;
 pub mod settings_file;
 pub mod signature;
 pub mod spare;
+pub mod stamp;
 #[cfg(feature = "write")]
 pub mod store;
 pub mod suspicion;

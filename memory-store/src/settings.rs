@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::kind::Kind;
+use crate::stamp::Stamp;
 
 /// The settings in effect. The processor compiles them into the index's manifest, so that a hook
 /// never parses TOML. Unknown keys are ignored, missing ones have their default.
@@ -61,6 +62,13 @@ pub struct Settings {
     /// Which model finds names of people that are to be hidden: none, or one that Ollama runs here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NameFinder>,
+    /// Whether `ignore_paths` could not be read, so that nobody knows what must not be learned from.
+    #[serde(skip)]
+    pub ignores_unknown: bool,
+    /// What the user's settings file was like when an index was published by it: whether it changed since is seen
+    /// without reading it. In no settings file.
+    #[serde(skip)]
+    pub config: Option<Stamp>,
 }
 
 impl Settings {
@@ -302,6 +310,8 @@ impl Default for Settings {
             llm: None,
             embedder: None,
             names: None,
+            ignores_unknown: false,
+            config: None,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The settings files: the user's `config.toml`, and the repository's, of which only what cannot
 //! hurt is taken.
 //!
-//! A wrong key never stops anything: it is reported with its file and name, and the value that was
-//! in effect before stays.
+//! A wrong key is reported with its file and name, and the value that was in effect before stays: but where the
+//! user said what is to be kept in or out, and it cannot be read, the strictest holds that they may have meant.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,8 +15,9 @@ use toml::{Table, Value};
 use crate::error::{Error, brief, shown as shown_path};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
+use crate::policy;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
-use crate::settings::{Embedder, Llm, NameFinder, RedactSettings, Settings};
+use crate::settings::{Embedder, Llm, NameFinder, Promote, Pulled, RedactSettings, Settings};
 use crate::store::{if_there, read_below, read_bounded};
 
 /// Bytes that a settings file may have.
@@ -37,6 +38,8 @@ pub struct Warning {
     pub key: String,
     /// What is wrong, and what is done instead.
     pub message: String,
+    /// Whether it is about what is to be kept in or out: until it is mended, less works than the user wants.
+    pub is_grave: bool,
 }
 
 impl fmt::Display for Warning {
@@ -60,8 +63,10 @@ pub enum Origin {
 pub struct Explained {
     /// The key.
     pub key: &'static str,
-    /// Its value, as it would be written in a settings file.
-    pub value: String,
+    /// Its value, as it would be written in a settings file; `None` where nothing is set.
+    pub value: Option<String>,
+    /// The same as JSON.
+    pub json: serde_json::Value,
     /// Who set it.
     pub origin: Origin,
 }
@@ -75,11 +80,12 @@ pub fn load(dirs: &UserDirs, tree: Option<&Tree>) -> (Settings, Vec<Warning>) {
 /// Says of each key what it is and who set it.
 pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
     let loaded = Loaded::read(dirs, tree);
-    let values = Table::try_from(&loaded.settings).unwrap_or_default();
+    let values = values(&loaded.settings);
     KEYS.iter()
         .map(|key| Explained {
             key: key.name,
-            value: values.get(key.name).map_or_else(|| "none".to_owned(), shown),
+            value: values.get(key.name).map(Value::to_string),
+            json: values.get(key.name).and_then(json).unwrap_or_default(),
             origin: match loaded.origins.iter().rev().find(|(name, _)| *name == key.name) {
                 Some((_, path)) => Origin::File(path.clone()),
                 None => Origin::Default,
@@ -88,24 +94,41 @@ pub fn explain(dirs: &UserDirs, tree: Option<&Tree>) -> Vec<Explained> {
         .collect()
 }
 
-fn shown(value: &Value) -> String {
-    match value {
-        // The settings hold single precision; more digits would be noise.
-        Value::Float(number) => (*number as f32).to_string(),
-        value => value.to_string(),
+/// The values in effect by key; what a manifest leaves out as the default is among them.
+fn values(settings: &Settings) -> Table {
+    let mut values = Table::try_from(settings).unwrap_or_default();
+    let left_out = [
+        ("pulled", Value::try_from(settings.pulled)),
+        ("inject_thinking", Value::try_from(settings.inject_thinking)),
+        ("redact", Value::try_from(&settings.redact)),
+    ];
+    for (key, value) in left_out {
+        values.extend(value.ok().map(|value| (key.to_owned(), value)));
     }
+    for value in values.iter_mut().map(|(_, value)| value) {
+        if let Value::Float(number) = value {
+            // The settings hold single precision; more digits would be noise.
+            *number = (*number as f32).to_string().parse().unwrap_or(*number);
+        }
+    }
+    values
+}
+
+fn json(value: &Value) -> Option<serde_json::Value> {
+    serde_json::to_value(value).ok()
 }
 
 #[derive(Default)]
 struct Loaded {
     settings: Settings,
+    users_file: Option<PathBuf>,
     warnings: Vec<Warning>,
     origins: Vec<(&'static str, PathBuf)>,
 }
 
 impl Loaded {
     fn read(dirs: &UserDirs, tree: Option<&Tree>) -> Self {
-        let mut loaded = Self::default();
+        let mut loaded = Self { users_file: Some(dirs.config_file()), ..Self::default() };
         loaded.file(&dirs.config_file(), None);
         if let Some(tree) = tree {
             loaded.file(&tree.store().join("config.toml"), Some(&tree.root));
@@ -120,7 +143,7 @@ impl Loaded {
             Ok(read) => read,
             Err(message) => {
                 if is_users {
-                    self.settings.redact.broken = Some((path.to_owned(), brief(&message)));
+                    self.close(path, &message);
                 }
                 return self.warn(path, "", message);
             }
@@ -144,15 +167,46 @@ impl Loaded {
                         Some((path.to_owned(), format!("{name}: {}", brief(&message))));
                     self.warn(path, &name, message);
                 }
-                Err(message) => self.warn(path, &name, message),
+                Err(message) => {
+                    // What of it can be used is in effect.
+                    if GUARDED.contains(&key.name) {
+                        self.origins.push((key.name, path.to_owned()));
+                    }
+                    self.warn(path, &name, message);
+                }
+            }
+        }
+    }
+
+    /// The user's own file says something that cannot be read: what it may say about what is kept in or out holds.
+    fn close(&mut self, path: &Path, message: &str) {
+        self.settings.redact.broken = Some((path.to_owned(), brief(message)));
+        self.settings.pulled = policy::pulled(path);
+        let text = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes);
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        for key in KEYS.iter().filter(|key| GUARDED.contains(&key.name)) {
+            let lines = text.iter().flat_map(|text| text.lines());
+            let mut lines = lines.filter(|line| !line.trim_start().starts_with('#'));
+            let said = lines.find(|line| line.contains(key.name));
+            // The line may be sound where another one is not.
+            let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
+            let value = match said {
+                Some(line) => value(line).unwrap_or(Value::Boolean(false)),
+                None if text.is_err() => Value::Boolean(false),
+                None => continue,
+            };
+            if key.name != "pulled" {
+                drop((key.set)(&mut self.settings, value));
             }
         }
     }
 
     fn warn(&mut self, path: &Path, key: &str, message: String) {
         // A repository's file is written by strangers, and what is wrong with it is printed.
+        let is_users = self.users_file.as_deref() == Some(path);
+        let is_grave = is_users && (key.is_empty() || key == "redact" || GUARDED.contains(&key));
         let (key, message) = (brief(key), brief(&message));
-        self.warnings.push(Warning { path: path.to_owned(), key, message });
+        self.warnings.push(Warning { path: path.to_owned(), key, message, is_grave });
     }
 }
 
@@ -196,6 +250,10 @@ struct Key {
     set: fn(&mut Settings, Value) -> Result<(), String>,
 }
 
+/// Settings whose default keeps less in, or out, than the user may have wanted: where one cannot be read, the strictest
+/// holds. Redaction has its own way.
+const GUARDED: [&str; 4] = ["promote", "pulled", "ignore_paths", "names"];
+
 /// A block longer than this would pass Claude Code's limit of 10,000 characters.
 const TOKENS: RangeInclusive<u32> = 0..=2_400;
 const MEMORIES: RangeInclusive<u32> = 0..=20;
@@ -218,16 +276,16 @@ static KEYS: [Key; 22] = [
     user("alpha", |s, v| share(v, 0.0..=1.0).map(|v| s.alpha = v)),
     user("due_minutes", |s, v| number(v, 0..=10_080).map(|v| s.due_minutes = v)),
     user("notice", |s, v| parsed(v, "\"off\", \"first\" or \"each\"").map(|v| s.notice = v)),
-    user("promote", |s, v| parsed(v, "\"auto\" or \"review\"").map(|v| s.promote = v)),
-    user("pulled", |s, v| parsed(v, "\"all\", \"authors\" or \"reviewed\"").map(|v| s.pulled = v)),
+    user("promote", promote),
+    user("pulled", pulled),
     user("retention_days", |s, v| number(v, 0..=*DAYS.end()).map(|v| s.retention_days = v)),
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
-    user("ignore_paths", |s, v| texts(v).map(|v| s.ignore_paths = v)),
+    user("ignore_paths", ignore_paths),
     user("redact", redact),
     user("inject_thinking", |s, v| parsed(v, "true or false").map(|v| s.inject_thinking = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
-    user("names", |s, v| name_finder(v).map(|v| s.names = Some(v))),
+    user("names", names),
     user("embedder", |s, v| embedder(v).map(|v| s.embedder = Some(v))),
 ];
 
@@ -282,6 +340,51 @@ fn texts(value: Value) -> Result<Vec<String>, String> {
         return Err(format!("an entry has more than {ENTRY_CHARS_MAX} characters; it is ignored"));
     }
     Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
+}
+
+/// Takes a value; where it cannot be read, `strictest` holds, as `instead` says.
+fn guarded<T>(
+    setting: &mut T,
+    read: Result<T, String>,
+    strictest: T,
+    instead: &str,
+) -> Result<(), String> {
+    let (value, told) = match read {
+        Ok(value) => (value, Ok(())),
+        Err(message) => {
+            let message = message.strip_suffix("; it is ignored").unwrap_or(&message);
+            (strictest, Err(format!("{message}; until it is mended, {instead}")))
+        }
+    };
+    *setting = value;
+    told
+}
+
+fn promote(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = parsed(value, "\"auto\" or \"review\"");
+    let instead = "what is learned waits for `throughline review`";
+    guarded(&mut settings.promote, read, Promote::Review, instead)
+}
+
+fn pulled(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = parsed(value, "\"all\", \"authors\" or \"reviewed\"");
+    let instead = "what others commit is held back";
+    guarded(&mut settings.pulled, read, Pulled::Reviewed, instead)
+}
+
+fn ignore_paths(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = texts(value);
+    let problem = read.as_ref().err().cloned();
+    let told = guarded(&mut settings.ignore_paths, read, Vec::new(), "nothing is learned");
+    settings.ignores_unknown = problem.is_some();
+    told
+}
+
+fn names(settings: &mut Settings, value: Value) -> Result<(), String> {
+    // No model has this name, so that what is to be looked through waits.
+    let nobody = NameFinder { model: String::new(), host: String::new(), timeout_s: 1 };
+    let instead = "what names are to be looked for in stays private";
+    guarded(&mut settings.names, name_finder(value).map(Some), Some(nobody), instead)
 }
 
 fn kinds(value: Value) -> Result<Vec<Kind>, String> {
@@ -470,7 +573,7 @@ fn short(value: &Value) -> String {
 mod tests {
     use super::*;
     use crate::id::ProjectId;
-    use crate::settings::{Notice, Promote};
+    use crate::settings::Notice;
 
     struct Files {
         _folder: tempfile::TempDir,
@@ -491,6 +594,10 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         Files { _folder: folder, dirs, tree }
+    }
+
+    fn files_of_user(user: &str) -> Files {
+        files(user, "")
     }
 
     fn warnings(files: &Files) -> Vec<(String, String)> {
@@ -544,12 +651,12 @@ mod tests {
         let files = files(
             "start_tokens = \"many\"\nprompt_tokens = -1\ntool_tokens = 9999999999\nalpha = 7\n\
              notice = \"loud\"\nkinds = [\"fix\", \"what\"]\nretention_day = 3\nmemories_per_session = nan\n\
-             ignore_paths = \"secret\"\n[llm]\nprovider = \"cloud\"\nmodel = \"m\"\n",
+             [llm]\nprovider = \"cloud\"\nmodel = \"m\"\n",
             "half_life_days = 3\n",
         );
         assert_eq!(load(&files.dirs, Some(&files.tree)).0, Settings::default());
         let keys: Vec<_> = warnings(&files).into_iter().map(|(key, _)| key).collect();
-        assert_eq!(keys.len(), 11, "{keys:?}");
+        assert_eq!(keys.len(), 10, "{keys:?}");
     }
 
     #[test]
@@ -588,6 +695,33 @@ mod tests {
         assert!(torn.redact.broken.is_some(), "what the user wanted hidden is not known");
         let theirs = files("", "[redact\n");
         assert_eq!(load(&theirs.dirs, Some(&theirs.tree)).0.redact.broken, None);
+    }
+
+    #[test]
+    fn what_is_to_be_kept_in_or_out_is_closed_by_a_slip() {
+        let load = |text: &str| load(&files(text, "").dirs, None);
+        for text in [
+            "pulled = \"author\"\npromote = 1\nignore_paths = \"secret\"\n[names]\nmodle = \"m\"\n",
+            "alpha = = 1\npulled = \"author\"\npromote = 1\nignore_paths = [\n\"a\"]\n[names]\nmodel = \"m\"\n",
+        ] {
+            let (settings, warnings) = load(text);
+            assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Review));
+            assert!(settings.ignores_unknown && settings.names.unwrap().model.is_empty());
+            assert!(warnings.iter().all(|warning| warning.is_grave), "{warnings:?}");
+            assert!(!warnings.is_empty());
+        }
+        let told = load("pulled = \"author\"\n").1[0].to_string();
+        assert!(told.ends_with("; until it is mended, what others commit is held back"), "{told}");
+        // What can be read of a file that is no TOML holds, and what it does not name is as it was.
+        let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
+        assert_eq!((settings.pulled, settings.promote), (Pulled::Authors, Promote::Auto));
+        assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
+        assert_eq!((settings.names, warnings[0].is_grave), (None, true));
+        // Nothing of the kind: a budget, and whatever a repository says.
+        assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
+        let theirs = files("", "pulled = \"x\"\n");
+        let (settings, warnings) = super::load(&theirs.dirs, Some(&theirs.tree));
+        assert_eq!((settings.pulled, warnings[0].is_grave), (Pulled::All, false));
     }
 
     #[test]
@@ -674,12 +808,29 @@ mod tests {
         let explained = explain(&files.dirs, Some(&files.tree));
         let find = |name| explained.iter().find(|explained| explained.key == name).unwrap();
         assert_eq!(find("due_minutes").origin, Origin::File(files.dirs.config_file()));
-        assert_eq!(find("due_minutes").value, "9");
+        assert_eq!(find("due_minutes").value.as_deref(), Some("9"));
+        assert_eq!(find("due_minutes").json, 9);
         let repository = files.tree.store().join("config.toml");
         assert_eq!(find("tool_memories").origin, Origin::File(repository));
         assert_eq!(find("notice").origin, Origin::Default);
-        assert_eq!(find("alpha").value, "0.05");
-        assert_eq!(find("notice").value, "\"first\"");
+        assert_eq!(find("alpha").value.as_deref(), Some("0.05"));
+        assert_eq!(find("alpha").json, 0.05);
+        assert_eq!(find("notice").value.as_deref(), Some("\"first\""));
+        assert_eq!(
+            (find("notice").json.as_str(), find("llm").json.is_null()),
+            (Some("first"), true)
+        );
+        // Each default is one that can be written, or there is none.
+        for explained in &explained {
+            let Some(value) = &explained.value else { continue };
+            let line = format!("{} = {value}\n", explained.key);
+            assert_eq!(warnings(&files_of_user(&line)), [], "{line}");
+        }
+        assert_eq!(find("pulled").value.as_deref(), Some("\"all\""));
+        assert_eq!(
+            (find("inject_thinking").json.as_bool(), find("llm").value.is_none()),
+            (Some(false), true)
+        );
         // Every field of the settings can be set, and nothing else.
         let llm = Llm {
             provider: "ollama".to_owned(),
@@ -696,7 +847,7 @@ mod tests {
             embedder,
             names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
             inject_thinking: true,
-            pulled: crate::settings::Pulled::Reviewed,
+            pulled: Pulled::Reviewed,
             ..Settings::default()
         };
         let fields = Table::try_from(&settings).unwrap();

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use memory_store::identity;
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
@@ -30,6 +30,7 @@ use memory_store::left::LeftSession;
 use memory_store::memory::Status;
 use memory_store::redact::Redactor;
 use memory_store::settings::{Promote, Settings};
+use memory_store::stamp::Stamp;
 use memory_store::store::{Listing, Store};
 use memory_store::suspicion::{Quarantine, Withholding};
 use memory_store::{Memory, Timestamp, settings_file};
@@ -193,7 +194,10 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn begin(options: &'a SyncOptions<'a>, home: ProjectDir) -> Result<Self> {
+        // Before it is read: what is written meanwhile is another file to those who look later.
+        let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
+        settings.config = config;
         if let Some(embedder) = &mut settings.embedder {
             embedder.hook_address = hook_address(embedder, options.ollama_host);
         }
@@ -399,6 +403,12 @@ impl<'a> Run<'a> {
         };
         if sessions.is_empty() {
             return Ok(BTreeSet::new());
+        }
+        if self.settings.ignores_unknown {
+            bail!(
+                "`ignore_paths` in config.toml cannot be read, and what it names is not to be learned from: \
+                 `throughline doctor` says what is wrong with it"
+            );
         }
         let progress = self.options.progress;
         progress.stage("reading", sessions.len());

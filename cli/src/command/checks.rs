@@ -474,7 +474,10 @@ fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
                 true => "Mend the file, or remove it.",
                 false => "Correct or remove the key.",
             };
-            Check::care(NAME, warning.to_string(), remedy)
+            match warning.is_grave {
+                true => Check::bad(NAME, warning.to_string(), remedy),
+                false => Check::care(NAME, warning.to_string(), remedy),
+            }
         })
         .collect();
     if let Some(llm) = &settings.llm {

@@ -41,7 +41,9 @@ pub struct Config {
 #[derive(Serialize)]
 struct Line {
     key: &'static str,
-    value: String,
+    value: serde_json::Value,
+    #[serde(skip)]
+    shown: Option<String>,
     origin: String,
 }
 
@@ -70,7 +72,8 @@ fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
         .into_iter()
         .map(|explained| Line {
             key: explained.key,
-            value: explained.value,
+            value: explained.json,
+            shown: explained.value,
             origin: match explained.origin {
                 Origin::Default => "default".to_owned(),
                 Origin::File(path) => path.display().to_string(),
@@ -79,13 +82,17 @@ fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
         .collect();
     for warning in warnings {
         // What is not taken is said apart from what is in effect.
-        let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, "ignored:"));
+        let label = if warning.is_grave { "wrong:" } else { "ignored:" };
+        let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, label));
     }
     if args.json {
         return view::json(&lines, out);
     }
     for line in &lines {
-        let setting = format!("{} = {}", line.key, view::plain(&line.value));
+        let setting = match &line.shown {
+            Some(value) => format!("{} = {}", line.key, view::plain(value)),
+            None => format!("# {} is not set", line.key),
+        };
         writeln!(out, "{setting:<40} {}", paint(QUIET, format_args!("# {}", line.origin)))?;
     }
     writeln!(out, "\nSet them in {}", world.dirs.config_file().display())?;

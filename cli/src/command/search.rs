@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::layout::Tree;
 use memory_store::recall::{
     Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
 };
@@ -11,6 +12,7 @@ use memory_store::text::excerpt;
 use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
+use super::stores::Stores;
 use super::view::{self, plain};
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -154,11 +156,32 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
     let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
-    let recalled = recall.search(&wanted, world.now);
+    let is_outdated = recall.is_outdated();
+    let mut recalled = recall.search(&wanted, world.now);
+    mark_held(world, tree, is_outdated, &mut recalled.hits)?;
     if args.json {
         return view::json(&found(recalled), out);
     }
     show(&recalled, &args.text.join(" "), args.full, out)
+}
+
+/// Marks what is held back by what the user and git say now, and not when the index was published. Where nobody
+/// limits whose memories are given, and nobody did, the index says it.
+fn mark_held(world: &World, tree: Tree, is_outdated: bool, hits: &mut [Hit]) -> Result {
+    let is_memory = |hit: &Hit| matches!(hit.collection, Collection::Memories | Collection::User);
+    if !hits.iter().any(is_memory) {
+        return Ok(());
+    }
+    let stores = Stores::at(world, tree)?;
+    // Where git does not tell, what the index says holds, or more.
+    if (is_outdated || stores.are_limited()?)
+        && let Ok(held) = stores.held_files()
+    {
+        for hit in hits.iter_mut().filter(|hit| is_memory(hit)) {
+            hit.held = held.contains(&hit.file);
+        }
+    }
+    Ok(())
 }
 
 impl Search {

@@ -11,6 +11,7 @@ use memory_store::layout::Tree;
 use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
+use memory_store::recall::Recall;
 use memory_store::{Kind, Timestamp, background, identity, settings_file};
 use processor::archive::Archive;
 use processor::log;
@@ -45,10 +46,12 @@ struct Summary {
     memories: usize,
     waiting_for_review: usize,
     held_back: usize,
+    settings_changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     arrived: Option<Arrived>,
     user_memories: usize,
     broken_files: usize,
+    settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
     archive_bytes: u64,
@@ -83,7 +86,9 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let state = world.dirs.tree(&tree.root);
     let progress = Progress::read(&state.progress());
     let inbox_bytes = background::inbox_bytes(&state);
-    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
+    let (settings, problems) = settings_file::load(&world.dirs, Some(tree));
+    let recall = Recall::open(&world.dirs, tree);
+    let grave = problems.iter().filter(|problem| problem.is_grave);
     let given = receipts::last(&state, RECEIPTS_MAX, |_| true);
     let (archived_sessions, archive_bytes) = archive(world, tree)?;
     let mut by_kind: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -103,11 +108,13 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held_count()?,
+        held_back: stores.held_count(&recall)?,
+        settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),
         broken_files: listing.broken.len(),
+        settings_problems: grave.map(ToString::to_string).collect(),
         by_kind,
         archived_sessions,
         archive_bytes,
@@ -170,6 +177,10 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
     }
+    if summary.settings_changed {
+        let then = "what they hold back is at once, what they let out from the next sync on";
+        line("settings", format!("changed since the last sync: {then}"))?;
+    }
     if let Some(arrived) = &summary.arrived {
         // What was let out since is not held any more.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
@@ -203,6 +214,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if !summary.hooks_registered {
         warn("The hooks are not registered: run `throughline init`.".to_owned())?;
+    }
+    for problem in &summary.settings_problems {
+        warn(problem.clone())?;
     }
     if summary.broken_files > 0 {
         warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;

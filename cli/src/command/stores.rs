@@ -8,11 +8,13 @@ use memory_store::Error;
 use memory_store::identity::Identity;
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
+use memory_store::recall::Recall;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{HeldBack, Quarantine, Withholding};
+use processor::pulled::Limits;
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -133,8 +135,20 @@ impl Stores {
         self.held_by(|store| self.quarantine(store))
     }
 
-    /// How many memories are held back, by what the last sync found of others' commits: git is not asked.
-    pub fn held_count(&self) -> Result<usize> {
+    /// Whether of what others commit not everything is given.
+    pub fn are_limited(&self) -> Result<bool> {
+        Ok(Limits::read(self.project.home(), &self.settings)?.hold())
+    }
+
+    /// How many memories are held back, by what the last sync found of others' commits: git is not asked, but where
+    /// the user says something else since, which nobody judged by yet.
+    pub fn held_count(&self, recall: &Recall) -> Result<usize> {
+        if recall.is_outdated()
+            && recall.settings().pulled != self.settings.pulled
+            && let Ok(held) = self.held()
+        {
+            return Ok(held.len());
+        }
         let quarantine = |store: &Store| Ok(Quarantine::read(store.home(), &self.settings)?);
         Ok(self.held_by(quarantine)?.len())
     }

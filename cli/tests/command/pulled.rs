@@ -119,6 +119,22 @@ impl Team {
         started.hits.into_iter().map(|hit| hit.title).collect()
     }
 
+    /// Whether a search labels this as held back, by the index as it is.
+    fn is_labelled(&self, title: &str) -> bool {
+        let found = self.0.json(&["search", title, "--json"]);
+        assert_eq!(found["hits"][0]["title"], title);
+        assert_eq!(
+            found["hits"][0]["held"] == true,
+            self.0.ok(&["search", title]).contains("held back;")
+        );
+        found["hits"][0]["held"] == true
+    }
+
+    fn is_outdated(&self) -> bool {
+        let (dirs, tree) = self.place();
+        Recall::open(&dirs, &tree).is_outdated()
+    }
+
     fn held(&self) -> Vec<String> {
         self.given().1
     }
@@ -163,6 +179,81 @@ fn trust_is_limited_to_authors_and_taken_back() {
     assert_eq!(team.given().0, ["Prices are integer cents"]);
     team.0.ok(&["trust", "--any-author"]);
     assert_eq!(team.held(), [""; 0]);
+}
+
+#[test]
+fn a_changed_policy_holds_before_the_next_sync() {
+    const ADAS: &str = "Prices are integer cents";
+    const BOBS: &str = "The staging database is read only";
+    let team = Team::at_work();
+    assert_eq!((team.started().len(), team.is_outdated()), (2, false));
+    team.setting("pulled = \"reviewed\"\n");
+    // Who cannot ask git gives nothing of the project, who can says which it is.
+    assert_eq!((team.started().len(), team.is_outdated()), (0, true));
+    assert_eq!((team.is_labelled(ADAS), team.is_labelled(BOBS)), (false, true));
+    let status = team.0.ok(&["status"]);
+    assert!(status.contains("held back    1:") && status.contains("changed since the last sync"));
+    team.0.ok(&["sync"]);
+    assert_eq!((team.started(), team.is_outdated()), (vec![ADAS.to_owned()], false));
+    assert!(!team.0.ok(&["status"]).contains("changed since"));
+
+    // From those who are trusted to nobody.
+    team.setting("pulled = \"authors\"\n");
+    team.0.ok(&["trust", "--author", BOB]);
+    team.0.ok(&["sync"]);
+    assert_eq!(team.started().len(), 2);
+    team.setting("pulled = \"author\"\n");
+    assert_eq!((team.started().len(), team.is_labelled(BOBS)), (0, true));
+    assert!(team.0.ok(&["status"]).contains("held back    1:"));
+    team.0.ok(&["trust", "--any-author"]);
+    team.0.ok(&["sync"]);
+    assert_eq!(team.started(), [ADAS]);
+
+    // What is let out is at once for who asks git, and from the next sync on for all.
+    std::fs::remove_file(team.0.path("home/.config/throughline/config.toml")).unwrap();
+    assert_eq!((team.started(), team.is_outdated()), (vec![ADAS.to_owned()], true));
+    assert!(!team.is_labelled(BOBS));
+    let status = team.0.ok(&["status"]);
+    assert!(!status.contains("held back") && status.contains("from the next sync on"), "{status}");
+    team.0.ok(&["sync"]);
+    assert_eq!((team.started().len(), team.is_outdated()), (2, false));
+
+    // A change of something else holds nothing, and is settled by a sync though nothing comes of it.
+    team.setting("# pulled is as ever\n");
+    assert_eq!((team.started().len(), team.is_outdated()), (2, true));
+    team.0.ok(&["sync"]);
+    assert_eq!((team.started().len(), team.is_outdated()), (2, false));
+
+    // Without an index, too.
+    team.setting("pulled = \"reviewed\"\n");
+    let (dirs, tree) = team.place();
+    std::fs::remove_dir_all(dirs.tree(&tree.root).index()).unwrap();
+    assert_eq!(team.started().len(), 0);
+}
+
+#[test]
+fn private_memories_are_given_whatever_the_policy() {
+    let team = Team::new();
+    team.0.ok(&["init", "--yes", "--private", "--no-register"]);
+    team.0.ok(&["add", "The importer is private", "--kind", "convention"]);
+    team.0.ok(&["sync"]);
+    team.setting("pulled = \"reviewed\"\n");
+    assert_eq!(
+        (team.started(), team.is_outdated()),
+        (vec!["The importer is private".to_owned()], true)
+    );
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_is_the_strictest_and_told() {
+    let team = Team::at_work();
+    team.setting("pulled = \"author\"\n");
+    assert_eq!(team.held(), ["The staging database is read only"]);
+    let status = team.0.ok(&["status"]);
+    assert!(status.contains("! ") && status.contains("pulled: expected"), "{status}");
+    let doctor = team.0.run(&["doctor"]);
+    assert_eq!(doctor.code, 6);
+    assert!(doctor.stdout.contains("what others commit is held back"), "{}", doctor.stdout);
 }
 
 #[test]

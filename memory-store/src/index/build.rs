@@ -254,6 +254,7 @@ impl<'a> Publisher<'a> {
         let journal = self.journal(old.as_ref());
         if let Some(old) = &old
             && plan.idle
+            && old.settings.config == content.settings.config
             && journal == Some((old.journal, old.journal_start))
             && self.is_whole(old)
         {

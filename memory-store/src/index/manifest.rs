@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
 use crate::error::Result;
 use crate::settings::Settings;
+use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// The manifest's name in an index.
@@ -159,6 +160,10 @@ impl Manifest {
         }
         out.extend_from_slice(&(settings.len() as u32).to_le_bytes());
         out.extend_from_slice(&settings);
+        if let Some(config) = self.settings.config {
+            out.extend_from_slice(&config.bytes.to_le_bytes());
+            out.extend_from_slice(&config.modified_ns.to_le_bytes());
+        }
         let check = checksum(&out);
         out.extend_from_slice(&check.to_le_bytes());
         if out.len() > BYTES_MAX {
@@ -203,10 +208,12 @@ impl Manifest {
         };
         let segments = (0..count).map(|_| segment(&mut cursor)).collect::<Option<_>>()?;
         let length = usize::try_from(cursor.u32()?).ok()?;
-        let settings = match cursor.take(length)? {
+        let mut settings: Settings = match cursor.take(length)? {
             defaults if defaults == DEFAULTS.as_bytes() => Settings::default(),
             settings => serde_json::from_slice(settings).ok()?,
         };
+        // Manifests of older versions end here, and those published without such a file.
+        settings.config = config(&mut cursor);
         Some(Self {
             generation,
             published,
@@ -218,6 +225,11 @@ impl Manifest {
             settings,
         })
     }
+}
+
+/// What the user's settings file was like.
+fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
+    Some(Stamp { bytes: cursor.u64()?, modified_ns: cursor.i64()? })
 }
 
 fn segment(cursor: &mut Cursor<'_>) -> Option<SegmentRef> {
@@ -261,6 +273,9 @@ mod tests {
         assert_eq!(Manifest::decode(path, &bytes).unwrap(), manifest());
         let plain = Manifest { settings: Settings::default(), ..manifest() };
         assert_eq!(Manifest::decode(path, &plain.encode().unwrap()).unwrap(), plain);
+        let config = Some(Stamp { bytes: 20, modified_ns: 1_790_000_000_000_000_001 });
+        let read = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
+        assert_eq!(Manifest::decode(path, &read.encode().unwrap()).unwrap(), read);
         let defaults = serde_json::to_string(&plain.settings).unwrap();
         assert_eq!(DEFAULTS, defaults, "a changed default is to be changed there, too");
         for at in 0..bytes.len() {

@@ -17,6 +17,7 @@ use crate::layout::{ProjectDir, STORE_DIR};
 use crate::memory::{Scope, Status};
 use crate::names;
 use crate::regular::{self, Links};
+use crate::stamp;
 use crate::time::Timestamp;
 
 /// Files that are read.
@@ -46,7 +47,7 @@ pub fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a project keeps its memories privately; so it counts when its record cannot be read.
-fn is_private(project: &ProjectDir) -> bool {
+pub fn is_private(project: &ProjectDir) -> bool {
     #[derive(Deserialize)]
     struct Record {
         #[serde(default)]
@@ -104,7 +105,7 @@ fn read_file(root: &Path, path: &Path) -> Option<Document> {
     let text = String::from_utf8_lossy(&bytes);
     let mut document = parse(&text)?;
     document.record.file = path.strip_prefix(root).unwrap_or(path).to_owned();
-    document.record.modified_ns = super::stamp::modified_ns(&meta)?;
+    document.record.modified_ns = stamp::modified_ns(&meta)?;
     document.record.file_bytes = meta.len();
     Some(document)
 }

@@ -30,7 +30,6 @@ mod score;
 mod search;
 mod second;
 mod sources;
-mod stamp;
 mod trace;
 #[cfg(feature = "write")]
 mod turns;
@@ -75,6 +74,7 @@ use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::second::Ask;
 use crate::settings::Settings;
+use crate::stamp::{Stamp, Stamps};
 use crate::suspicion;
 use crate::time::Timestamp;
 use follow::Followed;
@@ -82,7 +82,6 @@ use nearest::Probe;
 use score::{Candidate, Named};
 use second::Asking;
 use sources::Sources;
-use stamp::{Stamp, Stamps};
 use worth::{Standing, StartGroup, worth};
 
 /// The share of the best score that a further memory must have.
@@ -185,6 +184,8 @@ pub struct Recalled {
     pub degraded: Option<String>,
     /// Whether a file had changed or gone since it was indexed, so that a new index is due.
     pub stale: bool,
+    /// Whether the user's settings changed since the index was published, so that a new one is due.
+    pub outdated: bool,
     /// How the query was understood, for people: what was corrected, or taken less strictly.
     pub notes: Vec<String>,
     /// Whether something that fits is held back, where that was asked for.
@@ -254,6 +255,11 @@ impl Recall {
     /// The settings in effect when the index was published.
     pub fn settings(&self) -> &Settings {
         &self.sources.settings
+    }
+
+    /// Whether the user's settings file is another than the one that the index was published with.
+    pub fn is_outdated(&self) -> bool {
+        self.sources.is_outdated
     }
 
     /// Why not everything can be read, if so.
@@ -579,7 +585,7 @@ impl Recall {
             recalled.stale = true;
             return Err(Fate::Stale);
         }
-        // Without an index nobody has judged it yet.
+        // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
         let held = candidate.entry.has(FLAG_HELD)
             || self.sources.may_be_withheld(candidate.at)
             || self.sources.is_unjudged(candidate.at) && suspicion::of_record(&record).is_some();
@@ -588,7 +594,11 @@ impl Recall {
     }
 
     fn new_answer(&self) -> Recalled {
-        Recalled { degraded: self.sources.degraded.clone(), ..Recalled::default() }
+        Recalled {
+            degraded: self.sources.degraded.clone(),
+            outdated: self.sources.is_outdated,
+            ..Recalled::default()
+        }
     }
 
     fn silent(&self, reason: Reason) -> Recalled {

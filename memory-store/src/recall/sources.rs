@@ -18,7 +18,9 @@ use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
 use crate::layout::{Tree, UserDirs};
+use crate::policy;
 use crate::settings::Settings;
+use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// Where a document lies: the number of its source, and its place there. Places past the end of
@@ -42,7 +44,8 @@ pub struct Source {
     pub loose: Vec<Document>,
     /// Whether files were read for want of an index.
     from_files: bool,
-    /// Whether the user does not take all that others commit, so that what nobody looked at is held.
+    /// Whether the user does not take all that others commit, and nobody judged whose this is, or not by what
+    /// the user says now.
     is_limited: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
@@ -58,6 +61,8 @@ pub struct Sources {
     pub list: Vec<Source>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
+    /// Whether the user's settings file has changed since then.
+    pub is_outdated: bool,
     /// What happened later is not there.
     pub until: Option<Timestamp>,
     /// What could not be read when it was opened.
@@ -78,14 +83,30 @@ impl Sources {
             root = &tree.main_root;
         }
         sources.settings = settings_of(&opened);
+        let has_index = matches!(opened, Ok(Some(_)));
         let folders = || fallback::folders(&dirs.project(tree.project), root);
         sources.add(Collection::Memories, root, opened, folders);
         // Looked at only where there is no index.
         for source in sources.list.iter_mut().filter(|source| source.from_files) {
             source.is_limited = dirs.project(tree.project).withheld().exists();
         }
+        sources.limit(dirs, tree, has_index);
         sources.add_user(dirs);
         sources
+    }
+
+    /// Holds what others may have committed where the user's settings say more of that than they did when the
+    /// index was published. One call tells that they are the same; a reader parses none.
+    fn limit(&mut self, dirs: &UserDirs, tree: &Tree, has_index: bool) {
+        let config = dirs.config_file();
+        if Stamp::of(&config) == self.settings.config {
+            return;
+        }
+        self.is_outdated = has_index;
+        let is_stricter = policy::pulled(&config) > self.settings.pulled;
+        if is_stricter && !fallback::is_private(&dirs.project(tree.project)) {
+            self.list.iter_mut().for_each(|source| source.is_limited = true);
+        }
     }
 
     /// Opens the user's own memories alone.
@@ -197,7 +218,7 @@ impl Sources {
     /// Whether it may be of somebody whose memories the user does not take unseen: only who may run git can
     /// tell.
     pub fn may_be_withheld(&self, at: At) -> bool {
-        self.is_unjudged(at) && self.source(at).is_limited
+        self.source(at).is_limited
     }
 
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.

@@ -288,6 +288,11 @@ impl Quarantine {
     /// When a file cannot be read.
     pub fn read(home: &ProjectDir, settings: &Settings) -> Result<Self> {
         let path = home.withheld();
+        let is_limited = settings.pulled != Pulled::All || has_authors(home)?;
+        if !is_limited {
+            // What the last sync withheld is let go by what the user says now.
+            return Self::releases(home);
+        }
         let withheld = match read_if_there(&path, WITHHELD_BYTES_MAX)? {
             Some(bytes) => {
                 let wire = serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
@@ -298,10 +303,7 @@ impl Quarantine {
                 Withholding { withheld, judged: Some(judged) }
             }
             // A limit that no sync knows of yet.
-            None if settings.pulled != Pulled::All || has_authors(home)? => {
-                Withholding::new().of_judged(BTreeSet::new())
-            }
-            None => Withholding::new(),
+            None => Withholding::new().of_judged(BTreeSet::new()),
         };
         Ok(Self::releases(home)?.withholding(Arc::new(withheld)))
     }

@@ -52,6 +52,9 @@ impl Finder {
         cache_dir: &Path,
     ) -> Result<Option<Self>, String> {
         let Some(NameFinder { model, host, timeout_s }) = &settings.names else { return Ok(None) };
+        if model.trim().is_empty() {
+            return Err("`names` in config.toml cannot be read".to_owned());
+        }
         let server = Server::named(host, ollama_host)?;
         if !server.is_local() {
             let name = server.name();

@@ -47,6 +47,7 @@ impl Run<'_> {
         add(env!("CARGO_PKG_VERSION"));
         add(&memory_store::text::VERSION.to_string());
         add(&serde_json::to_string(&self.settings).unwrap_or_default());
+        add(&format!("{:?}", self.settings.config));
         // Where memories lie may change without any of them changing.
         let mode = identity::mode(self.options.dirs, self.options.tree.project);
         add(&format!("{:?}", mode.ok()));

@@ -16,6 +16,13 @@ pub struct Stamp {
     pub modified_ns: i64,
 }
 
+impl Stamp {
+    /// Looks at one file; `None` when it is not there. Symbolic links are followed.
+    pub fn of(file: &Path) -> Option<Self> {
+        sys::stamp(file)
+    }
+}
+
 /// Looks at files. From the second one in a folder on, the folder is kept open.
 #[derive(Debug, Default)]
 pub struct Stamps {
