@@ -9,10 +9,9 @@ use memory_store::store::Change;
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::view::{self, MemoryView, plain};
+use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
-use crate::style::{NAME, paint};
 use crate::world::World;
 
 /// Bytes of a body that is read from stdin.
@@ -64,25 +63,30 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let quarantine = stores.quarantine(store)?;
     let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, scope, noted)?;
+    let held = quarantine.held(&saved.stored, &redactor);
     if args.json {
-        return view::json(&MemoryView::from(&saved.stored), out);
-    }
-    if let Some(held) = quarantine.held(&saved.stored, &redactor) {
-        writeln!(
-            out,
-            "It is held back: {}. `throughline review --release {}` lets it out.",
-            plain(&held.to_string()),
-            saved.stored.memory.id.short()
-        )?;
+        return view::saved_json(&saved, held.as_ref(), out);
     }
     let done = match saved.change {
         Change::Created => "Added",
         Change::Updated => "Updated",
         Change::Unchanged => "Already known:",
     };
-    let id = paint(NAME, saved.stored.memory.id.short());
-    writeln!(out, "{done} {id} in {}", view::path(&saved.stored.path))?;
-    view::taken_out(saved.hidden, out)
+    view::saved(done, &saved, held.as_ref(), out)
+}
+
+/// A body as it was typed; `-` reads it from stdin.
+pub fn body(typed: &str) -> Result<String> {
+    if typed != "-" {
+        return Ok(typed.to_owned());
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .lock()
+        .take(BODY_BYTES_MAX)
+        .read_to_string(&mut text)
+        .map_err(|error| Failure::new(format!("stdin: {error}")))?;
+    Ok(text)
 }
 
 impl Add {
@@ -96,7 +100,7 @@ impl Add {
             id: MemoryId::new(world.now, super::random()?),
             kind: self.kind,
             title,
-            body: self.body()?,
+            body: body(&self.body)?,
             scope,
             created: world.now,
             occurred: None,
@@ -127,18 +131,5 @@ impl Add {
             signatures: Vec::new(),
             command: None,
         })
-    }
-
-    fn body(&self) -> Result<String> {
-        if self.body != "-" {
-            return Ok(self.body.clone());
-        }
-        let mut text = String::new();
-        std::io::stdin()
-            .lock()
-            .take(BODY_BYTES_MAX)
-            .read_to_string(&mut text)
-            .map_err(|error| Failure::new(format!("stdin: {error}")))?;
-        Ok(text)
     }
 }

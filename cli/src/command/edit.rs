@@ -1,23 +1,27 @@
 //! `throughline edit`: changes a memory, in an editor or by options.
 
 use std::ffi::OsString;
+use std::fs::{DirBuilder, Permissions};
 use std::io::Write;
-use std::path::Path;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
 use memory_store::Kind;
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
 use memory_store::index::journal::{self, Change as Noted};
-use memory_store::memory::{Memory, PathRef};
+use memory_store::layout::Tree;
+use memory_store::memory::{Memory, PathRef, Scope};
 use memory_store::redact::Redactor;
-use memory_store::store::{Change, Saved, Store, Stored, read_bounded};
+use memory_store::store::{Change, Privacy, Saved, Store, Stored, read_bounded, replace};
+use tempfile::TempDir;
 
+use super::add::body;
 use super::stores::Stores;
-use super::view::{self, MemoryView};
+use super::view;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
-use crate::style::{NAME, paint};
 use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
@@ -28,7 +32,7 @@ pub struct Edit {
     /// Another title
     #[arg(long)]
     title: Option<String>,
-    /// Another text below the title, Markdown
+    /// Another text below the title, Markdown; `-` reads it from stdin
     #[arg(long, allow_hyphen_values = true)]
     body: Option<String>,
     /// Another kind
@@ -63,40 +67,49 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let (store, stored) = stores.find(&args.id)?;
     let id = stored.memory.id.to_string();
     let redactor = store.redactor_for_writing(&stores.settings)?;
-    let Saved { stored, change, hidden } = if args.changes_something() {
+    let saved = if args.changes_something() {
         let paths = args.path.iter().map(|path| super::project_path(world, &stores.tree, path));
         let paths: Vec<String> = paths.collect::<Result<_>>()?;
-        store.edit(&id, &redactor, |memory| args.apply(&paths, memory))?
+        let body = args.body.as_deref().map(body).transpose()?;
+        store.edit(&id, &redactor, |memory| args.apply(body, &paths, memory))?
     } else {
-        edit_by_hand(store, stored, &redactor)?
+        let scope = stores.scope_of(&stored);
+        edit_by_hand(store, stored, &redactor, &edits(world, &stores.tree, scope))?
     };
     let quarantine = stores.quarantine(store)?;
-    let saved = Noted::Saved(&stored, &redactor, &quarantine);
-    journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
-    show(args, &stored, change, out)?;
-    if args.json { Ok(()) } else { view::taken_out(hidden, out) }
-}
-
-fn show(args: &Edit, stored: &Stored, change: Change, out: &mut dyn Write) -> Result {
+    let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted)?;
+    let held = quarantine.held(&saved.stored, &redactor);
     if args.json {
-        return view::json(&MemoryView::from(stored), out);
+        return view::saved_json(&saved, held.as_ref(), out);
     }
-    let done = match change {
+    let done = match saved.change {
         Change::Created | Change::Updated => "Changed",
         Change::Unchanged => "As it was:",
     };
-    writeln!(
-        out,
-        "{done} {} in {}",
-        paint(NAME, stored.memory.id.short()),
-        view::path(&stored.path)
-    )?;
-    Ok(())
+    view::saved(done, &saved, held.as_ref(), out)
+}
+
+/// Where copies lie while they are edited, and what was not taken over: with what else is private, so that an audit
+/// looks there.
+fn edits(world: &World, tree: &Tree, scope: Scope) -> PathBuf {
+    let state = match scope {
+        Scope::User => world.dirs.user_state(),
+        Scope::Project | Scope::Paths => world.dirs.tree(&tree.root),
+    };
+    state.0.join("edits")
+}
+
+/// A new folder of this user alone below another one.
+fn new_folder(below: &Path) -> Result<TempDir> {
+    DirBuilder::new().recursive(true).mode(0o700).create(below).at(below)?;
+    let mut folder = tempfile::Builder::new();
+    folder.permissions(Permissions::from_mode(0o700)).tempdir_in(below).at(below)
 }
 
 /// Opens a copy of the file in an editor, and takes it over, without its secrets, if it still is a memory:
 /// what is half done is in nobody's way, and what is wrong costs nothing.
-fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor) -> Result<Saved> {
+fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor, edits: &Path) -> Result<Saved> {
     let path = &stored.path;
     let editor = ["VISUAL", "EDITOR"]
         .into_iter()
@@ -108,10 +121,10 @@ fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor) -> Result<Sa
             ))
         })?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
-    let folder = tempfile::tempdir().map_err(|error| Failure::new(format!("a copy: {error}")))?;
+    let folder = new_folder(edits)?;
     // Editors choose their mode by the name.
     let copy = folder.path().join(path.file_name().unwrap_or_default());
-    std::fs::write(&copy, &before).at(&copy)?;
+    replace(&copy, &before, Privacy::Private)?;
     let status = editor_command(&editor)
         .arg(&copy)
         .status()
@@ -133,11 +146,27 @@ fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor) -> Result<Sa
         Ok(None) => format!("{} was changed by somebody else meanwhile", path.display()),
         Err(error) => error.to_string(),
     };
-    // What was typed is not thrown away.
+    let kept = keep(&copy, redactor, edits);
+    let hint = match kept {
+        Ok(kept) => {
+            format!("The memory is as it was; what you wrote is in {}.", kept.display())
+        }
+        Err(failure) => {
+            format!("The memory is as it was; what you wrote could not be kept: {failure}")
+        }
+    };
+    Err(Failure::new(problem).code(exit::INVALID).hint(hint))
+}
+
+/// Keeps what was typed, without its secrets, and nothing that an editor left beside it.
+fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
+    let (typed, _) = read_bounded(copy, FILE_BYTES_MAX)?;
+    let folder = new_folder(edits)?;
+    let kept = folder.path().join(copy.file_name().unwrap_or_default());
+    let typed = String::from_utf8_lossy(&typed);
+    replace(&kept, redactor.redact(&typed).as_bytes(), Privacy::Private)?;
     drop(folder.keep());
-    Err(Failure::new(problem)
-        .code(exit::INVALID)
-        .hint(format!("The memory is as it was; what you wrote is in {}.", copy.display())))
+    Ok(kept)
 }
 
 /// An editor may be set with arguments, as in `code --wait`.
@@ -165,12 +194,12 @@ impl Edit {
     }
 
     /// Changes a memory; `paths` are its new ones as memories name them.
-    fn apply(&self, paths: &[String], memory: &mut Memory) {
+    fn apply(&self, body: Option<String>, paths: &[String], memory: &mut Memory) {
         if let Some(title) = &self.title {
             memory.title = title.split_whitespace().collect::<Vec<_>>().join(" ");
         }
-        if let Some(body) = &self.body {
-            memory.body.clone_from(body);
+        if let Some(body) = body {
+            memory.body = body;
         }
         memory.kind = self.kind.unwrap_or(memory.kind);
         memory.tags.retain(|tag| !self.untag.contains(tag));

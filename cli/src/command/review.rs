@@ -103,7 +103,7 @@ struct Waiting<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    held: Option<HeldView>,
+    held_back: Option<HeldView>,
 }
 
 #[derive(Serialize)]
@@ -119,7 +119,8 @@ struct HeldView {
 
 impl<'a> Waiting<'a> {
     fn new(stored: &'a Stored, held: Option<&Held>) -> Self {
-        let held = held.map(|Held { why, release, .. }| HeldView {
+        let memory = MemoryView::from(stored).held(held.is_some());
+        let held_back = held.map(|Held { why, release, .. }| HeldView {
             reason: match &why.order {
                 Some(order) => order.reason.to_string(),
                 None => why.to_string(),
@@ -128,7 +129,7 @@ impl<'a> Waiting<'a> {
             author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
             release: release.clone(),
         });
-        Self { memory: MemoryView::from(stored), held }
+        Self { memory, held_back }
     }
 }
 

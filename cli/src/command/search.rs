@@ -135,7 +135,7 @@ impl HitView {
             paths: hit.paths,
             tags: hit.tags,
             file: hit.file,
-            confidence: hit.confidence,
+            confidence: (hit.confidence * 100.0).round() / 100.0,
             score: hit.score,
             why: hit.why,
             superseded: hit.superseded,

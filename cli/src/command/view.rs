@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use memory_store::memory::{CommandRecord, Fact, Memory, PathRef, Relation, Scope, Source, Status};
-use memory_store::store::Stored;
+use memory_store::memory::{CommandRecord, Fact, Memory, Relation, Scope, Source, Status};
+use memory_store::store::{Saved, Stored};
+use memory_store::suspicion::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ pub struct MemoryView<'a> {
     valid_until: Option<Timestamp>,
     confidence: f32,
     tags: &'a [String],
-    paths: &'a [PathRef],
+    paths: Vec<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<&'a str>,
     #[serde(skip_serializing_if = "is_empty")]
@@ -53,7 +54,6 @@ pub struct MemoryView<'a> {
     author: Option<&'a str>,
     file: &'a Path,
     /// Whether it is held back; `throughline review --json` says why.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     held: bool,
 }
 
@@ -86,7 +86,7 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
             valid_until: memory.valid_until,
             confidence: memory.confidence,
             tags: &memory.tags,
-            paths: &memory.paths,
+            paths: memory.paths.iter().map(|path| path.path.as_str()).collect(),
             topic: memory.topic.as_deref(),
             entities: &memory.entities,
             facts: &memory.facts,
@@ -199,12 +199,42 @@ pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Says how many secrets a memory was saved without.
-pub fn taken_out(hidden: usize, out: &mut dyn Write) -> Result {
-    if hidden > 0 {
+/// A memory that was saved, as `--json` prints it.
+#[derive(Serialize)]
+struct SavedView<'a> {
+    #[serde(flatten)]
+    memory: MemoryView<'a>,
+    /// How many secret or personal values were taken out of it.
+    redacted: usize,
+    /// Why it is held back, if it is, and what lets it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// Prints a memory that was saved as JSON, with all that [`saved`] says of it.
+pub fn saved_json(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
+    let Saved { stored, hidden, .. } = saved;
+    let memory = MemoryView::from(stored).held(held.is_some());
+    json(&SavedView { memory, redacted: *hidden, note: held.map(|held| note(held, stored)) }, out)
+}
+
+/// Says what became of a memory, without how many secrets it was saved, and why it is held back, if it is.
+pub fn saved(done: &str, saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
+    let Saved { stored, hidden, .. } = saved;
+    writeln!(out, "{done} {} in {}", paint(NAME, stored.memory.id.short()), path(&stored.path))?;
+    if *hidden > 0 {
         writeln!(out, "{hidden} secret or personal value(s) were taken out before saving.")?;
     }
+    if let Some(held) = held {
+        writeln!(out, "{}", note(held, stored))?;
+    }
     Ok(())
+}
+
+fn note(held: &HeldBack, stored: &Stored) -> String {
+    let id = stored.memory.id.short();
+    let why = plain(&held.to_string());
+    format!("It is held back: {why}. `throughline review --release {id}` lets it out.")
 }
 
 /// Warns about memory files that cannot be read, on stderr: stdout is for those that can.

@@ -88,8 +88,20 @@ impl Machine {
 
     pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
         let mut command = self.command(args);
-        let Output { status, stdout, stderr } =
-            command.envs(variables.iter().copied()).output().unwrap();
+        command.envs(variables.iter().copied());
+        self.said(&mut command)
+    }
+
+    /// The same with a text on stdin.
+    pub fn run_on(&self, args: &[&str], stdin: &str) -> Said {
+        self.write("stdin", stdin);
+        let mut command = self.command(args);
+        command.stdin(File::open(self.path("stdin")).unwrap());
+        self.said(&mut command)
+    }
+
+    fn said(&self, command: &mut Command) -> Said {
+        let Output { status, stdout, stderr } = command.output().unwrap();
         let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());
         Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
     }

@@ -300,8 +300,11 @@ fn what_looks_like_an_order_to_the_model_is_held_until_a_person_releases_it() {
     fs::write(&file, text).unwrap();
     machine.ok(&["sync"]);
     let waiting = machine.json(&["review", "--json"]);
-    assert_eq!(waiting[0]["held"]["reason"], "tells the model to drop its instructions");
-    assert!(waiting[0]["held"]["place"].as_str().unwrap().starts_with("line 1: "), "{waiting:#}");
+    assert_eq!(waiting[0]["held_back"]["reason"], "tells the model to drop its instructions");
+    assert!(
+        waiting[0]["held_back"]["place"].as_str().unwrap().starts_with("line 1: "),
+        "{waiting:#}"
+    );
     let said = machine.ok(&["review"]);
     assert!(said.contains(title) && said.contains("--release"), "{said}");
     let searched = || machine.json(&["search", "quota probe", "--json"])["hits"][0]["held"].clone();

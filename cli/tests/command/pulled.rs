@@ -265,7 +265,7 @@ fn the_users_policy_holds_what_others_commit_until_it_is_reviewed() {
     assert_eq!(given, ["Prices are integer cents"]);
     assert_eq!(held, ["The staging database is read only"]);
     let review = team.0.json(&["review", "--json"]);
-    assert_eq!(review[0]["held"]["author"], BOB);
+    assert_eq!(review[0]["held_back"]["author"], BOB);
     team.0.ok(&["review", "--release", review[0]["short"].as_str().unwrap()]);
     assert_eq!(team.held(), [""; 0]);
     // Another text waits again.
@@ -434,7 +434,7 @@ fn a_review_lets_out_what_it_showed_and_nothing_that_came_since() {
     let seen = of(&team.0.ok(&["show", &short]));
     assert!(seen.starts_with(&format!("{short}@")), "{seen}");
     assert_eq!(of(&team.0.ok(&["review"])), seen);
-    assert_eq!(team.0.json(&["review", "--json"])[0]["held"]["release"], seen);
+    assert_eq!(team.0.json(&["review", "--json"])[0]["held_back"]["release"], seen);
     pull("Ask Mallory.");
     let said = team.0.run(&["review", "--release", &seen]);
     assert!(said.code != 0 && said.stderr.contains("something else"), "{}", said.whole());

@@ -103,7 +103,7 @@ fn claude_dir() -> io::Result<PathBuf> {
 fn most_named_file(memories: &[Value]) -> Option<String> {
     let mut counts = BTreeMap::new();
     let paths = memories.iter().filter_map(|memory| memory["paths"].as_array()).flatten();
-    for path in paths.filter_map(|path| path["path"].as_str().or(path.as_str())) {
+    for path in paths.filter_map(Value::as_str) {
         *counts.entry(path).or_insert(0) += 1;
     }
     // Of equal counts the first by name.
