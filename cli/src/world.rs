@@ -2,7 +2,8 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
+use std::fs::File;
+use std::io::{ErrorKind, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use memory_store::Timestamp;
@@ -104,7 +105,10 @@ impl World {
         let tree = match Tree::locate(&self.dirs, &self.cwd) {
             Some(Place::Changed(tree)) => Some(self.look_again(tree)?),
             Some(Place::Trusted(tree)) => Some(tree),
-            None => None,
+            None => {
+                self.check_records()?;
+                None
+            }
         };
         tree.ok_or_else(|| {
             let store = self.cwd.ancestors().any(|folder| folder.join(".throughline").is_dir());
@@ -118,6 +122,27 @@ impl World {
                 failure.hint("Run `throughline init` in the project's folder.")
             }
         })
+    }
+
+    /// Fails where nobody can tell what this machine vouched for.
+    fn check_records(&self) -> Result {
+        for folder in self.cwd.ancestors() {
+            let record = self.dirs.by_path(folder);
+            match File::open(&record) {
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                    let failure = Failure::new(format!(
+                        "cannot read what was set up: {}: {error}",
+                        record.display()
+                    ));
+                    return Err(failure.hint(format!(
+                        "Give yourself the right to read and write {} and what is in it.",
+                        self.dirs.data.display()
+                    )));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 
     /// Asks git whether what stands at the path of a working tree is the same after all.

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{NOW, PROJECT, STOP, World};
+use common::{NOW, PROJECT, SESSION_START, STOP, World, memories};
+use memory_store::background::inbox_bytes;
+use memory_store::settings::Settings;
+use memory_store::stamp::Stamp;
 use serde_json::json;
 
 /// A world with hooks beside a program that writes down how it was started.
@@ -109,6 +112,38 @@ fn it_is_started_when_due_and_not_before() {
     assert!(installed.started().is_some(), "five minutes are due");
     assert_eq!(installed.world.notes().len(), 4);
     assert_eq!(installed.world.notes()[3]["agent"], "a");
+}
+
+#[test]
+fn a_session_that_starts_under_new_settings_has_a_sync_started() {
+    let installed = Installed::new();
+    let world = &installed.world;
+    let start = world.home().join("bin/throughline-session-start");
+    copy_program(SESSION_START, &start);
+    let begin = |session: &str| {
+        let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
+        world.run(&start, &payload).said()
+    };
+    let prompt = |session: &str| world.prompt(session, "how are prices written down").said();
+    let publish = || {
+        let config = Stamp::of(&world.dirs.config_file());
+        world.publish(&memories(), &Settings { config, ..Settings::default() });
+        installed.progress(inbox_bytes(&world.state()), NOW);
+    };
+    publish();
+    assert!(begin("a").contains("throughline-memory"));
+    assert_eq!(installed.started(), None, "nothing is due");
+
+    // Until it has run, nothing is given that others may have committed.
+    fs::create_dir_all(&world.dirs.config).unwrap();
+    fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
+    assert!(!begin("b").contains("- ") && installed.started().is_some());
+    assert!(!prompt("c").contains("throughline-memory"), "{}", prompt("c"));
+    fs::write(world.dirs.config_file(), "start_tokens = 900\n").unwrap();
+    assert!(begin("d").contains("throughline-memory") && installed.started().is_some());
+    publish();
+    assert!(begin("e").contains("throughline-memory"));
+    assert_eq!(installed.started(), None, "it is settled");
 }
 
 #[test]

@@ -70,8 +70,11 @@ mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::PermissionsExt;
 
+    use memory_store::Timestamp;
+    use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
     use memory_store::layout::by_path_record;
     use memory_store::progress::Progress;
+    use memory_store::settings::Settings;
 
     use super::*;
 
@@ -114,6 +117,23 @@ mod tests {
         let progress = Progress { inbox_bytes: 3, ..Progress::default() };
         fs::write(tree.progress(), serde_json::to_vec(&progress).unwrap()).unwrap();
         assert!(!background.look(&environment).unwrap(), "nothing waits any more");
+
+        // An index that was published without the settings file that is there by now.
+        let (index, root) = (tree.index(), &environment.folder);
+        let content = Content {
+            root,
+            memories: &[],
+            turns: Turns::Keep,
+            start: &StartPlan::default(),
+            settings: &Settings::default(),
+            now: Timestamp::default(),
+        };
+        Publisher::begin(&index).unwrap().publish(content).unwrap();
+        assert!(!background.look(&environment).unwrap());
+        fs::create_dir_all(&environment.dirs.config).unwrap();
+        fs::write(environment.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
+        assert!(background.look(&environment).unwrap(), "new settings wait");
+        background.children[0].wait().unwrap();
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The links of the chain from Claude Code to memories, in the order in which it runs.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -18,11 +20,11 @@ use processor::log;
 use super::doctor::Check;
 use super::programs::{self, dry_run};
 use super::stores::Stores;
-use super::{meaning, off, ollama, second};
+use super::{folders, meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::world::World;
 
 /// Claude Code deletes transcripts after this many days unless its settings say otherwise.
@@ -49,6 +51,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.extend(fired(world));
     checks.push(server(world, &root));
     checks.push(private_folders(world));
+    checks.extend(reachable_folders(world, tree));
     checks.push(meaning::check(world, tree));
     match &found {
         Ok(tree) => checks.extend(project(world, tree)),
@@ -317,8 +320,15 @@ fn server(world: &World, root: &Path) -> Check {
 /// What is private must be readable by its owner only.
 fn private_folders(world: &World) -> Check {
     const NAME: &str = "privacy";
-    let Ok(found) = fs::metadata(&world.dirs.data) else {
-        return Check::good(NAME, format!("{} is not there yet", world.dirs.data.display()));
+    let found = match fs::metadata(&world.dirs.data) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Check::good(NAME, format!("{} is not there yet", world.dirs.data.display()));
+        }
+        Err(error) => {
+            let seen = format!("{}: {error}", world.dirs.data.display());
+            return Check::bad(NAME, seen, "Give yourself the right to read and write it.");
+        }
     };
     if programs::is_open_to_others(&found) {
         let remedy = format!("Run chmod 700 {}", world.dirs.data.display());
@@ -326,6 +336,43 @@ fn private_folders(world: &World) -> Check {
         return Check::bad(NAME, seen, remedy);
     }
     Check::good(NAME, format!("{} is yours alone", world.dirs.data.display()))
+}
+
+/// What is read and written must let itself be read and written; where only recall is allowed, read.
+fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+    const NAME: &str = "folders";
+    let dirs = &world.dirs;
+    let mut folders = vec![dirs.data.clone(), dirs.data.join("by-path"), dirs.state.clone()];
+    folders.push(dirs.user_memories());
+    if let Some(tree) = tree {
+        let home = dirs.project(tree.project);
+        let state = dirs.tree(&tree.root);
+        folders.extend([home.0.clone(), home.archive(), home.drafts(), home.archived_memories()]);
+        folders.extend([state.0.clone(), state.index(), state.sessions()]);
+        let in_repository =
+            identity::mode(dirs, tree.project).is_ok_and(|mode| mode == identity::Mode::Committed);
+        folders.push(match in_repository {
+            true => tree.store().join("memories"),
+            false => home.private_memories(),
+        });
+    }
+    let check = |folder: &PathBuf| {
+        folders::check_readable(folder)?;
+        if world.mode == Mode::Full { folders::check_writable(folder) } else { Ok(()) }
+    };
+    let failures: BTreeMap<String, Failure> = folders
+        .iter()
+        .filter_map(|folder| check(folder).err())
+        .map(|failure| (failure.to_string(), failure))
+        .collect();
+    if failures.is_empty() {
+        let seen = match world.mode {
+            Mode::Full => "all can be read and written",
+            Mode::Read | Mode::Off => "all can be read",
+        };
+        return vec![Check::good(NAME, seen)];
+    }
+    failures.values().map(|failure| Check::failed(NAME, failure)).collect()
 }
 
 fn project(world: &World, tree: &Tree) -> Vec<Check> {

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 use memory_store::identity::{Identity, Observed};
-use memory_store::layout::Tree;
+use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
 use memory_store::{identity, settings_file};
 use processor::progress::Silent;
 
-use super::{ask, config, eval, ollama, sync};
+use super::{ask, config, eval, folders, ollama, sync};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{Registered, register};
@@ -71,13 +71,20 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let mode = choose_mode(args, world, before)?;
     if mode == identity::Mode::Committed {
         store::check_folder(&observed.root)?;
+        let memories = observed.root.join(STORE_DIR).join("memories");
+        if !memories.is_dir() {
+            folders::check_writable(&memories)?;
+        }
     }
+    folders::check_writable(&world.dirs.data)?;
     let moves = match before {
         Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
         Some(_) | None => None,
     };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
     super::trust::hold_by_settings(world, &tree)?;
+    let store = Store::open(&world.dirs, &tree)?;
+    store.create()?;
     writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
     match &joins {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,
@@ -87,8 +94,6 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if let Some(moves) = moves {
         writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
-    let store = Store::open(&world.dirs, &tree)?;
-    store.create()?;
     show_store(mode, &tree, &store, out)?;
     let was_said = args.private || args.committed || args.yes || before.is_some();
     if !was_said && !world.interactive {

@@ -21,6 +21,7 @@ mod doctor;
 mod duration;
 mod edit;
 mod eval;
+mod folders;
 mod forget;
 mod handoff;
 mod init;

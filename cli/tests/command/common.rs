@@ -100,6 +100,30 @@ impl Machine {
         self.said(&mut command)
     }
 
+    /// Runs it as a user whom the modes of files stop: all that is in `home` is this user's by then.
+    pub fn run_with_few_rights(&self, args: &[&str]) -> Said {
+        use std::os::unix::fs::PermissionsExt as _;
+        use std::os::unix::process::CommandExt as _;
+        const USER: u32 = 4242;
+        let mut command = self.command(args);
+        // SAFETY: the call takes and changes nothing.
+        if unsafe { libc::geteuid() } == 0 {
+            let owner = format!("{USER}:{USER}");
+            let given = Command::new("chown").args(["-R", &owner]).arg(self.path("home")).status();
+            assert!(given.unwrap().success());
+            fs::set_permissions(self.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+            fs::set_permissions(self.path("tmp"), fs::Permissions::from_mode(0o777)).unwrap();
+            command.uid(USER).gid(USER);
+        }
+        self.said(&mut command)
+    }
+
+    /// Changes the mode of what is below, and of all in it.
+    pub fn chmod(&self, mode: &str, below: &str) {
+        let changed = Command::new("chmod").args(["-R", mode]).arg(self.path(below)).status();
+        assert!(changed.unwrap().success());
+    }
+
     fn said(&self, command: &mut Command) -> Said {
         let Output { status, stdout, stderr } = command.output().unwrap();
         let tidy = |bytes: Vec<u8>| self.tidy(&String::from_utf8(bytes).unwrap());

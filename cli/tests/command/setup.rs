@@ -444,6 +444,91 @@ fn doctor_without_init_says_what_to_do() {
 }
 
 #[test]
+fn folders_that_cannot_be_read_or_written_are_named() {
+    const DATA: &str = "home/.local/share/throughline";
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["sync"]);
+    let run = |args: &[&str]| machine.run_with_few_rights(args);
+    let folders = |said: &str| -> Vec<String> {
+        let lines = said.lines().filter(|line| line.contains(" folders "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        folders(&run(&["doctor"]).stdout),
+        ["ok    folders      all can be read and written"]
+    );
+
+    machine.chmod("a-w", "home/work/.throughline");
+    let doctor = run(&["doctor"]);
+    assert_eq!(run(&["add", "x"]).code, 1);
+    let told = folders(&doctor.stdout);
+    assert!(doctor.code == 6 && told.len() == 1, "{told:?}");
+    assert!(
+        told[0].starts_with("bad ") && told[0].contains("memories cannot be written: "),
+        "{told:?}"
+    );
+    machine.chmod("u+w", "home/work/.throughline");
+
+    machine.chmod("a-w", DATA);
+    let doctor = run(&["doctor"]);
+    assert_eq!(run(&["sync"]).code, 1);
+    assert!(doctor.code == 6 && folders(&doctor.stdout).len() > 1, "{}", doctor.stdout);
+
+    machine.chmod("000", DATA);
+    let status = run(&["status"]);
+    assert!(status.stderr.contains("cannot read what was set up: "), "{}", status.stderr);
+    assert!(!status.stderr.contains("throughline trust"), "{}", status.stderr);
+    let doctor = run(&["doctor"]);
+    assert!(doctor.code == 6 && doctor.stdout.contains("throughline cannot be read: "));
+    assert!(!doctor.stdout.contains("is not there yet"), "{}", doctor.stdout);
+    machine.chmod("700", DATA);
+    assert_eq!(run(&["status"]).code, 0);
+}
+
+#[test]
+fn what_cannot_be_set_up_is_not_said_to_be() {
+    let machine = Machine::new();
+    machine.chmod("a-w", "home/work");
+    let said = machine.run_with_few_rights(&["init", "--yes", "--no-register"]);
+    assert!(said.code == 1 && said.stdout.is_empty(), "{}", said.stdout);
+    assert!(said.stderr.contains("/home/work cannot be written: "), "{}", said.stderr);
+    assert_eq!(machine.run_with_few_rights(&["status"]).code, 4, "nothing was vouched for");
+    machine.chmod("u+w", "home/work");
+    assert_eq!(machine.run_with_few_rights(&["init", "--yes", "--no-register"]).code, 0);
+}
+
+#[test]
+fn config_prints_what_can_be_written_and_values_as_they_are() {
+    let machine = Machine::new();
+    let text = "memories_per_session = 2.5\npulled = \"authors\"\nkinds = [\"fix\"]\n";
+    machine.write("home/.config/throughline/config.toml", text);
+    let shown = machine.ok(&["config"]);
+    let (settings, _) = shown.split_once("\n\n").unwrap();
+    machine.write("home/.config/throughline/config.toml", settings);
+    let said = machine.run(&["config"]);
+    assert_eq!(said.stderr, "", "what is printed can be put into the file");
+    assert!(
+        said.stdout.contains("# llm is not set") && said.stdout.contains("pulled = \"authors\"")
+    );
+
+    machine.write("home/.config/throughline/config.toml", text);
+    let printed = machine.json(&["config", "--json"]);
+    let value = |key: &str| {
+        let lines = printed.as_array().unwrap();
+        lines.iter().find(|line| line["key"] == key).unwrap()["value"].clone()
+    };
+    assert_eq!((value("start_tokens"), value("alpha")), (1200.into(), 0.05.into()));
+    assert_eq!((value("notice"), value("pulled")), ("first".into(), "authors".into()));
+    assert_eq!((value("inject_thinking"), value("llm")), (false.into(), serde_json::Value::Null));
+    assert_eq!(value("index"), serde_json::json!({"search": "auto"}));
+    assert_eq!(
+        (value("kinds")[0].clone(), value("memories_per_session")),
+        ("fix".into(), 2.5.into())
+    );
+}
+
+#[test]
 fn config_chooses_a_model_and_says_where_settings_come_from() {
     let machine = Machine::new();
     machine.write("home/.config/throughline/config.toml", "# mine\nnotice = \"off\"\ntypo = 1\n");
