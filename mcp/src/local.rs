@@ -1,5 +1,6 @@
 //! Answers from this machine's stores.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use memory_store::background::has_unprocessed;
@@ -36,6 +37,8 @@ const NEIGHBOUR_CHARS_MAX: usize = 160;
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
 const HASHED_BYTES_MAX: usize = 4 << 20;
+/// Hits that are judged one by one where the index was published by other settings.
+const JUDGED_MAX: usize = 1_000;
 /// What is said instead of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or somebody else \
                          committed them. Only the user can look at them and release them: `throughline review`.";
@@ -160,9 +163,10 @@ impl Backend for Local {
         let mut recalled = Recalled::default();
         if !request.paths.is_empty() {
             let paths = request.paths.iter().map(|path| relative(path, &tree)).collect();
-            recalled = self.search(&recall, &Search { paths, ..everywhere.clone() });
+            let search = Search { paths, ..everywhere.clone() };
+            recalled = self.search_given(&recall, &search, &tree)?;
         }
-        let more = self.search(&recall, &everywhere);
+        let more = self.search_given(&recall, &everywhere, &tree)?;
         let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);
         recalled.degraded = recalled.degraded.or(more.degraded);
         let mut notes = std::mem::take(&mut recalled.notes);
@@ -204,12 +208,12 @@ impl Backend for Local {
             Scope::User => Store::user(&self.environment.dirs)?,
             Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
         };
-        let store = judged(store, &settings)?;
+        let store = self.judged(store, &tree, &settings)?;
         let redactor = store.redactor_for_writing(&settings)?;
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = store.save(memory, &redactor, self.environment.clock.now())?;
-        let quarantine = Quarantine::read(store.home(), &settings)?;
+        let quarantine = self.quarantine(&store, &tree, &settings)?;
         let journalled = journal::note(
             &self.environment.dirs,
             &tree,
@@ -252,11 +256,13 @@ impl Backend for Local {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
-        let project = judged(Store::open(&self.environment.dirs, &tree)?, &settings)?;
+        let project = Store::open(&self.environment.dirs, &tree)?;
+        let project = self.judged(project, &tree, &settings)?;
         let (store, stored, scope) = match project.find(id) {
             Ok(stored) => (project, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
-                let user = judged(Store::user(&self.environment.dirs)?, &settings)?;
+                let user = Store::user(&self.environment.dirs)?;
+                let user = self.judged(user, &tree, &settings)?;
                 let stored = user.find(id)?;
                 (user, stored, Scope::User)
             }
@@ -265,7 +271,8 @@ impl Backend for Local {
         // What is held back is not said in passing. That is asked while the file is there, whose text may tell
         // that we wrote it.
         let redactor = store.redactor(&settings);
-        let held = Quarantine::read(store.home(), &settings)?.held(&stored, &redactor).is_some();
+        let quarantine = self.quarantine(&store, &tree, &settings)?;
+        let held = quarantine.held(&stored, &redactor).is_some();
         store.forget(&stored.memory.id.to_string(), Forget::Archive, &redactor, now)?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
@@ -338,6 +345,58 @@ impl Backend for Local {
 }
 
 impl Local {
+    /// What is held in a store, by what the last sync found of others' commits; what came since is held. By settings
+    /// that are stricter than those of that sync nobody judged yet.
+    fn quarantine(
+        &self,
+        store: &Store,
+        tree: &Tree,
+        settings: &Settings,
+    ) -> Result<Quarantine, Error> {
+        let recall = Recall::open(&self.environment.dirs, tree);
+        match settings.pulled > recall.settings().pulled {
+            true => Quarantine::unjudged(store.home()),
+            false => Quarantine::read(store.home(), settings),
+        }
+    }
+
+    /// A store in which nothing that is held hides what is not.
+    fn judged(&self, store: Store, tree: &Tree, settings: &Settings) -> Result<Store, Error> {
+        let quarantine = self.quarantine(&store, tree, settings)?;
+        Ok(store.judged(quarantine, settings))
+    }
+
+    /// A search of memories for the model: nothing that is held.
+    fn search_given(
+        &self,
+        recall: &Recall,
+        search: &Search,
+        tree: &Tree,
+    ) -> Result<Recalled, Failure> {
+        if !recall.is_outdated() {
+            return Ok(self.search(recall, search));
+        }
+        // The index holds all that somebody else may have written: of that we know what we wrote.
+        let limit = search.limit;
+        let all = Search { without_held: false, limit: JUDGED_MAX, ..search.clone() };
+        let mut recalled = self.search(recall, &all);
+        let (settings, _) = settings_file::load(&self.environment.dirs, Some(tree));
+        let store = Store::open(&self.environment.dirs, tree)?;
+        let (quarantine, redactor) =
+            (self.quarantine(&store, tree, &settings)?, store.redactor(&settings));
+        let given: BTreeSet<PathBuf> = store
+            .files()
+            .into_iter()
+            .filter(|stored| quarantine.held(stored, &redactor).is_none())
+            .map(|stored| stored.path)
+            .collect();
+        let found = recalled.hits.len();
+        recalled.hits.retain(|hit| !hit.held || given.contains(&hit.file));
+        recalled.held_back |= recalled.hits.len() < found;
+        recalled.hits.truncate(limit);
+        Ok(recalled)
+    }
+
     fn memory_hit(&self, hit: &Hit, tree: &Tree) -> MemoryHit {
         MemoryHit {
             id: hit.id.short(),
@@ -350,13 +409,6 @@ impl Local {
             why: render::clean(&hit.why),
         }
     }
-}
-
-/// A store in which nothing that is held hides what is not; by what the last sync found of others' commits, and
-/// what came since is held.
-fn judged(store: Store, settings: &Settings) -> Result<Store, Error> {
-    let quarantine = Quarantine::read(store.home(), settings)?;
-    Ok(store.judged(quarantine, settings))
 }
 
 fn turn_hit(hit: &Hit, query: &str) -> TurnHit {

@@ -643,9 +643,42 @@ fn what_looks_like_an_order_to_the_model_is_saved_held_back_and_not_recalled() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// Lets the user take what some others commit, and no more.
+fn limit(world: &World) {
+    fs::create_dir_all(&world.dirs.config).unwrap();
+    fs::write(world.dirs.config_file(), "pulled = \"authors\"\n").unwrap();
+}
+
+#[test]
+fn what_others_may_have_written_is_not_recalled_once_the_user_says_so() {
+    let world = World::trusted();
+    let mut server = world.connect(&[]);
+    let saved = remember(&mut server, "fact", "The probe pool is small", "It has five.");
+    let theirs =
+        Memory::new(MemoryId([1; 16]), Kind::Fact, "The probe pool is open", "It is.", now());
+    let text = MemoryFile::new(theirs).unwrap();
+    fs::write(world.store().folder().join("theirs.md"), text.text()).unwrap();
+    world.publish(Vec::new());
+    let mut found = || {
+        let (_, found, _) = server.call("recall", json!({"query": "probe pool"}));
+        let hits = found["hits"].as_array().unwrap().iter();
+        let ids: Vec<String> = hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect();
+        (ids, found["note"].to_string().contains("held back"))
+    };
+    let (both, is_told) = found();
+    assert!(both.len() == 2 && !is_told);
+    limit(&world);
+    assert_eq!(found(), (vec![saved["id"].as_str().unwrap().to_owned()], true));
+    // Nor is what is held said in passing.
+    let (said, _, _) = server.call("forget", json!({"id": MemoryId([1; 16]).to_string()}));
+    assert!(said.contains("held back") && !said.contains("open"), "{said}");
+    assert_eq!(server.end(), Some(0));
+}
+
 #[test]
 fn what_a_commit_calls_its_author_is_not_told() {
     let world = World::trusted();
+    limit(&world);
     let mut server = world.connect(&[]);
     let text = "It has twenty connections.";
     let saved = remember(&mut server, "fact", "The quota probe has a pool", text);
@@ -691,13 +724,11 @@ fn nothing_is_united_with_what_came_since_the_last_sync() {
         path
     };
     // A sync that found nothing; one of an older version; the user's settings before any sync.
+    limit(&world);
     let judged = || Quarantine::withhold(store.home(), Some(&Withholding::new())).unwrap();
     let older = || fs::write(store.home().withheld(), "{}").unwrap();
     let unknown = || {
         fs::remove_file(store.home().withheld()).unwrap();
-        let folder = world.home.path().join(".config/throughline");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), "pulled = \"authors\"\n").unwrap();
     };
     let mut server = world.connect(&[]);
     for (number, prepare) in (1..).zip([&judged as &dyn Fn(), &older, &unknown]) {

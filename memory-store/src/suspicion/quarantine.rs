@@ -287,24 +287,23 @@ impl Quarantine {
     /// # Errors
     /// When a file cannot be read.
     pub fn read(home: &ProjectDir, settings: &Settings) -> Result<Self> {
-        let path = home.withheld();
-        let is_limited = settings.pulled != Pulled::All || has_authors(home)?;
-        if !is_limited {
+        if settings.pulled == Pulled::All && !has_authors(home)? {
             // What the last sync withheld is let go by what the user says now.
             return Self::releases(home);
         }
-        let withheld = match read_if_there(&path, WITHHELD_BYTES_MAX)? {
-            Some(bytes) => {
-                let wire = serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
-                    path,
-                    message: format!("{error}; `throughline sync --rebuild` writes it anew"),
-                })?;
-                let WithholdingWire { withheld, judged } = wire;
-                Withholding { withheld, judged: Some(judged) }
-            }
-            // A limit that no sync knows of yet.
-            None => Withholding::new().of_judged(BTreeSet::new()),
-        };
+        let withheld = last_withheld(home)?;
+        // A limit may be one that no sync knows of yet.
+        let withheld = withheld.unwrap_or_else(|| Withholding::new().of_judged(BTreeSet::new()));
+        Ok(Self::releases(home)?.withholding(Arc::new(withheld)))
+    }
+
+    /// The same where nobody judged yet by what the user says now, which is stricter: withheld is what was, and what
+    /// no program of ours wrote.
+    ///
+    /// # Errors
+    /// When a file cannot be read.
+    pub fn unjudged(home: &ProjectDir) -> Result<Self> {
+        let withheld = last_withheld(home)?.unwrap_or_default().of_judged(BTreeSet::new());
         Ok(Self::releases(home)?.withholding(Arc::new(withheld)))
     }
 
@@ -481,6 +480,18 @@ impl Quarantine {
 }
 
 /// Whether it was said of a project whose commits are taken.
+/// What the last sync withheld and judged; `None` where it limited nothing.
+fn last_withheld(home: &ProjectDir) -> Result<Option<Withholding>> {
+    let path = home.withheld();
+    let Some(bytes) = read_if_there(&path, WITHHELD_BYTES_MAX)? else { return Ok(None) };
+    let wire = serde_json::from_slice(&bytes).map_err(|error| Error::Settings {
+        path,
+        message: format!("{error}; `throughline sync --rebuild` writes it anew"),
+    })?;
+    let WithholdingWire { withheld, judged } = wire;
+    Ok(Some(Withholding { withheld, judged: Some(judged) }))
+}
+
 fn has_authors(home: &ProjectDir) -> Result<bool> {
     Ok(Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()))
 }
