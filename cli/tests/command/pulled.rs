@@ -7,7 +7,7 @@ mod whose;
 use std::process::Command;
 
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::recall::Recall;
+use memory_store::recall::{Recall, Search};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 
@@ -91,13 +91,18 @@ impl Team {
         self.0.ok(&["sync"]);
         let listed = self.0.json(&["list", "--json"]);
         let (mut held, mut given) = (Vec::new(), Vec::new());
+        let (dirs, tree) = self.place();
+        let recall = Recall::open(&dirs, &tree);
         for memory in listed.as_array().unwrap() {
             let title = memory["title"].as_str().unwrap().to_owned();
             let found = self.0.json(&["search", &title, "--json"]);
             let hit = &found["hits"][0];
             assert_eq!(hit["title"], title.as_str());
-            // What the index says is what the files say.
+            // What a search says, and the index, is what the files say.
             assert_eq!(hit["held"] == true, memory["held"] == true, "{title}");
+            let search = Search { text: title.clone(), ..Search::default() };
+            let indexed = recall.search(&search, Timestamp::parse(NOW).unwrap()).hits;
+            assert_eq!((&indexed[0].title, indexed[0].held), (&title, memory["held"] == true));
             if memory["held"] == true { &mut held } else { &mut given }.push(title);
         }
         held.sort();
