@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use processor::purge::Unclear;
+
 use crate::command::view::plain;
 use crate::exit;
 
@@ -78,7 +80,7 @@ impl From<memory_store::Error> for Failure {
         let mut failure = Self::new(error.to_string());
         failure.hint = error.remedy().map(str::to_owned);
         match error {
-            Error::NotFound { .. } => failure.code(exit::NOT_FOUND),
+            Error::NotFound { .. } | Error::Gone { .. } => failure.code(exit::NOT_FOUND),
             Error::Memory { .. } | Error::Settings { .. } | Error::Refused { .. } => {
                 failure.code(exit::INVALID)
             }
@@ -93,6 +95,9 @@ impl From<anyhow::Error> for Failure {
             Ok(error) => return error.into(),
             Err(error) => error,
         };
+        if let Some(unclear) = error.downcast_ref::<Unclear>() {
+            return Self::new(unclear.to_string()).code(exit::NOT_FOUND).hint(unclear.remedy());
+        }
         let mut chain = error.chain().map(ToString::to_string);
         let mut failure = Self::new(chain.next().unwrap_or_default());
         failure.causes = chain.collect();
@@ -104,10 +109,21 @@ impl From<anyhow::Error> for Failure {
 pub trait At<T> {
     /// Turns the error into a failure that names `path`.
     fn at(self, path: &std::path::Path) -> Result<T>;
+
+    /// The same of a file or folder that the person named: that there is none has a code of its own.
+    fn named(self, path: &std::path::Path) -> Result<T>;
 }
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, path: &std::path::Path) -> Result<T> {
         self.map_err(|error| Failure::new(format!("{}: {error}", path.display())))
+    }
+
+    fn named(self, path: &std::path::Path) -> Result<T> {
+        let is_missing = self.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+        self.at(path).map_err(|failure| match is_missing {
+            true => failure.code(exit::NOT_FOUND),
+            false => failure,
+        })
     }
 }

@@ -11,10 +11,11 @@ mod command;
 mod exit;
 mod failure;
 mod style;
+mod usage;
 mod world;
 
 fn main() -> ExitCode {
-    let args = command::Args::parse();
+    let args = command::Args::try_parse().unwrap_or_else(|error| usage::told(error).exit());
     match command::run(args) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(failure) => {

@@ -75,7 +75,7 @@ impl World {
             state: moved.unwrap_or_else(|| home.clone()),
         };
         let cwd = match project {
-            Some(folder) => folder.canonicalize().at(folder)?,
+            Some(folder) => folder.canonicalize().named(folder)?,
             None => env::current_dir()
                 .and_then(|folder| folder.canonicalize())
                 .map_err(|error| Failure::new(format!("the current folder: {error}")))?,

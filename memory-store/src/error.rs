@@ -81,6 +81,12 @@ pub enum Error {
         /// How many memories match.
         found: usize,
     },
+    /// A memory that no transcript says was deleted for good. Write it again.
+    #[error("{id} was written by hand and deleted for good; nothing of it is left to bring back")]
+    Gone {
+        /// The id or short id asked for.
+        id: String,
+    },
 }
 
 impl Error {
@@ -97,6 +103,7 @@ impl Error {
                 Some("`throughline list` shows the ids of all memories.")
             }
             Self::NotFound { .. } => Some("Give more characters of the id."),
+            Self::Gone { .. } => Some("`throughline add` writes it again."),
             // The message says it.
             Self::Model { .. } | Self::Path { .. } => None,
         }

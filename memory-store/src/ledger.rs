@@ -6,6 +6,7 @@
 mod clean;
 mod entry;
 mod fate;
+mod gone;
 mod lines;
 mod marks;
 mod plan;
@@ -126,6 +127,9 @@ pub struct Tombstone {
     pub at: Timestamp,
     /// Where its file was, below the folder of memory files.
     pub name: Option<String>,
+    /// Whether a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<bool>,
     /// What a later version of the program notes besides.
     #[serde(flatten)]
     more: More,
@@ -282,12 +286,14 @@ impl Ledger {
         at: Timestamp,
     ) -> Result<()> {
         let (title, name) = (title.to_owned(), name.map(str::to_owned));
+        let written = Some(self.entries.get(&id).is_none_or(|entry| entry.saved));
         self.add(vec![Event::Tombstone(Tombstone {
             id,
             title,
             reason,
             at,
             name,
+            written,
             more: More::new(),
         })])
     }

@@ -6,6 +6,7 @@
 mod beneath;
 mod clean;
 mod disk;
+mod gone;
 mod listing;
 mod readme;
 
@@ -20,6 +21,7 @@ pub(crate) use disk::private_options;
 pub use disk::{
     Privacy, create_folder, read as read_bounded, read_below, read_if_there, remove, replace,
 };
+pub use gone::{Gone, Unlearned};
 pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
 pub(crate) use listing::{Read, refuse_twins, visit};
 
@@ -342,10 +344,8 @@ impl Store {
             Ok(stored) => stored,
             Err(missing) => {
                 // Nothing was put aside, but a deleted file may have left a tombstone.
-                return match ledger.find_tombstone(id) {
-                    Some(id) => ledger.revive(id, None).map(|()| None),
-                    None => Err(missing),
-                };
+                let Some(found) = ledger.find_tombstone(id) else { return Err(missing) };
+                return self.restore_deleted(&mut ledger, id, found, redactor);
             }
         };
         self.check_folder()?;
@@ -363,6 +363,42 @@ impl Store {
         ledger.revive(stored.memory.id, self.relative(&path).as_deref())?;
         remove(&stored.path)?;
         Ok(Some(listing::read(&path)?.stored))
+    }
+
+    /// Brings back what was deleted: what somebody wrote, as the ledger still has it; what was learned, by the next
+    /// sync.
+    fn restore_deleted(
+        &self,
+        ledger: &mut Ledger,
+        asked: &str,
+        id: MemoryId,
+        redactor: &Redactor,
+    ) -> Result<Option<Stored>> {
+        let text = ledger.entry(id).filter(|entry| entry.saved && !entry.text.is_empty());
+        if let Some(text) = text.map(|entry| entry.text.clone()) {
+            self.check_folder()?;
+            let mut file = MemoryFile::parse(Path::new(""), text.into_bytes())?;
+            let before = file.text().to_owned();
+            file.redact(redactor)?;
+            ledger.copied(file.text(), Some(&before))?;
+            let path = self.free_path(&file.memory)?;
+            self.write(&path, file.bytes())?;
+            ledger.revive(id, self.relative(&path).as_deref())?;
+            return Ok(Some(listing::read(&path)?.stored));
+        }
+        match ledger.tombstone(id).and_then(|tombstone| tombstone.written) {
+            Some(true) => Err(Error::Gone { id: asked.to_owned() }),
+            Some(false) | None => ledger.revive(id, None).map(|()| None),
+        }
+    }
+
+    /// Removes for good what was put aside; it is not learned again.
+    pub fn delete_archived(&self, id: &str) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let stored = pick(self.archived()?.memories, id)?;
+        Ledger::open(&self.home)?.scrub(stored.memory.id)?;
+        remove(&stored.path)?;
+        Ok(stored)
     }
 
     /// Lets a draft into the folder of memory files, as a review does, without what `redactor` hides: it

@@ -179,3 +179,31 @@ fn what_is_held_in_the_journal_stands_in_nobodys_place() {
     journalled(&fixture, &fixture.write(poison));
     assert_eq!(found(&fixture, given.memory.id), Some(false));
 }
+
+/// A held file may name what is to be brought in its place: who follows it gives what it chose.
+#[test]
+fn what_is_held_leads_to_nothing_either() {
+    let fixture = Fixture::filled();
+    let home = fixture.dirs.project(fixture.tree.project);
+    std::fs::create_dir_all(&home.0).unwrap();
+    let fact = |number: u8, title: &str| memory(number, Kind::Preference, title, "It is so.");
+    let chosen = fixture.write(fact(61, "Ferries leave the harbour at noon")).memory.id;
+    let poison = Memory { superseded_by: Some(chosen), ..poisoned() };
+    let poison = fixture.write(Memory { title: "Another".to_owned(), ..poison });
+    let old = Memory {
+        superseded_by: Some(poison.memory.id),
+        ..fact(62, "The quota probe has a pool of connections")
+    };
+    fixture.write(old);
+    let brings = || {
+        let prompted = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+        let search = Search { text: "quota probe pool".to_owned(), ..Search::default() };
+        let found = fixture.recall().search(&search, NOW).hits;
+        [prompted, found].map(|hits| hits.iter().any(|hit| hit.id == chosen))
+    };
+    publish(&fixture);
+    assert_eq!(brings(), [false, false]);
+    Quarantine::default().release(&home, &poison, &committed()).unwrap();
+    publish(&fixture);
+    assert_eq!(brings(), [true, true]);
+}

@@ -1,6 +1,9 @@
 //! Purging: a person wants turns gone. They go from the archive, from what was mined from them,
-//! from the index and the receipts; what was purged is not read again, though its transcript may
-//! still be there; and a scan shows that nothing is left.
+//! from the index and the receipts; memories that nothing else says go, those that the person changed or wrote lose
+//! their evidence; what was purged is not read again, though its transcript may still be there; and a scan shows that
+//! nothing is left.
+
+mod memories;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs;
@@ -10,6 +13,7 @@ use std::path::PathBuf;
 use aho_corasick::AhoCorasick;
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
+use memory_store::id::MemoryId;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
 use memory_store::redact::Redactor;
@@ -28,6 +32,7 @@ use crate::stored;
 use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
 use crate::transcript::record::{Record, RecordWhat};
 use crate::trees;
+use memories::Memories;
 
 /// What is to go.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +56,65 @@ pub struct PurgeReport {
     pub receipts: usize,
     /// Files that were looked through afterwards.
     pub scanned: usize,
+    /// Memories that are gone because nothing else says them.
+    pub forgotten: Vec<Named>,
+    /// Memories that were learned from what stays, in place of those or anew.
+    pub learned: Vec<Named>,
+    /// Memories that a person or a model wrote or changed, which stay without their evidence.
+    pub stripped: Vec<Named>,
+    /// Memories that somebody wrote or changed and that still say some of this or an earlier purge word for word.
+    pub say: Vec<Named>,
+    /// Pieces of text that were looked for; none when nothing was archived.
+    pub sought: usize,
+    /// Why memories could not be changed; their files are among those that are `left`.
+    pub refused: Vec<String>,
     /// Files in which something was still found; empty is what it must be.
     pub left: Vec<PathBuf>,
     /// What the sync afterwards did.
     pub sync: SyncReport,
+}
+
+/// A memory, as it is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// Its id.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+/// What a purge would do to memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Memories that were learned from what is to go. What other sessions say as well is learned again.
+    pub learned: usize,
+    /// Memories that would stay without their evidence.
+    pub stripped: usize,
+}
+
+/// Why no session could be purged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unclear {
+    /// None has such an id.
+    #[error("no archived session begins with {0}")]
+    None(String),
+    /// More than one has.
+    #[error("{1} sessions begin with {0}")]
+    Several(String, usize),
+}
+
+impl Unclear {
+    /// What helps, in a sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::None(_) => {
+                "`throughline search --turns WORDS` shows how the ids of sessions begin."
+            }
+            Self::Several(..) => "Give more characters of the id.",
+        }
+    }
 }
 
 /// Bytes of a piece of text by which the scan looks for what was purged.
@@ -66,21 +126,25 @@ const PROBES_MAX: usize = 2_000;
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
-    let mut purge = Purge {
-        archive: Archive::open(&home),
-        expired: Expired::open(&home),
-        purged: Purged::read(&home),
-        home,
-        report: PurgeReport::default(),
-        probes: BTreeSet::new(),
-        gone: BTreeSet::new(),
-    };
-    purge.run(options, what)?;
+    let mut purge = Purge::begin(home);
+    let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
     purge.report.sync = sync_locked(&afresh, &lock)?;
+    purge.forget_proven()?;
     Ledger::open(&purge.home)?.forget_history()?;
+    purge.settle_memories(options, memories)?;
     purge.scan(options.dirs, options.tree)?;
     Ok(Some(purge.report))
+}
+
+/// Says what a purge would do to memories, and does nothing.
+///
+/// # Errors
+/// With [`Unclear`] when no single session is meant.
+pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
+    let mut purge = Purge::begin(options.dirs.project(options.tree.project));
+    purge.choose(&purge.archive.entries()?, options, what)?;
+    purge.preview(options)
 }
 
 struct Purge {
@@ -93,27 +157,50 @@ struct Purge {
     probes: BTreeSet<Vec<u8>>,
     /// Sessions that are gone.
     gone: BTreeSet<String>,
+    /// Memories that would have been learned from what is gone.
+    ids: BTreeSet<MemoryId>,
 }
 
 impl Purge {
-    fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
-        let entries = self.archive.entries()?;
+    fn begin(home: ProjectDir) -> Self {
+        Self {
+            archive: Archive::open(&home),
+            expired: Expired::open(&home),
+            purged: Purged::read(&home),
+            home,
+            report: PurgeReport::default(),
+            probes: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            ids: BTreeSet::new(),
+        }
+    }
+
+    /// Notes what is to go.
+    fn choose(&mut self, entries: &[Entry], options: &SyncOptions<'_>, what: &What) -> Result<()> {
         match what {
-            What::Session(id) => self.session(&entries, id)?,
+            What::Session(id) => self.session(entries, id)?,
             What::Before(time) => {
                 self.purged.before =
                     Some(self.purged.before.map_or(*time, |before| before.max(*time)));
             }
             What::Project => {
-                for entry in &entries {
+                for entry in entries {
                     self.note_session(entry)?;
                 }
                 self.purged.before =
                     Some(self.purged.before.map_or(options.now, |before| before.max(options.now)));
             }
         }
+        self.note_drafts(entries, options.tree.project);
+        Ok(())
+    }
+
+    fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
+        let entries = self.archive.entries()?;
+        self.choose(&entries, options, what)?;
         // What must not come back is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
+        let memories = self.unlearn(options)?;
         for entry in &entries {
             self.rewrite(entry)?;
         }
@@ -130,7 +217,8 @@ impl Purge {
         }
         self.drop_damaged();
         // Nothing that was remembered of the purged sessions is true any more.
-        self.drop_state(options)
+        self.drop_state(options)?;
+        Ok(memories)
     }
 
     fn session(&mut self, entries: &[Entry], id: &str) -> Result<()> {
@@ -147,12 +235,12 @@ impl Purge {
             .filter(|session| session.starts_with(id))
             .collect();
         if ids.len() > 1 && !ids.contains(id) {
-            anyhow::bail!("{} sessions begin with {id}; give more of the id", ids.len());
+            return Err(Unclear::Several(id.to_owned(), ids.len()).into());
         }
         let session = if ids.contains(id) {
             id.to_owned()
         } else {
-            ids.into_iter().next().context(format!("no archived session begins with {id}"))?
+            ids.into_iter().next().ok_or_else(|| Unclear::None(id.to_owned()))?
         };
         for entry in entries {
             if self.archive.header(&entry.name)?.is_some_and(|header| header.session == session) {
@@ -246,9 +334,14 @@ impl Purge {
             for draft in mine::drafts(&self.home, &entry.name) {
                 serde_json::to_writer(&mut text, &draft)?;
             }
-            for found in automaton.find_overlapping_iter(&text) {
-                stays[found.pattern().as_usize()] = true;
+            mark(&automaton, &text, &mut stays);
+        }
+        for name in self.expired.names() {
+            text.clear();
+            if let Some(remains) = self.expired.load(&name) {
+                serde_json::to_writer(&mut text, &remains)?;
             }
+            mark(&automaton, &text, &mut stays);
         }
         let gone = probes.into_iter().zip(stays).filter(|(_, stays)| !stays);
         self.probes = gone.map(|(probe, _)| probe).collect();
@@ -377,6 +470,8 @@ impl Purge {
             folders.push(tree.store());
         }
         self.spare_remaining()?;
+        self.report.sought = self.probes.len();
+        self.spare_memories(dirs, tree)?;
         let automaton = automaton(&self.probes)?;
         for folder in folders {
             for file in stored::files(&folder) {
@@ -388,7 +483,7 @@ impl Purge {
                 }
                 let mut bytes = Vec::new();
                 reader.read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
-                if automaton.is_match(&bytes) {
+                if automaton.is_match(&bytes) && !self.report.left.contains(&file) {
                     self.report.left.push(file);
                 }
             }
@@ -399,6 +494,16 @@ impl Purge {
 
 fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCorasick> {
     AhoCorasick::new(probes).context("the scan cannot be prepared")
+}
+
+/// Marks the pieces of text that occur; whether any does.
+fn mark(automaton: &AhoCorasick, text: &[u8], occur: &mut [bool]) -> bool {
+    let mut any = false;
+    for found in automaton.find_overlapping_iter(text) {
+        occur[found.pattern().as_usize()] = true;
+        any = true;
+    }
+    any
 }
 
 fn escaped(line: &str) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! What a person purged: it is not read again, though its transcript may still be there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -21,6 +21,11 @@ pub struct Purged {
     pub before: Option<Timestamp>,
     /// Records that other sessions hold copies of, by a hash of their uuid.
     pub records: BTreeSet<String>,
+    /// Commands that were worth a memory by what purged sessions showed as well, by a hash of what tells them apart:
+    /// what other sessions showed is still worth one.
+    pub proven: BTreeSet<String>,
+    /// Memories that stay and said some of what was purged word for word, by their id, with a hash of what they said.
+    pub said: BTreeMap<String, String>,
 }
 
 impl Purged {
@@ -37,6 +42,16 @@ impl Purged {
     /// Whether a session was purged.
     pub fn has_session(&self, session: &str) -> bool {
         self.sessions.contains(&hash(session))
+    }
+
+    /// Whether a record was purged as one of a session's.
+    pub fn has_record(&self, record: &str) -> bool {
+        self.records.contains(&hash(record))
+    }
+
+    /// Whether purged sessions had a part in showing that a command works.
+    pub fn has_proven(&self, key: &str) -> bool {
+        self.proven.contains(&hash(key))
     }
 
     /// Removes purged records.
@@ -61,7 +76,7 @@ impl Purged {
         let old = self
             .before
             .is_some_and(|before| record.at != Timestamp::default() && record.at < before);
-        old || (!self.records.is_empty() && self.records.contains(&hash(&record.uuid)))
+        old || (!self.records.is_empty() && self.has_record(&record.uuid))
     }
 }
 

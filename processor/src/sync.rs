@@ -38,7 +38,7 @@ use serde::Serialize;
 
 use crate::archive::{Archive, Entry, is_damaged};
 use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::consolidate::{Mined, consolidate};
+use crate::consolidate::{Mined, consolidate_proven};
 use crate::discover::{self, Found, Territory, Transcript};
 use crate::embed::Embedding;
 use crate::expired::{Expired, Remains};
@@ -523,7 +523,9 @@ impl<'a> Run<'a> {
                 drafts: file.drafts.clone(),
             })
             .collect();
-        let memories = consolidate(self.options.tree.project, &all, &self.settings);
+        let proven = |key: &str| self.purged.has_proven(key);
+        let project = self.options.tree.project;
+        let memories = consolidate_proven(project, &all, &self.settings, &proven);
         let homes: BTreeMap<&str, PathBuf> = mined
             .iter()
             .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))

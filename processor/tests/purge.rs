@@ -5,10 +5,13 @@ mod scripts;
 use std::fs;
 use std::path::PathBuf;
 
-use memory_store::Timestamp;
 use memory_store::recall::{Recall, Search};
-use processor::purge::{PurgeReport, What, purge};
-use scripts::{Sealed, eventful, now};
+use memory_store::redact::Redactor;
+use memory_store::store::{Forget, Store, Stored};
+use memory_store::{Memory, MemoryId, Timestamp};
+use processor::purge::{Named, PurgeReport, What, preview, purge};
+use processor::sync::{SyncOptions, sync};
+use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
 
 fn purged(sealed: &Sealed, what: &What) -> PurgeReport {
@@ -127,4 +130,162 @@ fn an_unknown_or_unclear_session_is_said_so() {
     };
     assert!(error("x").contains("no archived session begins with x"));
     assert!(error("ab").contains("2 sessions begin with ab"));
+}
+
+const GONE: &str = "0a0a0a0a-1111-4111-8111-111111111111";
+
+fn store(sealed: &Sealed) -> Store {
+    Store::open(&sealed.dirs, &sealed.tree).unwrap()
+}
+
+/// A memory that was learned, with a quote of some length.
+fn learned(sealed: &Sealed, title: &str) -> Stored {
+    let memories = store(sealed).list().unwrap().memories;
+    let titles: Vec<String> = memories.iter().map(|stored| stored.memory.title.clone()).collect();
+    let found = memories.into_iter().find(|stored| stored.memory.title.contains(title));
+    found.unwrap_or_else(|| panic!("{title}: {titles:#?}"))
+}
+
+/// How its quote begins, as far as that stands in one line of its file.
+fn begins(stored: &Stored) -> String {
+    stored.memory.source.quote.as_deref().unwrap().chars().take(40).collect()
+}
+
+fn ledger(sealed: &Sealed) -> String {
+    fs::read_to_string(sealed.dirs.project(sealed.tree.project).ledger()).unwrap()
+}
+
+fn named(memories: &[Named], id: MemoryId) -> bool {
+    memories.iter().any(|named| named.id == id)
+}
+
+#[test]
+fn what_was_changed_by_hand_stays_without_its_evidence() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful(GONE, sealed.root(), 1));
+    let mut stays = Script::new("bbbb", sealed.root()).starting("2026-11-11T09:00:00Z");
+    stays.prompt("From now on, never use floats for money: keep amounts as integer cents.");
+    stays.say("Amounts are integer cents from now on.");
+    sealed.write_script(&stays);
+    sealed.sync();
+    let edited = learned(&sealed, "unwrap in the parser");
+    let quote = begins(&edited);
+    assert_eq!(edited.memory.source.session.as_deref(), Some(GONE));
+    let id = edited.memory.id;
+    let redactor = Redactor::default();
+    let change = |memory: &mut Memory| {
+        memory.title = "Errors go up".to_owned();
+        memory.body = "rewritten by hand".to_owned();
+    };
+    store(&sealed).edit(&id.to_string(), &redactor, change).unwrap();
+    // Another one in an editor, which no sync has seen.
+    let other = learned(&sealed, "find out why and fix it");
+    let text = fs::read_to_string(&other.path).unwrap();
+    fs::write(&other.path, text.replacen("\n# ", "\n# Ours: ", 1)).unwrap();
+
+    let what = What::Before(Timestamp::parse("2026-11-05").unwrap());
+    let options = sealed.options();
+    let told = preview(&options, &what).unwrap();
+    assert!(told.learned > 0 && told.stripped == 2, "{told:?}");
+    let report = purged(&sealed, &what);
+    assert_eq!(report.forgotten.len(), told.learned);
+    assert_eq!(report.stripped.len(), 2, "{report:#?}");
+    assert!(named(&report.stripped, id) && named(&report.stripped, other.memory.id));
+    for id in [id, other.memory.id] {
+        let source = store(&sealed).find(&id.to_string()).unwrap().memory.source;
+        assert!(source.session.is_none() && source.quote.is_none() && source.turns.is_empty());
+        assert!(source.extractor.is_some());
+    }
+    assert_eq!(store(&sealed).find(&id.to_string()).unwrap().memory.body, "rewritten by hand");
+    assert_eq!(anywhere(&sealed, &quote), None);
+    assert!(!ledger(&sealed).contains(GONE));
+    // What stays says what was said in the session, and is named for that.
+    assert!(report.say.iter().all(|said| said.id == other.memory.id), "{report:#?}");
+
+    let again = purged(&sealed, &what);
+    assert_eq!((again.forgotten, again.stripped, again.say), (vec![], vec![], report.say));
+    sealed.sync();
+    assert_eq!(store(&sealed).find(&id.to_string()).unwrap().memory.body, "rewritten by hand");
+    assert_eq!(anywhere(&sealed, &quote), None);
+}
+
+/// An earlier version left it in a memory that had been changed: another purge finds it there.
+#[test]
+fn a_second_purge_says_what_is_true() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful(GONE, sealed.root(), 1));
+    sealed.sync();
+    let edited = learned(&sealed, "unwrap in the parser");
+    let quote = begins(&edited);
+    let what = What::Before(Timestamp::parse("2026-11-05").unwrap());
+    store(&sealed)
+        .edit(&edited.memory.id.to_string(), &Redactor::default(), |memory| {
+            memory.body = "rewritten by hand".to_owned();
+        })
+        .unwrap();
+    let before = fs::read(&edited.path).unwrap();
+    purged(&sealed, &what);
+    fs::write(&edited.path, before).unwrap();
+    sealed.sync();
+    assert!(anywhere(&sealed, &quote).is_some());
+    let report = purged(&sealed, &what);
+    assert!(named(&report.stripped, edited.memory.id), "{report:#?}");
+    assert!(!fs::read_to_string(&edited.path).unwrap().contains(&quote));
+    assert!(!ledger(&sealed).contains(&quote));
+}
+
+#[test]
+fn what_was_put_aside_as_it_was_learned_goes_and_leaves_no_title() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful(GONE, sealed.root(), 1));
+    sealed.sync();
+    let aside = learned(&sealed, "unwrap in the parser").memory;
+    let redactor = Redactor::default();
+    store(&sealed).forget(&aside.id.to_string(), Forget::Archive, &redactor, now()).unwrap();
+    assert!(ledger(&sealed).contains("unwrap"));
+    let report = purged(&sealed, &What::Session(GONE.into()));
+    assert!(named(&report.forgotten, aside.id), "{report:#?}");
+    assert_eq!(store(&sealed).archived().unwrap().memories, []);
+    assert!(!ledger(&sealed).contains("unwrap"), "{}", ledger(&sealed));
+    // It stays forgotten.
+    let tombstones = store(&sealed).tombstones().unwrap();
+    assert!(tombstones.iter().any(|buried| buried.id == aside.id && buried.title.is_empty()));
+}
+
+#[test]
+fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
+    let sealed = Sealed::new();
+    let script = |session: &str, day: u32| {
+        let mut script =
+            Script::new(session, sealed.root()).starting(&format!("2026-11-{day:02}T09:00:00Z"));
+        script.prompt("From now on, never use floats for money: keep amounts as integer cents.");
+        script.edit(&format!("{}/src/price.rs", sealed.root()), "f64", "i64");
+        script.bash("npm test", "12 passing");
+        script.say("Done: amounts are integer cents now.");
+        script
+    };
+    sealed.write_script(&script(GONE, 2));
+    sealed.write_script(&script("bbbb", 3));
+    sealed.sync();
+    let command = learned(&sealed, "npm test").memory;
+    assert!(command.body.contains("2 times in 2 sessions"), "{}", command.body);
+    let wish = learned(&sealed, "floats for money").memory;
+    let report = purged(&sealed, &What::Session(GONE.into()));
+    assert!(named(&report.forgotten, command.id) && named(&report.forgotten, wish.id));
+    for title in ["npm test", "floats for money"] {
+        let Memory { id, source, body, .. } = learned(&sealed, title).memory;
+        assert!(named(&report.learned, id), "{report:#?}");
+        assert_eq!((source.session.as_deref(), source.turns.len()), (Some("bbbb"), 1), "{body}");
+    }
+    let body = learned(&sealed, "npm test").memory.body;
+    assert!(body.contains("it passed once, last on 2026-11-03"), "{body}");
+    sync(&SyncOptions { afresh: true, ..sealed.options() }).unwrap();
+    learned(&sealed, "npm test");
+    // Once nothing shows it any more, nothing is known of it.
+    let report = purged(&sealed, &What::Session("bbbb".into()));
+    assert_eq!(report.learned, []);
+    assert_eq!(store(&sealed).list().unwrap().memories, []);
+    let list = sealed.dirs.project(sealed.tree.project).archive().join("purged.json");
+    let list: serde_json::Value = serde_json::from_slice(&fs::read(list).unwrap()).unwrap();
+    assert_eq!(list["proven"], json!([]));
 }

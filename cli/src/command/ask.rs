@@ -16,3 +16,11 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
         .interact()
         .map_err(|error| Failure::new(format!("the terminal: {error}")))
 }
+
+/// Says that nothing was done: the person said no, or could not be asked.
+pub fn declined(world: &World, message: &str) -> Failure {
+    match world.interactive {
+        true => Failure::new(message),
+        false => Failure::new(message).hint("Add --yes where nobody can be asked."),
+    }
+}

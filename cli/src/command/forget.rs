@@ -8,7 +8,7 @@ use memory_store::store::{Forget as How, Store, Stored};
 
 use super::stores::Stores;
 use super::view::plain;
-use crate::failure::Result;
+use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -18,7 +18,7 @@ pub struct Forget {
     /// Ids, or their last characters
     #[arg(required = true)]
     id: Vec<String>,
-    /// Remove them for good instead
+    /// Remove them for good instead, also what was put aside before
     #[arg(long)]
     delete: bool,
 }
@@ -28,11 +28,38 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
     let how = if args.delete { How::Delete } else { How::Archive };
     // All are looked up first: a mistyped id changes nothing.
-    let mut found = Vec::new();
+    let (mut found, mut aside) = (Vec::new(), Vec::new());
     for id in &args.id {
-        found.push(stores.find(id)?);
+        match stores.find(id) {
+            Ok(live) => found.push(live),
+            Err(missing) => match (stores.find_archived(id), how) {
+                (Ok(archived), How::Delete) => aside.push(archived),
+                (Ok((_, stored)), How::Archive) => return Err(is_aside(&stored)),
+                (Err(_), _) => return Err(missing),
+            },
+        }
     }
-    found.iter().try_for_each(|(store, stored)| put_aside(world, &stores, store, stored, how, out))
+    for (store, stored) in &found {
+        put_aside(world, &stores, store, stored, how, out)?;
+    }
+    for (store, stored) in &aside {
+        store.delete_archived(&stored.memory.id.to_string())?;
+        tell_deleted(stored, out)?;
+    }
+    Ok(())
+}
+
+fn is_aside(stored: &Stored) -> Failure {
+    let id = stored.memory.id.short();
+    Failure::new(format!("{id} is put aside already")).hint(format!(
+        "`throughline restore {id}` brings it back, `throughline forget {id} --delete` removes it for good."
+    ))
+}
+
+fn tell_deleted(stored: &Stored, out: &mut dyn Write) -> Result {
+    let memory = &stored.memory;
+    writeln!(out, "Deleted {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
+    Ok(())
 }
 
 /// Takes one memory out of recall, and says so.
@@ -47,15 +74,15 @@ pub fn put_aside(
     let memory = &stored.memory;
     store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
     journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), Noted::Gone(memory.id))?;
-    let id = paint(NAME, memory.id.short());
-    match how {
-        How::Archive => writeln!(
-            out,
-            "Put aside {id} {}. `throughline restore {}` brings it back.",
-            plain(&memory.title),
-            memory.id.short()
-        )?,
-        How::Delete => writeln!(out, "Deleted {id} {}.", plain(&memory.title))?,
+    if how == How::Delete {
+        return tell_deleted(stored, out);
     }
+    writeln!(
+        out,
+        "Put aside {} {}. `throughline restore {}` brings it back.",
+        paint(NAME, memory.id.short()),
+        plain(&memory.title),
+        memory.id.short()
+    )?;
     Ok(())
 }

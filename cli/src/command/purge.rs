@@ -1,17 +1,23 @@
 //! `throughline purge`: removes what was archived, for good, and proves it.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
 use memory_store::Timestamp;
+use memory_store::layout::Tree;
 use processor::progress::Silent;
-use processor::purge::{PurgeReport, What, purge};
+use processor::purge::{Named, Preview, PurgeReport, What, preview, purge};
 
+use super::ask;
 use super::sync::may_learn;
-use super::{ask, view};
+use super::view::{self, plain};
 use crate::failure::{Failure, Result};
-use crate::style::{GOOD, paint};
+use crate::style::{GOOD, NAME, paint};
 use crate::world::World;
+
+/// Memories or files that are named at once.
+const NAMED_MAX: usize = 20;
 
 /// Removes archived turns and all that was made of them, for good.
 #[derive(Debug, Args)]
@@ -39,40 +45,107 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world).map_err(|failure| failure.during("nothing was removed"))?;
     let tree = world.tree()?;
     let what = args.what();
-    if !args.yes && !ask::confirm(world, &question(&what), false)? {
-        return Err(
-            Failure::new("nothing was removed").hint("Add --yes where nobody can be asked.")
-        );
-    }
     let options = world.sync_options(&tree, &Silent);
+    // Whether there is such a session is known before anything is asked.
+    let preview = preview(&options, &what)?;
+    if !args.yes && !ask::confirm(world, &question(&what, preview), false)? {
+        return Err(ask::declined(world, "nothing was removed"));
+    }
     let report = purge(&options, &what)?.ok_or_else(|| {
         Failure::new("a sync is at work; nothing was removed").hint("Try again when it is done.")
     })?;
     if args.json {
         view::json(&report, out)?;
     } else {
-        show(&report, out)?;
+        show(&report, &tree, out)?;
     }
-    proven(&report)
+    proven(&report, &tree)
 }
 
-fn show(report: &PurgeReport, out: &mut dyn Write) -> Result {
+fn show(report: &PurgeReport, tree: &Tree, out: &mut dyn Write) -> Result {
     writeln!(
         out,
         "Removed {} sessions, {} records, {} receipts.",
         report.sessions, report.records, report.receipts
     )?;
+    let (forgotten, learned) = (&report.forgotten, &report.learned);
+    list("Forgotten, since nothing else says so", forgotten, out)?;
+    if forgotten.iter().any(|named| named.path.starts_with(&tree.root)) {
+        writeln!(
+            out,
+            "Their files are gone from the working tree; what was committed stays in git's history."
+        )?;
+    }
+    list("Learned again from the sessions that stay", learned, out)?;
+    list(
+        "Kept without their evidence, since they were written or changed after they were learned",
+        &report.stripped,
+        out,
+    )?;
     if report.left.is_empty() {
-        let proof = format!("Nothing of it is left in {} files.", report.scanned);
+        let besides = if report.say.is_empty() { "" } else { " besides these memories" };
+        let proof = match report.sought {
+            0 => format!("Nothing of it is archived, and no memory refers to it{besides}."),
+            _ => format!("Nothing of it is left in {} files{besides}.", report.scanned),
+        };
         writeln!(out, "{}", paint(GOOD, proof))?;
+    }
+    list(
+        "Kept as they are, though they say some of what was purged word for word",
+        &report.say,
+        out,
+    )?;
+    if !report.say.is_empty() {
+        writeln!(
+            out,
+            "`throughline edit ID` changes one, `throughline forget ID --delete` removes it."
+        )?;
     }
     Ok(())
 }
 
-fn proven(report: &PurgeReport) -> Result {
-    let Some(first) = report.left.first() else { return Ok(()) };
-    Err(Failure::new(format!("{} files still hold some of it", report.left.len()))
-        .hint(format!("Look at {} and remove it by hand.", first.display())))
+/// Names memories, as many as a screen has room for.
+fn list(what: &str, memories: &[Named], out: &mut dyn Write) -> Result {
+    if memories.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{what}: {}", memories.len())?;
+    for Named { id, title, .. } in memories.iter().take(NAMED_MAX) {
+        writeln!(out, "  {}  {}", paint(NAME, id.short()), plain(title))?;
+    }
+    if memories.len() > NAMED_MAX {
+        writeln!(out, "  and {} more; --json names all", memories.len() - NAMED_MAX)?;
+    }
+    Ok(())
+}
+
+fn proven(report: &PurgeReport, tree: &Tree) -> Result {
+    if report.left.is_empty() {
+        return Ok(());
+    }
+    let store = tree.store();
+    let (theirs, ours): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        report.left.iter().partition(|path| path.starts_with(&store));
+    let names = |paths: &[&PathBuf]| {
+        let names = paths.iter().take(NAMED_MAX).map(|path| path.display().to_string());
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let mut failure = Failure::new(match report.left.len() {
+        1 => "1 file still holds some of it".to_owned(),
+        count => format!("{count} files still hold some of it"),
+    });
+    failure.causes.extend(report.refused.iter().map(|why| plain(why)));
+    Err(match (theirs.is_empty(), ours.is_empty()) {
+        (false, _) => failure.hint(format!(
+            "Look at {}: what you remove from there is gone. Then run this again.",
+            names(&theirs)
+        )),
+        (true, _) => failure.hint(format!(
+            "Leave {} in place: it is Throughline's own. Run this again when nothing else is at work here, neither git \
+             nor a session.",
+            names(&ours)
+        )),
+    })
 }
 
 impl Purge {
@@ -85,10 +158,18 @@ impl Purge {
     }
 }
 
-fn question(what: &What) -> String {
-    match what {
+fn question(what: &What, preview: Preview) -> String {
+    let question = match what {
         What::Session(session) => format!("Remove session {session} for good?"),
         What::Before(before) => format!("Remove everything archived before {}?", before.date()),
         What::Project => "Remove this project's archive and state?".to_owned(),
+    };
+    let Preview { learned, stripped } = preview;
+    if (learned, stripped) == (0, 0) {
+        return question;
     }
+    format!(
+        "Memory files that go, since they were learned from it: {learned} (what other sessions say as well is learned \
+         again). Memories that stay without their evidence, since somebody wrote or changed them: {stripped}. {question}"
+    )
 }

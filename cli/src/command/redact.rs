@@ -112,7 +112,7 @@ fn open(args: &Redact) -> Result<Box<dyn BufRead>> {
                 .code(exit::USAGE)
                 .hint("Name a file, or give the text on standard input."));
         }
-        Some(path) => Box::new(BufReader::new(File::open(path).at(path)?)),
+        Some(path) => Box::new(BufReader::new(File::open(path).named(path)?)),
         None => Box::new(BufReader::new(io::stdin())),
     })
 }

@@ -11,7 +11,7 @@ use crate::failure::Result;
 use crate::style::{NAME, paint};
 use crate::world::World;
 
-/// Brings back memories that were put aside; what was deleted is learned again at the next sync.
+/// Brings back memories that were put aside; what was learned and deleted is learned again at the next sync.
 #[derive(Debug, Args)]
 pub struct Restore {
     /// Ids, or their last characters (`throughline tombstones` lists them)
@@ -53,7 +53,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             }
             None => writeln!(
                 out,
-                "{id} was deleted for good; what transcripts say of it is learned again by `throughline sync`."
+                "{id} was deleted for good. What the transcripts that are kept say of it is learned again by `throughline \
+                 sync`; what was written by hand does not come back."
             )?,
         }
     }

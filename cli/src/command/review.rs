@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::forget;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, plain};
+use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
@@ -54,20 +55,39 @@ enum Word {
 /// Runs the command.
 pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    for id in &args.accept {
-        accept(world, &stores, &stores.project.find(id)?, out)?;
+    // All are looked up first: a mistyped id changes nothing.
+    let accepted = waiting(&stores, &args.accept)?;
+    let rejected = waiting(&stores, &args.reject)?;
+    if let Some(both) = accepted.iter().find(|stored| rejected.contains(stored)) {
+        let id = both.memory.id.short();
+        return Err(Failure::new(format!("{id} cannot be both accepted and rejected"))
+            .code(exit::USAGE)
+            .hint("Nothing was done. Say one of both."));
     }
-    for id in &args.reject {
-        reject(world, &stores, &stores.project.find(id)?, out)?;
-    }
+    let mut released: Vec<Stored> = Vec::new();
     for id in &args.release {
-        release_by_id(world, &stores, id, out)?;
+        let stored = held_by_id(&stores, id)?;
+        if !released.contains(&stored) {
+            released.push(stored);
+        }
+    }
+    for stored in &accepted {
+        accept(world, &stores, stored, out)?;
+    }
+    for stored in &rejected {
+        reject(world, &stores, stored, out)?;
+    }
+    for stored in &released {
+        release(world, &stores, stored, out)?;
     }
     if args.release_pulled {
         release_pulled(world, &stores, out)?;
     }
     let waiting = stores.project.drafts()?.memories;
     if args.accept_all {
+        if waiting.is_empty() {
+            writeln!(out, "Nothing that was learned waits for review.")?;
+        }
         return waiting.iter().try_for_each(|stored| accept(world, &stores, stored, out));
     }
     if args.json {
@@ -185,8 +205,36 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Lets out what has an id, or `ID@MARK`: as it was when that was told.
-fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Write) -> Result {
+/// What waits for review by these ids, each once.
+fn waiting(stores: &Stores, ids: &[String]) -> Result<Vec<Stored>> {
+    let mut waiting: Vec<Stored> = Vec::new();
+    for id in ids {
+        let (_, stored) = stores.find(id)?;
+        let drafts = stores.project.drafts()?.memories;
+        match drafts.into_iter().find(|draft| draft.memory.id == stored.memory.id) {
+            Some(draft) if waiting.contains(&draft) => {}
+            Some(draft) => waiting.push(draft),
+            None => return Err(does_not_wait(stores, &stored)?),
+        }
+    }
+    Ok(waiting)
+}
+
+fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
+    let id = stored.memory.id.short();
+    let helps = match stores.held_as(stored)? {
+        Some(_) => format!(
+            "It is held back: `throughline review --release {id}` lets it out, `throughline forget {id}` puts it aside."
+        ),
+        None => format!(
+            "It was taken in already, or written by hand; `throughline forget {id}` puts it aside."
+        ),
+    };
+    Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))
+}
+
+/// What is held back by its id, or by `ID@MARK`: as it was when that was told.
+fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;
     let Some(held) = stores.held_as(&stored)? else { return Err(not_held(&stored)) };
@@ -195,7 +243,7 @@ fn release_by_id(world: &World, stores: &Stores, asked: &str, out: &mut dyn Writ
         return Err(Failure::new(format!("{id} says something else than what you were shown"))
             .hint(format!("`throughline show {id}` shows it as it is now.")));
     }
-    release(world, stores, &stored, out)
+    Ok(stored)
 }
 
 /// Lets out a memory as `stored` has it: what came into its file since stays held.

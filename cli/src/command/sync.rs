@@ -12,6 +12,7 @@ use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
 use super::view;
+use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
 use crate::world::World;
@@ -58,9 +59,12 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world)?;
     let trees = if args.all { all(world)? } else { vec![world.tree()?] };
     if let Some(folder) = &args.from {
-        processor::discover::check_folder(folder)?;
+        processor::discover::check_folder(folder).map_err(|error| match folder.exists() {
+            true => Failure::from(error),
+            false => Failure::from(error).code(exit::NOT_FOUND),
+        })?;
     }
-    let from = args.from.as_ref().map(|folder| folder.canonicalize().at(folder)).transpose()?;
+    let from = args.from.as_ref().map(|folder| folder.canonicalize().named(folder)).transpose()?;
     let progress = progress(args.progress);
     let mut failures = Vec::new();
     let mut done = Vec::new();

@@ -6,7 +6,7 @@ use std::io::{ErrorKind, Write};
 use clap::Args;
 
 use crate::claude::register;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{At as _, Result};
 use crate::world::World;
 
 /// Takes hooks and MCP server out of Claude Code's files. Memories stay.
@@ -57,8 +57,7 @@ fn purge(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         let question =
             "Delete archive, index, trust, settings, and all memories outside of repositories?";
         if !super::ask::confirm(world, question, false)? {
-            return Err(Failure::new("nothing was deleted")
-                .hint("Say `throughline uninstall --purge --yes` where nobody can be asked."));
+            return Err(super::ask::declined(world, "nothing was deleted"));
         }
     }
     for folder in folders {

@@ -167,6 +167,20 @@ impl Machine {
         self.tidy(&shown)
     }
 
+    /// Runs the command at a terminal where the answers are not what it takes to go on. Returns its exit code and all
+    /// that the terminal showed.
+    pub fn declined_at_terminal(
+        &self,
+        args: &[&str],
+        answers: &[(&str, &str)],
+    ) -> (Option<i32>, String) {
+        let (terminal, program) = terminal();
+        let stdout = program.try_clone().unwrap();
+        let mut child = self.seated(args, program).stdout(stdout).spawn().unwrap();
+        let shown = answer(terminal, answers, &|| {});
+        (child.wait().unwrap().code(), self.tidy(&shown))
+    }
+
     /// Runs the command at a terminal where `keys` were typed, with what it prints going elsewhere, as to a
     /// pager. Returns that, and what the terminal showed.
     pub fn piped_at_terminal(&self, args: &[&str], keys: &str) -> (String, String) {

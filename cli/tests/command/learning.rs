@@ -74,7 +74,7 @@ fn a_folder_of_transcripts_may_be_given() {
     machine.ok(&["sync", "--from", machine.path("tmp/given").to_str().unwrap()]);
     assert!(!titles(&machine).is_empty());
     let said = machine.run(&["sync", "--from", "/nowhere"]);
-    assert_eq!(said.code, 1);
+    assert_eq!(said.code, 3);
     assert!(said.stderr.contains("/nowhere"), "{}", said.stderr);
 }
 
@@ -101,13 +101,28 @@ fn what_waits_for_review_is_taken_in_or_turned_down() {
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 
     let short = |at: usize| waiting[at]["short"].as_str().unwrap();
+    // Nothing is done unless all of it can be.
+    for args in [
+        ["review", "--accept", short(0), "--accept", "zzzzzz"],
+        ["review", "--accept", short(0), "--reject", short(0)],
+    ] {
+        assert_ne!(machine.run(&args).code, 0);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
     machine.ok(&["review", "--accept", short(0), "--reject", short(1)]);
+    let again = machine.run(&["review", "--accept", short(0)]);
+    let said = format!("{} does not wait for review", short(0));
+    assert!(again.code == 1 && again.stderr.contains(&said), "{}", again.whole());
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
     assert!(machine.ok(&["tombstones"]).contains(short(1)));
     machine.ok(&["sync", "--rebuild"]);
     let left = machine.json(&["review", "--json"]);
     assert_eq!(left.as_array().unwrap().len(), waiting.len() - 2, "{left:#}");
     machine.ok(&["review", "--accept-all"]);
+    assert_eq!(
+        machine.ok(&["review", "--accept-all"]),
+        "Nothing that was learned waits for review.\n"
+    );
     assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), waiting.len() - 1);
 }
@@ -133,10 +148,53 @@ fn purging_a_session_removes_it_and_proves_it() {
     machine.ok(&["init", "--yes", "--no-register", "--private"]);
     assert_eq!(machine.run(&["purge", "--session", SESSION]).code, 1);
     assert_eq!(machine.run(&["purge"]).code, 2);
+    let unknown = machine.run(&["purge", "--session", "zzz", "--yes"]);
+    assert_eq!(unknown.code, 3, "{}", unknown.whole());
+    let learned = titles(&machine);
     let said = machine.ok(&["purge", "--session", SESSION, "--yes"]);
     assert!(said.contains("Removed 1 sessions"), "{said}");
+    assert!(said.contains(&format!("Forgotten, since nothing else says so: {}", learned.len())));
+    assert!(learned.iter().all(|title| said.contains(title)), "{said}");
+    assert!(!said.contains("git's history"), "{said}");
     assert!(titles(&machine).is_empty(), "{:?}", titles(&machine));
     assert!(machine.ok(&["search", "--turns", "rounding"]).contains("Nothing found"));
+}
+
+#[test]
+fn what_a_purge_does_to_memories_is_said_before_and_after() {
+    let machine = with_transcript();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let listed = machine.json(&["list", "--json"]);
+    let listed = listed.as_array().unwrap();
+    let id = listed[0]["short"].as_str().unwrap();
+    machine.ok(&["edit", id, "--body", "rewritten by hand"]);
+    let purge = ["purge", "--before", "2026-12-01"];
+    let unasked = machine.run(&purge);
+    assert!(
+        unasked.stderr.contains("hint: Add --yes where nobody can be asked"),
+        "{}",
+        unasked.whole()
+    );
+    let (code, asked) = machine.declined_at_terminal(&purge, &[("[y/N]", "n")]);
+    assert_eq!(code, Some(1), "{asked}");
+    let one_line = asked.split_whitespace().collect::<Vec<_>>().join(" ");
+    let goes =
+        format!("Memory files that go, since they were learned from it: {}", listed.len() - 1);
+    assert!(one_line.contains(&goes), "{asked}");
+    assert!(one_line.contains("somebody wrote or changed them: 1."), "{asked}");
+    assert!(asked.contains("nothing was removed") && !asked.contains("hint:"), "{asked}");
+
+    let said = machine.ok(&[&purge[..], &["--yes"]].concat());
+    assert!(said.contains("what was committed stays in git's history"), "{said}");
+    assert!(said.contains("Kept without their evidence") && said.contains(id), "{said}");
+    let shown = machine.ok(&["show", id]);
+    assert!(shown.contains("rewritten by hand") && !shown.contains(SESSION), "{shown}");
+    // What it still says is named as often as it is asked for.
+    let again = machine.ok(&[&purge[..], &["--yes"]].concat());
+    assert!(!again.contains("Kept without their evidence"), "{again}");
+    for said in [said, again] {
+        assert!(!said.contains("ledger.jsonl") && !said.contains("by hand"), "{said}");
+    }
 }
 
 #[test]

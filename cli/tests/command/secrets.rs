@@ -246,3 +246,11 @@ fn where_nothing_is_learned_nothing_is_cleaned_or_purged() {
     machine.ok(&["audit", "--fix"]);
     assert!(archive());
 }
+
+#[test]
+fn a_file_that_is_not_there_has_a_code_of_its_own() {
+    let machine = Machine::new();
+    let said = machine.run(&["redact", "/nowhere"]);
+    assert_eq!(said.code, 3, "{}", said.whole());
+    assert!(said.stderr.contains("/nowhere"), "{}", said.whole());
+}

@@ -464,6 +464,7 @@ impl<'r> Turn<'r, '_> {
             reason,
             at: self.now,
             name: Some(entry.name),
+            written: Some(entry.saved),
             more: More::new(),
         }));
     }

@@ -544,14 +544,15 @@ impl Recall {
         Ok(Hit { score: hit.score, ..current })
     }
 
-    /// The memory that holds in the place of a superseded one.
+    /// The memory that holds in the place of a superseded one, or the first on the way there that is held: what
+    /// comes after that, its author chose.
     fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Option<(Entry, Hit)> {
         let mut next = hit.superseded_by?;
         for _ in 0..SUCCESSORS_MAX {
             let at = self.sources.find(next)?;
             let candidate = Candidate::new(at, self.sources.entry(at)?);
             let current = self.read(&candidate, now, recalled).ok()?;
-            if !current.superseded {
+            if !current.superseded || current.held {
                 let why = format!("replaces \"{}\"", hit.title);
                 return Some((candidate.entry, Hit { why, ..current }));
             }

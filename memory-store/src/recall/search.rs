@@ -344,8 +344,8 @@ fn found(
             gate::judge(sources, &query, found, &mut candidate);
             candidate.passes()
         });
-        if hit.superseded && !search.superseded {
-            // What replaces it answers in its stead.
+        if hit.superseded && !search.superseded && !hit.held {
+            // What replaces it answers in its stead, unless its author is somebody who is not listened to.
             let Some((_, current)) = recall.current(&hit, now, &mut recalled) else { continue };
             if !matcher.allows(&current) {
                 continue;

@@ -9,13 +9,13 @@ use super::Entry;
 use crate::extract::draft::{Draft, Effect};
 
 /// A command is worth a memory when it passed this often.
-const PASSED_MIN: u32 = 2;
+pub const PASSED_MIN: u32 = 2;
 
 /// Commands told as run together with one.
 const TOGETHER_MAX: usize = 3;
 
 /// Returns entries, one for each command and each error; the other drafts one by one.
-pub fn fold(drafts: Vec<Draft>) -> Vec<Entry> {
+pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut withdrawn: BTreeSet<usize> = BTreeSet::new();
@@ -43,7 +43,8 @@ pub fn fold(drafts: Vec<Draft>) -> Vec<Entry> {
             continue;
         }
         if let Some(record) = entry.draft.command.clone() {
-            if record.passed < PASSED_MIN {
+            let is_proven = matches!(&entry.draft.effect, Effect::Confirms { key } if proven(key));
+            if record.passed < PASSED_MIN && !(is_proven && record.passed > 0) {
                 continue;
             }
             tell_command(&mut entry, &record, together.get(&index));

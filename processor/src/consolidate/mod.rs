@@ -16,6 +16,7 @@ use memory_store::{Kind, Memory, MemoryId, ProjectId};
 use crate::extract::draft::Draft;
 
 pub use budget::room;
+pub use fold::PASSED_MIN;
 
 /// What was mined from one session, its subagents apart or together.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +94,17 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
 
 /// Returns the memories that all drafts of a project amount to, in the order of their time.
 pub fn consolidate(project: ProjectId, mined: &[Mined], settings: &Settings) -> Vec<Memory> {
+    consolidate_proven(project, mined, settings, &|_| false)
+}
+
+/// The same where commands were `proven` by sessions that are gone: of these, what is left counts, however often it
+/// passed.
+pub fn consolidate_proven(
+    project: ProjectId,
+    mined: &[Mined],
+    settings: &Settings,
+    proven: &dyn Fn(&str) -> bool,
+) -> Vec<Memory> {
     let mut drafts: Vec<Draft> =
         mined.iter().flat_map(|mined| mined.drafts.iter().cloned()).collect();
     if !settings.kinds.is_empty() {
@@ -100,7 +112,7 @@ pub fn consolidate(project: ProjectId, mined: &[Mined], settings: &Settings) -> 
     }
     drafts.sort_by(|a, b| order(a).cmp(&order(b)));
     drafts.dedup_by(|a, b| order(a) == order(b));
-    let entries = fold::fold(drafts);
+    let entries = fold::fold(drafts, proven);
     let entries = same::merge(entries);
     let mut entries = budget::choose(entries, mined, settings);
     supersede::mark(&mut entries);

@@ -66,7 +66,7 @@ pub enum Way {
 impl Gold {
     /// Reads a gold file.
     pub fn read(path: &Path) -> Result<Self> {
-        let bytes = fs::read(path).at(path)?;
+        let bytes = fs::read(path).named(path)?;
         let mut gold: Self = serde_json::from_slice(&bytes).map_err(|error| {
             Failure::new(format!("{}: {error}", path.display()))
                 .code(exit::INVALID)

@@ -93,7 +93,7 @@ pub fn read(folder: &Path) -> Result<Vec<Group>> {
 
 /// Reads a file of JSON objects, one a line.
 pub fn rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    let text = fs::read_to_string(path).at(path)?;
+    let text = fs::read_to_string(path).named(path)?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(number, line)| {

@@ -1,0 +1,172 @@
+//! Taking out of memories what a person wants gone of the sessions that they came from.
+//!
+//! What was learned and nobody touched is withdrawn by the next reconciliation, since nothing says it any more.
+//! What a person changed or wrote stays as they left it, without its evidence: session, records and quote.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Read, Store, disk, listing};
+use crate::error::{Error, Result};
+use crate::file::MemoryFile;
+use crate::id::MemoryId;
+use crate::ledger::Ledger;
+use crate::memory::{Memory, Source};
+use crate::time::Timestamp;
+
+/// What is gone.
+pub struct Gone<'a> {
+    /// Whether this session is.
+    pub session: &'a dyn Fn(&str) -> bool,
+    /// Whether this record is.
+    pub record: &'a dyn Fn(&str) -> bool,
+    /// All that this machine learned before this time.
+    pub before: Option<Timestamp>,
+    /// Memories that were learned from it alone, or from it first.
+    pub ids: &'a BTreeSet<MemoryId>,
+}
+
+/// What became of the memories that came from what is gone.
+#[derive(Debug, Default)]
+pub struct Unlearned {
+    /// Those that a reconciliation removes, by their files.
+    pub learned: Vec<(PathBuf, Memory)>,
+    /// Those that were put aside as they had been learned, and were removed.
+    pub removed: Vec<(PathBuf, Memory)>,
+    /// Those that stay without their evidence.
+    pub kept: Vec<(PathBuf, Memory)>,
+    /// What could not be changed, and why.
+    pub refused: Vec<(PathBuf, Error)>,
+}
+
+/// A memory's file, and what is to become of it.
+struct Found {
+    read: Read,
+    /// What a person changed or wrote, without its evidence.
+    rest: Option<Memory>,
+}
+
+impl Gone<'_> {
+    /// Whether a memory was first learned from what is gone. Only of what is known here does its time tell: what
+    /// others brought came from sessions of theirs.
+    pub(crate) fn bore(&self, memory: &Memory, is_known: bool) -> bool {
+        let Source { session, turns, quote, .. } = &memory.source;
+        let has_evidence = session.is_some() || !turns.is_empty() || quote.is_some();
+        session.as_deref().is_some_and(self.session)
+            || turns.first().is_some_and(|first| (self.record)(first))
+            || has_evidence && is_known && self.has_time(memory.created)
+    }
+
+    /// A memory without its evidence that is gone; `None` when none of it is.
+    pub(crate) fn rest(&self, memory: &Memory, is_known: bool) -> Option<Memory> {
+        let mut rest = memory.clone();
+        rest.source.turns.retain(|record| !(self.record)(record));
+        if self.bore(memory, is_known) {
+            rest.source.session = None;
+            rest.source.quote = None;
+            if is_known && self.has_time(memory.created) {
+                rest.source.turns.clear();
+            }
+        }
+        (rest != *memory).then_some(rest)
+    }
+
+    /// Whether a memory of which nothing but the id is known came from what is gone.
+    pub(crate) fn has_id(&self, id: MemoryId) -> bool {
+        self.ids.contains(&id) || self.has_time(id.time())
+    }
+
+    fn has_time(&self, at: Timestamp) -> bool {
+        self.before.is_some_and(|before| at < before)
+    }
+}
+
+impl Store {
+    /// Takes the evidence that is gone out of the memories that a person changed or wrote, and out of the ledger, and
+    /// says which ones the next reconciliation removes.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read or written.
+    pub fn unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
+        let _lock = self.lock()?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let (mut done, mut aside) = (Unlearned::default(), BTreeSet::new());
+        for Found { read, rest } in self.of(gone, &ledger) {
+            let Read { stored, file } = read;
+            let is_aside = stored.path.starts_with(self.home.archived_memories());
+            let (path, memory) = (stored.path, stored.memory);
+            let Some(rest) = rest else {
+                if is_aside {
+                    disk::remove(&path)?;
+                    done.removed.push((path, memory));
+                } else {
+                    done.learned.push((path, memory));
+                }
+                continue;
+            };
+            if is_aside {
+                aside.insert(memory.id);
+            }
+            match self.strip(&mut ledger, &path, file, &rest) {
+                Ok(()) => done.kept.push((path, rest)),
+                Err(error) => done.refused.push((path, error)),
+            }
+        }
+        let archived = self.archived()?.memories.into_iter();
+        aside.extend(archived.map(|stored| stored.memory.id));
+        let mut ids = gone.ids.clone();
+        ids.extend(done.removed.iter().map(|(_, memory)| memory.id));
+        ledger.unlearn(&Gone { ids: &ids, ..*gone }, &aside)?;
+        Ok(done)
+    }
+
+    /// Says what [`Self::unlearn`] would do, and does nothing.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn would_unlearn(&self, gone: &Gone<'_>) -> Result<Unlearned> {
+        let ledger = Ledger::open(&self.home)?;
+        let mut would = Unlearned::default();
+        for Found { read, rest } in self.of(gone, &ledger) {
+            let list = if rest.is_some() { &mut would.kept } else { &mut would.learned };
+            list.push((read.stored.path, read.stored.memory));
+        }
+        Ok(would)
+    }
+
+    /// The memory files with evidence that is gone; those that were put aside, too.
+    fn of(&self, gone: &Gone<'_>, ledger: &Ledger) -> Vec<Found> {
+        let mut folders = self.folders();
+        folders.push(self.home.archived_memories());
+        let mut found = Vec::new();
+        listing::visit(&folders, &mut |read| {
+            let Ok(read) = read else { return };
+            let memory = &read.stored.memory;
+            let entry = ledger.entry(memory.id);
+            let is_known = entry.is_some() || ledger.tombstone(memory.id).is_some();
+            let is_as_learned =
+                entry.is_some_and(|entry| !entry.saved && entry.wrote(read.file.text()));
+            let rest = gone.rest(memory, is_known);
+            if !is_as_learned && rest.is_some() {
+                found.push(Found { read, rest });
+            } else if is_as_learned && gone.bore(memory, is_known) {
+                found.push(Found { read, rest: None });
+            }
+        });
+        found
+    }
+
+    /// Writes a memory's file without evidence, where it is. Whose it was, it stays.
+    fn strip(
+        &self,
+        ledger: &mut Ledger,
+        path: &Path,
+        mut file: MemoryFile,
+        rest: &Memory,
+    ) -> Result<()> {
+        let before = file.text().to_owned();
+        file.set(rest)?;
+        ledger.copied(file.text(), Some(&before))?;
+        self.write(path, file.bytes())
+    }
+}
