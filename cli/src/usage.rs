@@ -5,7 +5,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
 pub fn told(mut error: clap::Error) -> clap::Error {
-    let words = std::env::args().skip(1);
+    let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
     if let Some(remedy) = remedy(&error, words) {
         let told = ContextValue::StyledStrs(vec![StyledStr::from(remedy)]);
         error.insert(ContextKind::Suggested, told);

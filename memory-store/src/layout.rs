@@ -251,6 +251,11 @@ impl TreeDir {
         blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
     }
 
+    /// Where copies of memories lie while they are edited, and what was not taken over.
+    pub fn edits(&self) -> PathBuf {
+        self.0.join("edits")
+    }
+
     /// What was injected, one JSON object a line, one file a day (`date` as `2026-10-02`).
     pub fn receipts(&self, date: &str) -> PathBuf {
         self.0.join("receipts").join(format!("{date}.jsonl"))

@@ -286,7 +286,7 @@ impl Ledger {
         at: Timestamp,
     ) -> Result<()> {
         let (title, name) = (title.to_owned(), name.map(str::to_owned));
-        let written = Some(self.entries.get(&id).is_none_or(|entry| entry.saved));
+        let written = self.entries.get(&id).map(|entry| entry.saved);
         self.add(vec![Event::Tombstone(Tombstone {
             id,
             title,

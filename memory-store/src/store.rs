@@ -233,6 +233,14 @@ impl Store {
         pick(self.list()?.memories, id)
     }
 
+    /// The same among those that were put aside.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] unless there is exactly one.
+    pub fn find_archived(&self, id: &str) -> Result<Stored> {
+        pick(self.archived()?.memories, id)
+    }
+
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {

@@ -14,6 +14,8 @@ use crate::archive::modified_ns;
 const SESSION_DAYS: i64 = 30;
 /// Days that receipts are kept.
 const RECEIPT_DAYS: i64 = 90;
+/// Days that what somebody edited is kept where it could not be taken over.
+const EDIT_DAYS: i64 = 30;
 
 /// Removes what is old in the state of one working tree, and refills what hooks use up. What cannot
 /// be done is left for the next time.
@@ -22,11 +24,17 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     if let Some(receipts) = state.receipts("any").parent() {
         remove_old(receipts, now, RECEIPT_DAYS);
     }
+    remove_old(&state.edits(), now, EDIT_DAYS);
     // Hooks do without.
     let _ = spare::refill(&state.sessions());
     for log in [state.log(), state.hook_log()] {
         let _ = crate::log::rotate(&log);
     }
+}
+
+/// The same for what is not any working tree's.
+pub fn sweep_user(state: &TreeDir, now: Timestamp) {
+    remove_old(&state.edits(), now, EDIT_DAYS);
 }
 
 /// Removes what was not touched for `days` before the newest entry was: a clock that is far ahead

@@ -373,14 +373,10 @@ impl Purge {
             self.drop_receipts(&state, what)?;
             self.drop_given(&state, what)?;
             let left = state.left();
-            match fs::remove_file(&left) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| left.display().to_string());
-                }
-                Ok(()) | Err(_) => {}
-            }
+            unless_gone(fs::remove_file(&left)).with_context(|| left.display().to_string())?;
+            drop_edits(&state)?;
         }
-        Ok(())
+        drop_edits(&options.dirs.user_state())
     }
 
     /// Removes the texts that sessions were given. They tell of other sessions, so only a purge of
@@ -490,6 +486,20 @@ impl Purge {
         }
         Ok(())
     }
+}
+
+/// Removes copies of memories that were edited and not taken over.
+fn drop_edits(state: &TreeDir) -> Result<()> {
+    let edits = state.edits();
+    unless_gone(fs::remove_dir_all(&edits)).with_context(|| edits.display().to_string())
+}
+
+/// What was not there is as good as removed.
+fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
 }
 
 fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCorasick> {

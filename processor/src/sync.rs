@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use memory_store::identity;
 use memory_store::index::build::Vectors;
 use memory_store::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
@@ -405,10 +405,16 @@ impl<'a> Run<'a> {
             return Ok(BTreeSet::new());
         }
         if self.settings.ignores_unknown {
-            bail!(
-                "`ignore_paths` in config.toml cannot be read, and what it names is not to be learned from: \
-                 `throughline doctor` says what is wrong with it"
+            // What is known goes on; the sessions are read once it is mended.
+            let warning = format!(
+                "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
+                 is read until it is mended",
+                self.options.dirs.config_file().display()
             );
+            if !self.report.warnings.contains(&warning) {
+                self.report.warnings.push(warning);
+            }
+            return Ok(BTreeSet::new());
         }
         let progress = self.options.progress;
         progress.stage("reading", sessions.len());

@@ -200,7 +200,8 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     assert_eq!(anywhere(&sealed, &quote), None);
     assert!(!ledger(&sealed).contains(GONE));
     // What stays says what was said in the session, and is named for that.
-    assert!(report.say.iter().all(|said| said.id == other.memory.id), "{report:#?}");
+    let say: Vec<_> = report.say.iter().map(|said| said.id).collect();
+    assert_eq!(say, [other.memory.id], "{report:#?}");
 
     let again = purged(&sealed, &what);
     assert_eq!((again.forgotten, again.stripped, again.say), (vec![], vec![], report.say));

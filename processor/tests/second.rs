@@ -264,7 +264,10 @@ fn a_damaged_file_is_told_and_made_again() {
 fn a_purge_takes_the_vectors_along() {
     let server = server();
     let sealed = sealed(&server.host, "");
-    sealed.write_script(&eventful("s2", sealed.root(), 2));
+    let mut script = eventful("s2", sealed.root(), 2);
+    // Nothing else is known from this session alone.
+    script.prompt("From now on always deploy the shop on Mondays, never on Fridays.");
+    sealed.write_script(&script);
     sealed.sync();
     let before = file(&sealed).unwrap().len();
     let report = purge(&sealed.options(), &What::Session("s2".into())).unwrap().unwrap();

@@ -97,7 +97,7 @@ fn edits(world: &World, tree: &Tree, scope: Scope) -> PathBuf {
         Scope::User => world.dirs.user_state(),
         Scope::Project | Scope::Paths => world.dirs.tree(&tree.root),
     };
-    state.0.join("edits")
+    state.edits()
 }
 
 /// A new folder of this user alone below another one.

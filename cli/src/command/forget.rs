@@ -30,13 +30,10 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     // All are looked up first: a mistyped id changes nothing.
     let (mut found, mut aside) = (Vec::new(), Vec::new());
     for id in &args.id {
-        match stores.find(id) {
-            Ok(live) => found.push(live),
-            Err(missing) => match (stores.find_archived(id), how) {
-                (Ok(archived), How::Delete) => aside.push(archived),
-                (Ok((_, stored)), How::Archive) => return Err(is_aside(&stored)),
-                (Err(_), _) => return Err(missing),
-            },
+        match (stores.find_or_archived(id)?, how) {
+            ((store, stored, false), _) => found.push((store, stored)),
+            ((store, stored, true), How::Delete) => aside.push((store, stored)),
+            ((_, stored, true), How::Archive) => return Err(is_aside(&stored)),
         }
     }
     for (store, stored) in &found {

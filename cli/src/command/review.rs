@@ -71,14 +71,15 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
             released.push(stored);
         }
     }
+    // What is released is where it was found; accepting moves it.
+    for stored in &released {
+        release(world, &stores, stored, out)?;
+    }
     for stored in &accepted {
         accept(world, &stores, stored, out)?;
     }
     for stored in &rejected {
         reject(world, &stores, stored, out)?;
-    }
-    for stored in &released {
-        release(world, &stores, stored, out)?;
     }
     if args.release_pulled {
         release_pulled(world, &stores, out)?;

@@ -28,14 +28,7 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let mut found = Vec::new();
     for id in &args.id {
         // What was put aside can still be looked at.
-        let stored = match stores.find(id) {
-            Ok((_, stored)) => stored,
-            Err(failure) => match stores.find_archived(id) {
-                Ok((_, stored)) => stored,
-                Err(_) => return Err(failure),
-            },
-        };
-        found.push(stored);
+        found.push(stores.find_or_archived(id)?.1);
     }
     if args.json {
         let views: Vec<MemoryView> = found.iter().map(MemoryView::from).collect();

@@ -89,23 +89,20 @@ impl Stores {
         self.find_with(id, Store::find)
     }
 
-    /// Finds a memory that was put aside.
-    pub fn find_archived(&self, id: &str) -> Result<(&Store, Stored)> {
-        self.find_with(id, |store, id| {
-            let wanted = id.trim().to_ascii_lowercase();
-            let mut found: Vec<Stored> = store
-                .archived()?
-                .memories
-                .into_iter()
-                .filter(|stored| {
-                    !wanted.is_empty() && stored.memory.id.to_string().ends_with(&wanted)
-                })
-                .collect();
-            match (found.len(), found.pop()) {
-                (1, Some(stored)) => Ok(stored),
-                (count, _) => Err(Error::NotFound { id: id.to_owned(), found: count }),
+    /// The same, or where no memory is meant one that was put aside; whether it was.
+    pub fn find_or_archived(&self, id: &str) -> Result<(&Store, Stored, bool)> {
+        let is_unknown =
+            |store: &Store| matches!(store.find(id), Err(Error::NotFound { found: 0, .. }));
+        match self.find(id) {
+            Ok((store, stored)) => Ok((store, stored, false)),
+            // Of several, or one that cannot be read, nobody meant another.
+            Err(missing) if !is_unknown(&self.project) || !is_unknown(&self.user) => Err(missing),
+            Err(missing) => {
+                let (store, stored) =
+                    self.find_with(id, Store::find_archived).map_err(|_| missing)?;
+                Ok((store, stored, true))
             }
-        })
+        }
     }
 
     fn find_with(

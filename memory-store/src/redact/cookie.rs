@@ -35,12 +35,44 @@ const TELLING: [&str; 11] = [
     "identity",
 ];
 
+/// Calls that are read within one that was read already.
+const NESTED_MAX: usize = 3;
+
 /// The cookies around a keyword.
-pub(super) struct Cookies {
+struct Cookies {
     /// The values that are secret, in order.
-    pub secrets: Vec<Range<usize>>,
+    secrets: Vec<Range<usize>>,
     /// Where the text that was read ends.
-    pub end: usize,
+    end: usize,
+    /// Whether nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
+    is_whole: bool,
+}
+
+/// Reads the cookies of a text from its start to its end, however often it says `cookie`.
+#[derive(Default)]
+pub(super) struct Reader {
+    /// Where what need not be read again ends.
+    done: usize,
+    /// Where what was read ends.
+    read: usize,
+    /// Calls that were read again before there.
+    nested: usize,
+}
+
+impl Reader {
+    /// The secret cookies around a keyword, which lies behind all before; `None` where nothing was read.
+    pub fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
+        let is_nested = hit.start < self.read;
+        if hit.start < self.done || is_nested && self.nested >= NESTED_MAX {
+            return None;
+        }
+        let Cookies { secrets, end, is_whole } = find(text, hit)?;
+        self.nested = if is_nested { self.nested + 1 } else { 0 };
+        self.read = self.read.max(end);
+        let last = secrets.last().map(|secret| secret.end);
+        self.done = if is_whole { end } else { last.unwrap_or(self.done) };
+        Some(secrets)
+    }
 }
 
 /// What the cookies stand in.
@@ -55,7 +87,7 @@ enum Place {
 }
 
 /// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
-pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     let (at, place) = if text[hit.start] == b' ' {
         (option(text, hit), Place::Value)
     } else {
@@ -63,7 +95,9 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     };
     let range = extent(text, at, place)?;
     let secrets = secrets(text, &range, place == Place::Call);
-    Some(Cookies { secrets, end: range.end })
+    let is_quoted = matches!(text.get(range.start), Some(b'"' | b'\'' | b'`'));
+    let is_whole = place == Place::Header || place == Place::Value && is_quoted;
+    Some(Cookies { secrets, end: range.end, is_whole })
 }
 
 /// Where the value of the option `-b` begins; a shell may have a sign before its quotes.
@@ -265,4 +299,28 @@ fn is_secret(name: &[u8], value: &[u8]) -> bool {
 fn skip(text: &[u8], at: usize, max: usize, bytes: &[u8]) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     (at + rest.iter().take(max).take_while(|byte| bytes.contains(byte)).count()).min(text.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_often_a_text_says_cookie_it_is_read_a_few_times() {
+        let hits = |text: &str, word: &str| {
+            let mut reader = Reader::default();
+            let starts: Vec<usize> = text.match_indices(word).map(|(start, _)| start).collect();
+            let mut read = |&start: &usize| {
+                reader.next(text.as_bytes(), &(start..start + word.len())).is_some()
+            };
+            starts.iter().map(|start| usize::from(read(start))).sum::<usize>()
+        };
+        for word in ["Cookie: ", "cookie(", "Cookie=a", "cookies[\"a\"](", "cookie.set("] {
+            let word_of = &word[..6];
+            let text = word.repeat(20_000);
+            let most = (NESTED_MAX + 1) * (text.len() / BRACKETS_BYTES_MAX + 1);
+            let read = hits(&text, word_of);
+            assert!((1..=most).contains(&read), "{word}: {read}");
+        }
+    }
 }

@@ -241,18 +241,13 @@ impl Engine {
         let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
         let mut failures = Failures::default();
         let mut last_name = 0;
-        let mut cookies_end = 0;
+        let mut cookies = cookie::Reader::default();
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
                 let range = hit.range();
                 if detector == Detector::Cookie {
-                    // What was read is not read again, however often it says `cookie`.
-                    let cookies = (range.start >= cookies_end).then(|| cookie::find(text, &range));
-                    if let Some(cookies) = cookies.flatten() {
-                        cookies_end = cookies.end;
-                        let secrets = cookies.secrets.into_iter();
-                        found.extend(secrets.map(|secret| (Detector::Cookie, secret)));
-                    }
+                    let secrets = cookies.next(text, &range).into_iter().flatten();
+                    found.extend(secrets.map(|secret| (Detector::Cookie, secret)));
                     continue;
                 }
                 let seen = |(known, secret): &(Detector, Range<usize>)| {
