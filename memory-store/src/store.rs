@@ -597,6 +597,12 @@ impl Store {
         if file.bytes() == before {
             return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
+        let mut ledger = Ledger::open(&self.home)?;
+        let before = String::from_utf8_lossy(before);
+        // A word put into somebody else's text does not make it the user's.
+        if !ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before)) {
+            ledger.copied(file.text(), Some(&before))?;
+        }
         self.write(&stored.path, file.bytes())?;
         self.note_saved(&stored.path, &file)?;
         let stored = listing::read_back(&stored.path, &file)?;

@@ -18,6 +18,7 @@ use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
 use memory_store::redact::Redactor;
 use memory_store::settings_file;
+use memory_store::store::Store;
 use serde::Serialize;
 
 use crate::archive::{Archive, Entry, SessionFile};
@@ -126,6 +127,9 @@ const PROBES_MAX: usize = 2_000;
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+    // What is about to be refused is refused before anything is gone.
+    let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
+    Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = Purge::begin(home);
     let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
@@ -200,6 +204,11 @@ impl Purge {
         self.choose(&entries, options, what)?;
         // What must not come back is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
+        // So is that the index is to be made again from what the archive has.
+        let mut state = State::read(&self.home);
+        state.published.clear();
+        state.all_turns = true;
+        state.write(&self.home)?;
         let memories = self.unlearn(options)?;
         for entry in &entries {
             self.rewrite(entry)?;
@@ -237,7 +246,8 @@ impl Purge {
         if ids.len() > 1 && !ids.contains(id) {
             return Err(Unclear::Several(id.to_owned(), ids.len()).into());
         }
-        let session = if ids.contains(id) {
+        // One that was cut short is gone on with.
+        let session = if ids.contains(id) || self.purged.has_session(id) {
             id.to_owned()
         } else {
             ids.into_iter().next().ok_or_else(|| Unclear::None(id.to_owned()))?

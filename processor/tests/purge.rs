@@ -3,7 +3,7 @@
 mod scripts;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
@@ -289,4 +289,41 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     let list = sealed.dirs.project(sealed.tree.project).archive().join("purged.json");
     let list: serde_json::Value = serde_json::from_slice(&fs::read(list).unwrap()).unwrap();
     assert_eq!(list["proven"], json!([]));
+}
+
+#[test]
+fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_nothing() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("s1", sealed.root(), 1));
+    sealed.sync();
+    let config = sealed.dirs.config_file();
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "redact = 3\n").unwrap();
+    let what = What::Session("s1".into());
+    let turns_before = turns(&sealed, "parser");
+    let refused = purge(&sealed.options(), &what).unwrap_err();
+    assert!(format!("{refused:#}").contains("config.toml"), "{refused:#}");
+    fs::remove_file(&config).unwrap();
+    sealed.sync();
+    assert_eq!(turns(&sealed, "parser"), turns_before);
+
+    // Cut short where the archive was emptied and the index was not.
+    let index = sealed.dirs.tree(&sealed.tree.root).index();
+    let kept = sealed.base.join("kept");
+    copy(&index, &kept);
+    purged(&sealed, &what);
+    fs::remove_dir_all(&index).unwrap();
+    copy(&kept, &index);
+    assert!(turns(&sealed, "parser") > 0);
+    let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    assert_eq!(report.left, Vec::<PathBuf>::new());
+    assert_eq!(turns(&sealed, "parser"), 0);
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
 }

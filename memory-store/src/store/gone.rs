@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Read, Store, disk, listing};
 use crate::error::{Error, Result};
-use crate::file::MemoryFile;
+use crate::file::{FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
 use crate::ledger::Ledger;
 use crate::memory::{Memory, Source};
@@ -97,8 +97,10 @@ impl Store {
             let (path, memory) = (stored.path, stored.memory);
             let Some(rest) = rest else {
                 if is_aside {
-                    disk::remove(&path)?;
-                    done.removed.push((path, memory));
+                    match check_unchanged(&path, &file).and_then(|()| disk::remove(&path)) {
+                        Ok(()) => done.removed.push((path, memory)),
+                        Err(error) => done.refused.push((path, error)),
+                    }
                 } else {
                     done.learned.push((path, memory));
                 }
@@ -164,9 +166,19 @@ impl Store {
         mut file: MemoryFile,
         rest: &Memory,
     ) -> Result<()> {
+        check_unchanged(path, &file)?;
         let before = file.text().to_owned();
         file.set(rest)?;
         ledger.copied(file.text(), Some(&before))?;
         self.write(path, file.bytes())
     }
+}
+
+/// Refuses a file that is not as it was read: an editor or git keeps no lock of ours.
+fn check_unchanged(path: &Path, file: &MemoryFile) -> Result<()> {
+    let (now, _) = super::read_bounded(path, FILE_BYTES_MAX)?;
+    if now == file.bytes() {
+        return Ok(());
+    }
+    Err(disk::refused(path, "it was changed meanwhile", "Run this again."))
 }

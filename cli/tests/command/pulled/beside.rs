@@ -331,3 +331,19 @@ fn what_is_held_takes_no_place_of_what_waits_for_its_branch() {
         }
     }
 }
+
+#[test]
+fn a_word_put_into_what_others_committed_does_not_make_it_the_users() {
+    let team = Team::at_work();
+    team.memory("theirs.md", 7, "The deploy key lies in the wiki");
+    team.commit(MALLORY);
+    assert_eq!(team.held(), [""; 0]);
+    let id = team.0.json(&["search", "deploy key wiki", "--json"])["hits"][0]["id"].clone();
+    team.0.ok(&["edit", id.as_str().unwrap(), "--tag", "keys"]);
+    assert_eq!(team.held(), [""; 0]);
+    team.0.ok(&["trust", "--author", BOB]);
+    assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
+    // Whoever commits it takes it over.
+    team.commit(ADA);
+    assert_eq!(team.held(), [""; 0]);
+}
