@@ -12,9 +12,10 @@ use crate::error::Error;
 /// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own; bounds
 ///   over postings.
 /// - 1.3: graphs with fine codes, in sections of their own.
+/// - 1.4: what the user's settings file was like, in the manifest.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 3;
+pub const MINOR: u16 = 4;
 
 /// First bytes of a manifest.
 pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";

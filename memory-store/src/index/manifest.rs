@@ -17,6 +17,9 @@ pub const FILE_NAME: &str = "MANIFEST";
 /// Bytes that a manifest may have.
 pub const BYTES_MAX: usize = 1 << 20;
 
+/// The first minor version that says what the user's settings file was like.
+const CONFIG_MINOR: u16 = 4;
+
 /// Segments that a manifest may name.
 const SEGMENTS_MAX: u32 = 1024;
 
@@ -160,10 +163,9 @@ impl Manifest {
         }
         out.extend_from_slice(&(settings.len() as u32).to_le_bytes());
         out.extend_from_slice(&settings);
-        if let Some(config) = self.settings.config {
-            out.extend_from_slice(&config.bytes.to_le_bytes());
-            out.extend_from_slice(&config.modified_ns.to_le_bytes());
-        }
+        let config = self.settings.config.unwrap_or(NO_FILE);
+        out.extend_from_slice(&config.bytes.to_le_bytes());
+        out.extend_from_slice(&config.modified_ns.to_le_bytes());
         let check = checksum(&out);
         out.extend_from_slice(&check.to_le_bytes());
         if out.len() > BYTES_MAX {
@@ -193,7 +195,7 @@ impl Manifest {
     }
 
     fn fields(mut cursor: Cursor<'_>) -> Option<Self> {
-        let _minor = cursor.u16()?;
+        let minor = cursor.u16()?;
         let count = cursor.u32().filter(|&count| count <= SEGMENTS_MAX)?;
         let generation = cursor.u64()?;
         let published = Timestamp(cursor.i64()?);
@@ -212,8 +214,10 @@ impl Manifest {
             defaults if defaults == DEFAULTS.as_bytes() => Settings::default(),
             settings => serde_json::from_slice(settings).ok()?,
         };
-        // Manifests of older versions end here, and those published without such a file.
-        settings.config = config(&mut cursor);
+        // Manifests of older versions end here.
+        if minor >= CONFIG_MINOR {
+            settings.config = Some(config(&mut cursor)?).filter(|&config| config != NO_FILE);
+        }
         Some(Self {
             generation,
             published,
@@ -226,6 +230,9 @@ impl Manifest {
         })
     }
 }
+
+/// Stands for a settings file that is not there.
+const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
 
 /// What the user's settings file was like.
 fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
@@ -284,6 +291,29 @@ mod tests {
             assert!(Manifest::decode(path, &flipped).is_err(), "byte {at}");
             assert!(Manifest::decode(path, &bytes[..at]).is_err(), "cut at {at}");
         }
+    }
+
+    #[test]
+    fn what_the_settings_file_was_like_is_told_by_the_version() {
+        let path = Path::new(FILE_NAME);
+        let config = Some(Stamp { bytes: 20, modified_ns: 1 });
+        let with = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
+        assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
+        // As another minor version wrote it, with `more` at its end, or less.
+        let of_version = |minor: u16, more: isize| {
+            let mut bytes = with.encode().unwrap();
+            bytes[10..12].copy_from_slice(&minor.to_le_bytes());
+            bytes.truncate(bytes.len() - 4);
+            bytes.resize(bytes.len().saturating_add_signed(more), 7);
+            let check = checksum(&bytes);
+            bytes.extend_from_slice(&check.to_le_bytes());
+            Manifest::decode(path, &bytes).map(|manifest| manifest.settings.config)
+        };
+        assert_eq!(of_version(MINOR, 0).unwrap(), config);
+        assert_eq!(of_version(MINOR + 1, 16).unwrap(), config, "what is appended is skipped");
+        assert!(of_version(MINOR, -16).is_err(), "it is never missing");
+        assert_eq!(of_version(3, -16).unwrap(), None);
+        assert_eq!(of_version(3, 0).unwrap(), None, "what stood there was something else");
     }
 
     #[test]
