@@ -181,9 +181,10 @@ impl Loaded {
     /// The user's own file says something that cannot be read: what it may say about what is kept in or out holds.
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
-        self.settings.pulled = policy::pulled(path);
         let text = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes);
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let pulled = text.as_ref().map(|text| policy::pulled_in(text));
+        self.settings.pulled = pulled.unwrap_or(Pulled::Reviewed);
         for key in KEYS.iter().filter(|key| GUARDED.contains(&key.name)) {
             let lines = text.iter().flat_map(|text| text.lines());
             let mut lines = lines.filter(|line| !line.trim_start().starts_with('#'));

@@ -72,9 +72,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if mode == identity::Mode::Committed {
         store::check_folder(&observed.root)?;
         let memories = observed.root.join(STORE_DIR).join("memories");
-        if !memories.is_dir() {
-            folders::check_writable(&memories)?;
-        }
+        folders::check_writable(&memories)?;
     }
     folders::check_writable(&world.dirs.data)?;
     let moves = match before {

@@ -496,6 +496,16 @@ fn what_cannot_be_set_up_is_not_said_to_be() {
     assert_eq!(machine.run_with_few_rights(&["status"]).code, 4, "nothing was vouched for");
     machine.chmod("u+w", "home/work");
     assert_eq!(machine.run_with_few_rights(&["init", "--yes", "--no-register"]).code, 0);
+
+    // As somebody else committed the folder.
+    let machine = Machine::new();
+    machine.write("home/work/.throughline/memories/.keep", "");
+    machine.chmod("a-w", "home/work/.throughline/memories");
+    let said = machine.run_with_few_rights(&["init", "--yes", "--no-register"]);
+    assert!(said.code == 1 && said.stdout.is_empty(), "{}", said.stdout);
+    assert!(said.stderr.contains("/memories cannot be written: "), "{}", said.stderr);
+    assert_eq!(machine.run_with_few_rights(&["status"]).code, 4, "nothing was vouched for");
+    machine.chmod("u+w", "home/work/.throughline/memories");
 }
 
 #[test]

@@ -479,7 +479,6 @@ impl Quarantine {
     }
 }
 
-/// Whether it was said of a project whose commits are taken.
 /// What the last sync withheld and judged; `None` where it limited nothing.
 fn last_withheld(home: &ProjectDir) -> Result<Option<Withholding>> {
     let path = home.withheld();
@@ -492,6 +491,7 @@ fn last_withheld(home: &ProjectDir) -> Result<Option<Withholding>> {
     Ok(Some(Withholding { withheld, judged: Some(judged) }))
 }
 
+/// Whether it was said of a project whose commits are taken.
 fn has_authors(home: &ProjectDir) -> Result<bool> {
     Ok(Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()))
 }
