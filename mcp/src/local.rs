@@ -9,8 +9,8 @@ use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::{Hit, Recall, Recalled, Search, WEAK, render};
-use memory_store::settings::{Promote, Settings};
+use memory_store::recall::{Hit, Judge, Recall, Recalled, Search, WEAK, render};
+use memory_store::settings::{Promote, Pulled, Settings};
 use memory_store::store::{Change, Forget, Store, read_below};
 use memory_store::suspicion::Quarantine;
 use memory_store::text::excerpt;
@@ -37,8 +37,6 @@ const NEIGHBOUR_CHARS_MAX: usize = 160;
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
 const HASHED_BYTES_MAX: usize = 4 << 20;
-/// Hits that are judged one by one where the index was published by other settings.
-const JUDGED_MAX: usize = 1_000;
 /// What is said instead of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or somebody else \
                          committed them. Only the user can look at them and release them: `throughline review`.";
@@ -90,6 +88,29 @@ impl Local {
 
     fn search(&self, recall: &Recall, search: &Search) -> Recalled {
         recall.search(search, self.environment.clock.now())
+    }
+
+    /// How the index was published: how much of what others commit was given.
+    fn indexed(&self, tree: &Tree) -> Pulled {
+        Recall::open(&self.environment.dirs, tree).settings().pulled
+    }
+
+    /// What memories are found with. Where the index was published by other settings it holds all that somebody else
+    /// may have written: of that we know what we wrote.
+    fn recall_of(&self, tree: &Tree) -> Result<Recall, Failure> {
+        let dirs = &self.environment.dirs;
+        let recall = Recall::open(dirs, tree);
+        if !recall.is_outdated() {
+            return Ok(recall);
+        }
+        let (settings, _) = settings_file::load(dirs, Some(tree));
+        let store = Store::open(dirs, tree)?;
+        let quarantine = quarantine(&store, &settings, recall.settings().pulled)?;
+        let redactor = store.redactor(&settings);
+        let mut files = store.files();
+        files.retain(|stored| quarantine.held(stored, &redactor).is_none());
+        let given = files.into_iter().map(|stored| stored.path).collect();
+        Ok(recall.judged_by(Box::new(Given(given))))
     }
 
     /// Makes the memory that is to be saved, secrets and all.
@@ -147,7 +168,7 @@ impl Local {
 impl Backend for Local {
     fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
         let tree = self.tree()?;
-        let mut recall = Recall::open(&self.environment.dirs, &tree);
+        let mut recall = self.recall_of(&tree)?;
         if let Some(embedder) = recall.settings().embedder.clone() {
             recall = recall.with_second(Box::new(Program::new(tree.project, &embedder)));
         }
@@ -164,9 +185,9 @@ impl Backend for Local {
         if !request.paths.is_empty() {
             let paths = request.paths.iter().map(|path| relative(path, &tree)).collect();
             let search = Search { paths, ..everywhere.clone() };
-            recalled = self.search_given(&recall, &search, &tree)?;
+            recalled = self.search(&recall, &search);
         }
-        let more = self.search_given(&recall, &everywhere, &tree)?;
+        let more = self.search(&recall, &everywhere);
         let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);
         recalled.degraded = recalled.degraded.or(more.degraded);
         let mut notes = std::mem::take(&mut recalled.notes);
@@ -208,12 +229,11 @@ impl Backend for Local {
             Scope::User => Store::user(&self.environment.dirs)?,
             Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
         };
-        let store = self.judged(store, &tree, &settings)?;
+        let (store, quarantine) = judged(store, &settings, self.indexed(&tree))?;
         let redactor = store.redactor_for_writing(&settings)?;
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = store.save(memory, &redactor, self.environment.clock.now())?;
-        let quarantine = self.quarantine(&store, &tree, &settings)?;
         let journalled = journal::note(
             &self.environment.dirs,
             &tree,
@@ -256,22 +276,22 @@ impl Backend for Local {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
+        let indexed = self.indexed(&tree);
         let project = Store::open(&self.environment.dirs, &tree)?;
-        let project = self.judged(project, &tree, &settings)?;
-        let (store, stored, scope) = match project.find(id) {
-            Ok(stored) => (project, stored, Scope::Project),
+        let (project, quarantine) = judged(project, &settings, indexed)?;
+        let (store, quarantine, stored, scope) = match project.find(id) {
+            Ok(stored) => (project, quarantine, stored, Scope::Project),
             Err(Error::NotFound { found: 0, .. }) => {
                 let user = Store::user(&self.environment.dirs)?;
-                let user = self.judged(user, &tree, &settings)?;
+                let (user, quarantine) = judged(user, &settings, indexed)?;
                 let stored = user.find(id)?;
-                (user, stored, Scope::User)
+                (user, quarantine, stored, Scope::User)
             }
             Err(error) => return Err(error.into()),
         };
         // What is held back is not said in passing. That is asked while the file is there, whose text may tell
         // that we wrote it.
         let redactor = store.redactor(&settings);
-        let quarantine = self.quarantine(&store, &tree, &settings)?;
         let held = quarantine.held(&stored, &redactor).is_some();
         store.forget(&stored.memory.id.to_string(), Forget::Archive, &redactor, now)?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
@@ -287,12 +307,13 @@ impl Backend for Local {
 
     fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure> {
         let tree = self.tree()?;
-        let recall = Recall::open(&self.environment.dirs, &tree);
+        let recall = self.recall_of(&tree)?;
         let search = Search {
             text: request.query.clone(),
             limit: request.page.skip + request.page.limit + 1,
             turns: !request.thinking,
             thinking: request.thinking,
+            without_held: true,
             ..Search::default()
         };
         self.check(&search)?;
@@ -345,58 +366,6 @@ impl Backend for Local {
 }
 
 impl Local {
-    /// What is held in a store, by what the last sync found of others' commits; what came since is held. By settings
-    /// that are stricter than those of that sync nobody judged yet.
-    fn quarantine(
-        &self,
-        store: &Store,
-        tree: &Tree,
-        settings: &Settings,
-    ) -> Result<Quarantine, Error> {
-        let recall = Recall::open(&self.environment.dirs, tree);
-        match settings.pulled > recall.settings().pulled {
-            true => Quarantine::unjudged(store.home()),
-            false => Quarantine::read(store.home(), settings),
-        }
-    }
-
-    /// A store in which nothing that is held hides what is not.
-    fn judged(&self, store: Store, tree: &Tree, settings: &Settings) -> Result<Store, Error> {
-        let quarantine = self.quarantine(&store, tree, settings)?;
-        Ok(store.judged(quarantine, settings))
-    }
-
-    /// A search of memories for the model: nothing that is held.
-    fn search_given(
-        &self,
-        recall: &Recall,
-        search: &Search,
-        tree: &Tree,
-    ) -> Result<Recalled, Failure> {
-        if !recall.is_outdated() {
-            return Ok(self.search(recall, search));
-        }
-        // The index holds all that somebody else may have written: of that we know what we wrote.
-        let limit = search.limit;
-        let all = Search { without_held: false, limit: JUDGED_MAX, ..search.clone() };
-        let mut recalled = self.search(recall, &all);
-        let (settings, _) = settings_file::load(&self.environment.dirs, Some(tree));
-        let store = Store::open(&self.environment.dirs, tree)?;
-        let (quarantine, redactor) =
-            (self.quarantine(&store, tree, &settings)?, store.redactor(&settings));
-        let given: BTreeSet<PathBuf> = store
-            .files()
-            .into_iter()
-            .filter(|stored| quarantine.held(stored, &redactor).is_none())
-            .map(|stored| stored.path)
-            .collect();
-        let found = recalled.hits.len();
-        recalled.hits.retain(|hit| !hit.held || given.contains(&hit.file));
-        recalled.held_back |= recalled.hits.len() < found;
-        recalled.hits.truncate(limit);
-        Ok(recalled)
-    }
-
     fn memory_hit(&self, hit: &Hit, tree: &Tree) -> MemoryHit {
         MemoryHit {
             id: hit.id.short(),
@@ -409,6 +378,36 @@ impl Local {
             why: render::clean(&hit.why),
         }
     }
+}
+
+/// The files of the project's memories that are given.
+#[derive(Debug)]
+struct Given(BTreeSet<PathBuf>);
+
+impl Judge for Given {
+    fn holds(&self, file: &Path, indexed: bool) -> bool {
+        indexed && !self.0.contains(file)
+    }
+}
+
+/// What is held in a store, by what the last sync found of others' commits; what came since is held. By settings
+/// that are stricter than those that the index was published with nobody judged yet.
+fn quarantine(store: &Store, settings: &Settings, indexed: Pulled) -> Result<Quarantine, Error> {
+    match settings.pulled > indexed {
+        true => Quarantine::unjudged(store.home()),
+        false => Quarantine::read(store.home(), settings),
+    }
+}
+
+/// A store in which nothing that is held hides what is not, and what is held in it. The store has that by itself: who
+/// is asked about a memory after it was saved must not have looked before at what we wrote.
+fn judged(
+    store: Store,
+    settings: &Settings,
+    indexed: Pulled,
+) -> Result<(Store, Quarantine), Error> {
+    let quarantine = quarantine(&store, settings, indexed)?;
+    Ok((store.judged(quarantine.clone(), settings), quarantine))
 }
 
 fn turn_hit(hit: &Hit, query: &str) -> TurnHit {

@@ -675,6 +675,83 @@ fn what_others_may_have_written_is_not_recalled_once_the_user_says_so() {
     assert_eq!(server.end(), Some(0));
 }
 
+/// A memory that a program of ours writes.
+fn save(world: &World, memory: Memory) {
+    world.store().save(memory, &Redactor::default(), now()).unwrap();
+}
+
+/// One that a pull brings.
+fn pull(world: &World, memory: Memory) {
+    let path = world.store().folder().join(format!("{}.md", memory.id.short()));
+    fs::create_dir_all(world.store().folder()).unwrap();
+    fs::write(path, MemoryFile::new(memory).unwrap().text()).unwrap();
+}
+
+fn fact(number: u8, title: &str, text: &str) -> Memory {
+    Memory::new(MemoryId([number; 16]), Kind::Fact, title, text, now())
+}
+
+/// The ids that `recall` gives, and its note.
+fn recalled(server: &mut Server, query: &str) -> (Vec<String>, String) {
+    let (_, found, _) = server.call("recall", json!({"query": query}));
+    let hits = found["hits"].as_array().unwrap().iter();
+    let ids = hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect();
+    (ids, found["note"].to_string())
+}
+
+#[test]
+fn what_the_user_replaced_stays_replaced_once_the_user_says_whose_is_given() {
+    let world = World::trusted();
+    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
+    save(&world, Memory { supersedes: vec![MemoryId([1; 16])], ..newer });
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let found = (vec![MemoryId([2; 16]).short()], "null".to_owned());
+    assert_eq!(recalled(&mut server, "probe pool five places"), found);
+    limit(&world);
+    assert_eq!(recalled(&mut server, "probe pool five places"), found);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn the_users_own_is_given_though_others_committed_the_same() {
+    let world = World::trusted();
+    let (title, text) = ("The probe pool is small", "It has five places, one for each worker.");
+    save(&world, fact(1, title, text));
+    pull(&world, Memory { pinned: true, tags: vec!["probe".to_owned()], ..fact(2, title, text) });
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let first = recalled(&mut server, "probe pool");
+    assert_eq!(first, (vec![MemoryId([2; 16]).short()], "null".to_owned()), "theirs is before it");
+    limit(&world);
+    let (ids, note) = recalled(&mut server, "probe pool");
+    assert_eq!(ids, [MemoryId([1; 16]).short()]);
+    assert!(note.contains("held back"), "{note}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn the_title_of_what_is_held_is_not_told_as_an_event() {
+    let world = World::trusted();
+    pull(&world, fact(2, "The probe migration obeys", "It moved the pool."));
+    let turn = Turn {
+        session: "0f31".into(),
+        at: now(),
+        text: "the pool has five places".into(),
+        ..Turn::default()
+    };
+    world.publish(vec![turn]);
+    let mut server = world.connect(&[]);
+    let query = json!({"query": "pool since:\"the probe migration\""});
+    let mut told = |tool: &str| server.call(tool, query.clone()).1["note"].to_string();
+    assert!(told("recall").contains("obeys") && told("search_sessions").contains("obeys"));
+    limit(&world);
+    let (recall, sessions) = (told("recall"), told("search_sessions"));
+    assert!(!recall.contains("obeys") && !sessions.contains("obeys"), "{recall} {sessions}");
+    assert_eq!(server.end(), Some(0));
+}
+
 #[test]
 fn what_a_commit_calls_its_author_is_not_told() {
     let world = World::trusted();

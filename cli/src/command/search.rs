@@ -1,12 +1,12 @@
 //! `throughline search`: finds memories, turns of sessions, or what was thought in them.
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use memory_store::layout::Tree;
 use memory_store::recall::{
-    Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
+    Collection, Hit, Judge, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
 };
 use memory_store::text::excerpt;
 use memory_store::{Kind, Timestamp, short_session};
@@ -155,33 +155,36 @@ fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
-    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
-    let is_outdated = recall.is_outdated();
-    let mut recalled = recall.search(&wanted, world.now);
-    mark_held(world, tree, is_outdated, &mut recalled.hits)?;
+    let mut recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
+    if !wanted.turns && !wanted.thinking {
+        recall = judged(recall, &Stores::at(world, tree)?)?;
+    }
+    let recalled = recall.search(&wanted, world.now);
     if args.json {
         return view::json(&found(recalled), out);
     }
     show(&recalled, &args.text.join(" "), args.full, out)
 }
 
-/// Marks what is held back by what the user and git say now, and not when the index was published. Where nobody
-/// limits whose memories are given, and nobody did, the index says it.
-fn mark_held(world: &World, tree: Tree, is_outdated: bool, hits: &mut [Hit]) -> Result {
-    let is_memory = |hit: &Hit| matches!(hit.collection, Collection::Memories | Collection::User);
-    if !hits.iter().any(is_memory) {
-        return Ok(());
+/// The files of what is held back, by what the user and git say now.
+#[derive(Debug)]
+struct Held(BTreeSet<PathBuf>);
+
+impl Judge for Held {
+    fn holds(&self, file: &Path, _: bool) -> bool {
+        self.0.contains(file)
     }
-    let stores = Stores::at(world, tree)?;
+}
+
+/// Lets be held what the user and git hold now, and not when the index was published. Where nobody limits whose
+/// memories are given, and nobody did, the index says it.
+fn judged(recall: Recall, stores: &Stores) -> Result<Recall> {
+    if !recall.is_outdated() && !stores.are_limited()? {
+        return Ok(recall);
+    }
     // Where git does not tell, what the index says holds, or more.
-    if (is_outdated || stores.are_limited()?)
-        && let Ok(held) = stores.held_files()
-    {
-        for hit in hits.iter_mut().filter(|hit| is_memory(hit)) {
-            hit.held = held.contains(&hit.file);
-        }
-    }
-    Ok(())
+    let Ok(held) = stores.held_files() else { return Ok(recall) };
+    Ok(recall.judged_by(Box::new(Held(held))))
 }
 
 impl Search {

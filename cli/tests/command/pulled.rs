@@ -60,9 +60,17 @@ impl Team {
     }
 
     fn memory(&self, name: &str, number: u8, title: &str) {
-        let id = MemoryId::new(Timestamp::parse(NOW).unwrap(), [number; 10]);
-        let memory =
-            Memory::new(id, Kind::Convention, title, "It is so.", Timestamp::parse(NOW).unwrap());
+        self.memory_instead(name, number, title, &[]);
+    }
+
+    /// One that says that it replaces others.
+    fn memory_instead(&self, name: &str, number: u8, title: &str, others: &[u8]) {
+        let now = Timestamp::parse(NOW).unwrap();
+        let id = |number: u8| MemoryId::new(now, [number; 10]);
+        let memory = Memory {
+            supersedes: others.iter().copied().map(id).collect(),
+            ..Memory::new(id(number), Kind::Convention, title, "It is so.", now)
+        };
         let file = memory_store::file::MemoryFile::new(memory).unwrap();
         self.0.write(&format!("home/work/.throughline/memories/{name}"), file.text());
     }
@@ -234,6 +242,31 @@ fn a_changed_policy_holds_before_the_next_sync() {
     let (dirs, tree) = team.place();
     std::fs::remove_dir_all(dirs.tree(&tree.root).index()).unwrap();
     assert_eq!(team.started().len(), 0);
+}
+
+#[test]
+fn a_search_by_a_changed_policy_shows_what_holds_now() {
+    const NEWER: &str = "Prices are integer tenths of cents";
+    let team = Team::new();
+    team.memory_instead("newer.md", 3, NEWER, &[1]);
+    team.commit(ADA);
+    team.memory("probe.md", 5, "The probe pool is small");
+    team.commit(ADA);
+    team.memory("aside.md", 4, "The probe pool is small");
+    team.commit(BOB);
+    team.0.ok(&["init", "--yes", "--no-register"]);
+    let found = |text: &str| -> Vec<(String, bool)> {
+        let found = team.0.json(&["search", text, "--json"]);
+        let hits = found["hits"].as_array().unwrap().iter();
+        hits.map(|hit| (hit["id"].as_str().unwrap().to_owned(), hit["held"] == true)).collect()
+    };
+    let id = |number: u8| MemoryId::new(Timestamp::parse(NOW).unwrap(), [number; 10]).to_string();
+    assert_eq!(found("prices are integer cents")[0], (id(3), false));
+    assert_eq!(found("probe pool"), [(id(4), false)], "theirs is before hers");
+    team.setting("pulled = \"reviewed\"\n");
+    assert!(team.is_outdated());
+    assert_eq!(found("prices are integer cents")[0], (id(3), false));
+    assert_eq!(found("probe pool"), [(id(4), true), (id(5), false)]);
 }
 
 #[test]

@@ -22,8 +22,8 @@ const DIFFER: f32 = 0.5;
 pub struct Kept(Vec<Words>);
 
 impl Kept {
-    /// The one of those kept that says what a hit says. To be asked once for each hit that is to be
-    /// kept, before it is.
+    /// The one of those kept that says what a hit says; what is held stands for nothing that is not. To be
+    /// asked once for each hit that is to be kept, before it is.
     pub fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
             return None;
@@ -32,7 +32,10 @@ impl Kept {
             self.0.push(Words::of([&next.title, &next.text]));
         }
         let words = Words::of([&hit.title, &hit.text]);
-        let same = self.0.iter().position(|known| words.likeness(known) >= SAME);
+        let stands = |better: &Hit| hit.held || !better.held;
+        let mut known = kept.iter().zip(&self.0);
+        let same =
+            known.position(|(better, known)| stands(better) && words.likeness(known) >= SAME);
         if same.is_none() {
             self.0.push(words);
         }

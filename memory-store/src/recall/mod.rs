@@ -60,8 +60,9 @@ pub use when::Span;
 pub use when::whole as time_named;
 
 use std::cell::OnceCell;
+use std::fmt::Debug;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::embed::{Embed, Table};
 use crate::error::Error;
@@ -199,6 +200,12 @@ pub struct Recalled {
     pub trace: Vec<Traced>,
 }
 
+/// Knows better than the index which memories are held.
+pub trait Judge: Debug {
+    /// Whether the memory in this file is held, of which the index says `indexed`.
+    fn holds(&self, file: &Path, indexed: bool) -> bool;
+}
+
 /// Finds memories of one working tree and of its user.
 #[derive(Debug)]
 pub struct Recall {
@@ -210,6 +217,8 @@ pub struct Recall {
     embedder: OnceCell<Box<dyn Embed>>,
     /// Who is asked for vectors of the second space.
     second: Option<Asking>,
+    /// Who is asked what is held.
+    judge: Option<Box<dyn Judge>>,
     stamps: Stamps,
     traces: bool,
 }
@@ -229,7 +238,7 @@ impl Recall {
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
-        Self { sources, models, embedder, second: None, stamps, traces: false }
+        Self { sources, models, embedder, second: None, judge: None, stamps, traces: false }
     }
 
     /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
@@ -238,6 +247,13 @@ impl Recall {
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
         self.second = Some(Asking::new(ask));
         self
+    }
+
+    /// Lets somebody say what is held, for who knows more than the index. Who only filtered the hits would
+    /// miss what the held ones stand for: their successors, and what says the same.
+    #[must_use]
+    pub fn judged_by(self, judge: Box<dyn Judge>) -> Self {
+        Self { judge: Some(judge), ..self }
     }
 
     /// Keeps a trace of every query.
@@ -587,9 +603,10 @@ impl Recall {
             return Err(Fate::Stale);
         }
         // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
-        let held = candidate.entry.has(FLAG_HELD)
+        let indexed = candidate.entry.has(FLAG_HELD)
             || self.sources.may_be_withheld(candidate.at)
             || self.sources.is_unjudged(candidate.at) && suspicion::of_record(&record).is_some();
+        let held = self.judge.as_ref().map_or(indexed, |judge| judge.holds(&file, indexed));
         let collection = self.sources.collection(candidate.at);
         Ok(Hit { held, ..hit(candidate, record, file, collection) })
     }

@@ -172,17 +172,20 @@ impl Wanted {
             }
         }
         let mut must = std::mem::take(&mut wanted.must);
-        must.iter_mut().for_each(|node| wanted.place_events(recall, node, now));
+        must.iter_mut().for_each(|node| wanted.place_events(recall, search, node, now));
         wanted.must = must;
         wanted.correct(recall, parts, read_all);
         wanted
     }
 
     /// Replaces "before the migration" by "before" the time of the memory that answers best.
-    fn place_events(&mut self, recall: &Recall, node: &mut Node, now: Timestamp) {
+    fn place_events(&mut self, recall: &Recall, search: &Search, node: &mut Node, now: Timestamp) {
         match node {
             Node::Filter(Filter::Event { words, before }) => {
-                let event = Search { text: words.clone(), limit: 1, ..Search::default() };
+                // Its title is told.
+                let without_held = search.without_held;
+                let event =
+                    Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
                 let found = memories(recall, &event, now);
                 let Some(event) = found.hits.into_iter().next().filter(|_| !found.weak) else {
                     self.notes.push(format!(
@@ -198,9 +201,9 @@ impl Wanted {
                     false => Span { from: Some(event.date), to: None },
                 }));
             }
-            Node::Not(node) => self.place_events(recall, node, now),
+            Node::Not(node) => self.place_events(recall, search, node, now),
             Node::All(nodes) | Node::Any(nodes) => {
-                nodes.iter_mut().for_each(|node| self.place_events(recall, node, now));
+                nodes.iter_mut().for_each(|node| self.place_events(recall, search, node, now));
             }
             Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
         }
