@@ -7,6 +7,7 @@
 mod assignment;
 mod block;
 mod checksum;
+mod command;
 mod cookie;
 mod deny;
 mod digits;

@@ -9,6 +9,7 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
 use super::checksum;
+use super::command;
 use super::shape;
 use super::words;
 
@@ -87,6 +88,12 @@ pub(super) struct Rule {
     mixed: bool,
     /// The checksum that the format has.
     check: Option<checksum::Kind>,
+    /// Whether it is a command, which counts only where one may stand, and whose value may be something else.
+    #[serde(default)]
+    command: bool,
+    /// Whether words that stand where a secret would are none.
+    #[serde(default)]
+    worded: bool,
     /// Whether what looks like a placeholder is hidden too.
     #[serde(default)]
     even_placeholders: bool,
@@ -166,6 +173,10 @@ impl Rule {
                 continue;
             }
             let secret = self.secret(here, &groups)?;
+            let (lead, value) = (&here[..secret.start], &here[secret.clone()]);
+            if self.command && !command::is_password(&text[..hit.start], lead, value, self.worded) {
+                return None;
+            }
             return Some(hit.start + secret.start..hit.start + secret.end);
         }
     }

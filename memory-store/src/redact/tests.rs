@@ -332,6 +332,97 @@ fn passwords_on_command_lines_are_hidden() {
 }
 
 #[test]
+fn commands_with_passwords_are_told_from_words_and_other_options() {
+    let password = "Kq9vLm2xRt7w";
+    for (before, word, after) in [
+        ("sudo -u postgres mysqldump -u root -p", "swordfish", " shop"),
+        ("$ /usr/bin/mysql -u root -p", "swordfish", ""),
+        ("docker exec -it db mysql -u root -p", "swordfish", ""),
+        ("docker compose exec mongo mongosh -u root -p ", "swordfish", ""),
+        ("kubectl exec db-0 -- mysql -u root -p", "swordfish", ""),
+        ("ssh db.example.org mysql -u root -p", "swordfish", ""),
+        ("cd /srv && LANG=C 7z x -p", "swordfish", " a.7z"),
+        ("run: mysql -u root -p", "swordfish", ""),
+        ("1. mongosh -u root -p ", "swordfish", ""),
+        ("Run `unzip -P ", "swordfish", " a.zip`"),
+        ("{\"command\": \"unzip -P ", "swordfish", " a.zip\"}"),
+        ("mysql -u root -p", "123456", " shop"),
+        ("redis-cli -p 6379 -a ", "swordfish", ""),
+        ("we said mysql -u root -p", password, " would do"),
+    ] {
+        let hidden = redact(&format!("{before}{word}{after}"));
+        assert!(!hidden.contains(word) && hidden.contains("[redacted:login]"), "{hidden}");
+        assert!(hidden.ends_with(after), "{hidden}");
+    }
+    for text in [
+        "docker run -d --name mongo -p 37017:27017 mongo:7",
+        "docker run --name mongo -p 127.0.0.1:27017:27017 -d mongo",
+        "docker run -p 8080:80 mysql:8",
+        "docker run -d --name mysql -p3306:3306 mysql:8",
+        "docker compose up -d mongo -p shop-staging",
+        "docker compose up mongo -p shop",
+        "wget https://example.org/files/data.zip -P /srv/data/import",
+        "wget https://example.org/files/data.zip -P downloads",
+        "curl -k -o a.zip https://example.org/a.zip -P -",
+        "ssh mongo mkdir -p /data/backup/daily",
+        "ssh mongo mkdir -p backup/daily",
+        "ssh mongo -p 2222",
+        "mongosh --port 27017 mkdir -p data",
+        "The unzip tool has a -P option",
+        "unzip has a -P option",
+        "psql says password=required",
+        "rg --pre zip -P 'foo'",
+        "rg --pre unzip -P 'foo.*bar'",
+        "7z x a.7z -progress",
+        "7z x a.7z -port",
+        "unrar x a.rar -path/to",
+        "cypher-shell -p 7687",
+        "sqlcmd -S db -P 1433",
+        "sqlcmd -S db -P1433",
+        "the htpasswd -b flag takes the password",
+        "mkdir -p src/redis-cli src/mongo",
+        "mkdir -p mongo && cp -p a b",
+        "cp -p mongo.conf /etc/mongo.conf",
+        "ps -p 12345 -o args",
+        "ssh -p 2222 tess@mongo",
+        "nc -w 3 mongo 27017",
+        "tar -P -xf a.tar",
+        "rsync -P a.zip host:b",
+        "rsync a.zip -P backup",
+        "ping -w 5 mongo",
+        "psql -p 5433 -w shop",
+        "psql -h db -p 5433 -U tess -w",
+        "mysql -P 3306 -h db shop",
+        "redis-cli -p 6379 -a",
+        "redis-cli -h cache -p 6379 ping",
+        "mongodump -p 27017 --out backup",
+        "kubectl patch deployment mongo -p '{\"spec\":{\"replicas\":2}}'",
+        "git commit -p mongo.rs",
+        "git add -p src/zip mysql",
+        "patch -p1 < zip.patch",
+        "python -m zipfile -e a.zip out",
+        "gunzip -k a.gz",
+        "zip -r out.zip src -x '*.log'",
+        "ls mongo -p a-file",
+        "cargo test -p mongo -p redis-cli",
+        "cargo build -p zip -p unzip-tools",
+        "make -C mongo -p release",
+        "htop -p 1234",
+        "nmap -p 27017 mongo",
+        "scp -P 2222 a.zip host:",
+        "scp a.zip -P 2222 host:",
+        "ldapsearch -x -H ldap://db -w",
+        "docker ps --filter name=mongo -a",
+        "nmcli says the password field is empty",
+        "apt install mongo -y && lsof -p 4321",
+        "cd /srv/mongo -p shop",
+        "shop.mongo -p shop",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
 fn passwords_told_in_other_languages_and_in_several_words_are_hidden() {
     let password = "Azerty1234";
     for (before, after) in [

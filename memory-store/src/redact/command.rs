@@ -1,0 +1,246 @@
+//! Whether what a rule for a command line found is the password of a command. The letters `-p` mean a port, a
+//! folder or a project as often, and the name of a program is also that of a host, a container or a file.
+
+use super::shape;
+
+/// What is read before a command, to tell whether one may stand there.
+const BEFORE_BYTES_MAX: usize = 240;
+
+/// The shortest value that counts by itself, wherever the command stands.
+const RANDOM_BYTES_MIN: usize = 8;
+
+/// Commands that begin other commands, and words after which one stands.
+const LEADS: [&str; 32] = [
+    "sudo", "doas", "env", "exec", "time", "timeout", "nohup", "nice", "ionice", "xargs", "watch",
+    "strace", "if", "then", "else", "elif", "while", "until", "do", "run", "cmd", "ran", "use",
+    "used", "using", "via", "with", "try", "execute", "call", "chroot", "wait",
+];
+
+/// Commands that run others somewhere else, behind one of [`INSIDE`].
+const CONTAINERS: [&str; 8] =
+    ["docker", "podman", "kubectl", "docker-compose", "nerdctl", "oc", "lxc", "heroku"];
+const INSIDE: [&str; 4] = ["exec", "run", "rsh", "--entrypoint"];
+
+/// Commands with options of the same letters, which are no argument of a command that asks for a password.
+const OTHERS: [&str; 48] = [
+    "mkdir",
+    "docker",
+    "podman",
+    "compose",
+    "kubectl",
+    "cp",
+    "mv",
+    "rm",
+    "ps",
+    "ssh",
+    "scp",
+    "rsync",
+    "tar",
+    "nc",
+    "ping",
+    "curl",
+    "wget",
+    "git",
+    "patch",
+    "make",
+    "cargo",
+    "npm",
+    "npx",
+    "pnpm",
+    "yarn",
+    "node",
+    "python",
+    "python3",
+    "pip",
+    "go",
+    "rg",
+    "grep",
+    "sed",
+    "awk",
+    "find",
+    "ls",
+    "cat",
+    "echo",
+    "tee",
+    "install",
+    "gzip",
+    "gunzip",
+    "psql",
+    "bash",
+    "sh",
+    "sudo",
+    "helm",
+    "terraform",
+];
+
+/// Words of a sentence about a command.
+const PROSE: [&str; 32] = [
+    "a", "an", "the", "is", "are", "was", "has", "have", "had", "says", "said", "takes", "wants",
+    "needs", "and", "or", "of", "to", "in", "for", "that", "which", "it", "its", "tool",
+    "supports", "when", "fails", "asks", "uses", "means", "does",
+];
+
+/// Words for an option that follow it in a sentence.
+const NOUNS: [&str; 10] = [
+    "option",
+    "options",
+    "flag",
+    "flags",
+    "switch",
+    "argument",
+    "parameter",
+    "port",
+    "prompt",
+    "works",
+];
+
+/// Names of options that begin with the letter of the password, where it is joined to it: `-progress`.
+const OPTIONS: [&str; 18] = [
+    "progress", "path", "port", "prefix", "profile", "print", "proto", "preserve", "parallel",
+    "pretty", "page", "pid", "password", "project", "plugin", "process", "param", "public",
+];
+
+/// What stands before the name of a program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stand {
+    /// A command may stand here.
+    Command,
+    /// It is a word among others.
+    Word,
+    /// It is the end of another word: of a file, an address or an option.
+    Joined,
+}
+
+/// Whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
+/// name to the value.
+pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
+    if value.starts_with(b"/")
+        || value.starts_with(b"~")
+        || value.starts_with(b".")
+        || is_ports(lead, value)
+        || is_option(lead, value)
+        || is_worded && (shape::is_stop_word(value) || is_among(&NOUNS, value))
+    {
+        return false;
+    }
+    let words = || arguments(lead);
+    let is_plain = !words().any(|word| is_among(&PROSE, word));
+    match stand(before) {
+        Stand::Joined => false,
+        _ if words().any(|word| is_among(&OTHERS, word)) => false,
+        Stand::Command if is_plain => true,
+        Stand::Command | Stand::Word => shape::is_random(value, RANDOM_BYTES_MIN),
+    }
+}
+
+/// The words between the name of the command and its last option that are no options, nor what one says.
+fn arguments(lead: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = lead.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let mut is_told = false;
+    words.skip(1).filter(move |word| {
+        let is_option = word.starts_with(b"-");
+        let was_told = std::mem::replace(&mut is_told, is_option);
+        !is_option && !was_told
+    })
+}
+
+/// `8080:80`, `127.0.0.1:80:80`, and a number that may be a port where the option does not hold it itself.
+fn is_ports(lead: &[u8], value: &[u8]) -> bool {
+    const PORT_DIGITS_MAX: usize = 5;
+    let parts = || value.split(|byte| b".:".contains(byte));
+    let is_port =
+        |part: &[u8]| part.len() <= PORT_DIGITS_MAX && part.iter().all(u8::is_ascii_digit);
+    let is_parted = lead.ends_with(b" ") || lead.ends_with(b"\t") || lead.ends_with(b"P");
+    parts().all(is_port) && (is_parted || parts().count() > 1)
+}
+
+/// Whether the letter of the option and the value are the name of another option.
+fn is_option(lead: &[u8], value: &[u8]) -> bool {
+    lead.to_ascii_lowercase().ends_with(b"-p")
+        && OPTIONS.iter().any(|name| {
+            let rest = &name.as_bytes()[1..];
+            value.get(..rest.len()).is_some_and(|start| start.eq_ignore_ascii_case(rest))
+                && value.get(rest.len()).is_none_or(|next| !next.is_ascii_alphanumeric())
+        })
+}
+
+/// What stands before the name of a program: the end of the line before it is looked at.
+fn stand(before: &[u8]) -> Stand {
+    let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
+    let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
+    let line = without_folder(line);
+    match line {
+        [.., b'\\', b'n' | b'r' | b't'] => return Stand::Command,
+        [.., b'.' | b'/' | b'-' | b'@' | b'\\' | b'='] => return Stand::Joined,
+        [] | [.., b'"' | b'\'' | b'`'] => return Stand::Command,
+        _ => {}
+    }
+    let spaced = line.trim_ascii_end();
+    let Some(last) = spaced.last() else { return Stand::Command };
+    if b";|&(){}[$>#%:!`".contains(last) || spaced.ends_with(b"\\n") {
+        return Stand::Command;
+    }
+    // The rest of one command.
+    let segment = spaced.rsplit(|byte| b";|&(){}`".contains(byte)).next().unwrap_or_default();
+    if stands_behind(segment) { Stand::Command } else { Stand::Word }
+}
+
+/// The line without the folder in which the program lies.
+fn without_folder(line: &[u8]) -> &[u8] {
+    if !line.ends_with(b"/") {
+        return line;
+    }
+    let is_path = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._~/-".contains(byte);
+    let length = line.iter().rev().take_while(is_path).count();
+    let (rest, folder) = line.split_at(line.len() - length);
+    let is_rooted = matches!(folder, [b'/' | b'~' | b'.', ..]);
+    if is_rooted && !rest.ends_with(b":") { rest } else { line }
+}
+
+/// Whether a command may stand behind these words of one.
+fn stands_behind(segment: &[u8]) -> bool {
+    let bare = |word: &'_ [u8]| -> Vec<u8> {
+        let signs = word.iter().take_while(|byte| b"\"'$*".contains(byte)).count();
+        word[signs..].to_ascii_lowercase()
+    };
+    let words: Vec<Vec<u8>> =
+        segment.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(bare).collect();
+    let Some(last) = words.last() else { return true };
+    let is = |word: &Vec<u8>, known: &[&str]| is_among(known, word);
+    // The sign of a list, the end of options, a variable that is set for the command.
+    if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is(last, &LEADS) || is_set(last) {
+        return true;
+    }
+    let is_listed = words.len() == 1
+        && last.strip_suffix(b".").is_some_and(|number| number.iter().all(u8::is_ascii_digit));
+    if is_listed || last == b"--entrypoint" {
+        return true;
+    }
+    if words.iter().any(|word| is(word, &["sudo", "doas", "timeout", "env"])) {
+        return true;
+    }
+    if last.starts_with(b"-") {
+        return false;
+    }
+    let behind = |known: &[&str]| words.iter().position(|word| is(word, known));
+    let is_inside = || {
+        let container = behind(&CONTAINERS)?;
+        let inside = container + words[container..].iter().position(|word| is(word, &INSIDE))?;
+        Some(inside + 1 < words.len())
+    };
+    // `ssh host command`
+    let is_remote = || Some(behind(&["ssh"])? + 1 < words.len());
+    is_inside().or_else(is_remote).unwrap_or(false)
+}
+
+/// `NAME=value`
+fn is_set(word: &[u8]) -> bool {
+    let sign = word.iter().position(|byte| *byte == b'=');
+    sign.is_some_and(|sign| {
+        sign > 0 && word[..sign].iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    })
+}
+
+fn is_among(known: &[&str], word: &[u8]) -> bool {
+    known.iter().any(|known| word.eq_ignore_ascii_case(known.as_bytes()))
+}
