@@ -36,7 +36,7 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 const MENTION_WORDS_MAX: usize = 8;
 /// The number of this way of judging; another one judges what is stored anew.
 #[cfg(feature = "write")]
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Why a text is held.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -225,7 +225,6 @@ impl Rules {
                     };
                     if let Some(end) = end
                         && !(rule.reason == "consent" && is_first_person(words, first))
-                        && !(rule.reason == "when" && is_left_open(words, first))
                         && !(rule.negated && is_negated(words, first))
                     {
                         held.push(Held { weight: rule.weight, reason: rule.reason, first, end });
@@ -336,14 +335,6 @@ fn is_first_person(words: &[Word], at: usize) -> bool {
     let sentence = words[at].sentence;
     let near = &words[at.saturating_sub(12)..(at + 12).min(words.len())];
     near.iter().any(|word| word.sentence == sentence && PERSONS.contains(&word.text.as_str()))
-}
-
-/// Whether the words before say that something was left open: tasks told so when the session had ended, and
-/// ask nobody to wait for the end of one.
-fn is_left_open(words: &[Word], at: usize) -> bool {
-    let before = &words[at.saturating_sub(2)..at];
-    before.iter().map(|word| word.text.as_str()).eq(["left", "open"])
-        && before.iter().all(|word| word.sentence == words[at].sentence)
 }
 
 /// Whether what begins at a word is denied, or told as what somebody tries, tests or prevents.
