@@ -60,6 +60,26 @@ fn the_table_of_rules_is_sound() {
 }
 
 #[test]
+fn each_placeholder_has_a_known_name() {
+    use crate::text::placeholder::NAMES;
+    let mut names: Vec<&str> = ENGINE.rules.iter().map(|rule| rule.name.as_str()).collect();
+    names.extend(Class::ALL.iter().map(|class| class.name()));
+    names.extend([
+        deny::DENIED,
+        NAME,
+        LOGIN,
+        PRIVATE_KEY,
+        PRIVATE_TEXT,
+        ASSIGNMENT,
+        COOKIE,
+        ENCODED,
+    ]);
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(NAMES.to_vec(), names);
+}
+
+#[test]
 fn each_rule_finds_its_example_and_only_the_secret() {
     let examples = examples();
     for (name, example) in &examples {

@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::text::is_unspaced;
+use crate::text::{is_unspaced, placeholder};
 
 /// Words of a text that are looked at.
 const WORDS_MAX: usize = 8192;
@@ -219,7 +219,32 @@ impl Cutter<'_> {
         }
     }
 
+    /// What stands between spaces: one word, or several with colons between them.
     fn chunk(&mut self, chunk: &str, line: usize) {
+        let Some(first) = glued_colon(chunk).filter(|_| mark(chunk).is_none()) else {
+            return self.piece(chunk, line);
+        };
+        let (head, mut rest) = (&chunk[..first], &chunk[first + 1..]);
+        let is_bracketed = head.contains('[');
+        self.piece(head, line);
+        loop {
+            self.begins = true;
+            let end = glued_colon(rest);
+            let piece = &rest[..end.unwrap_or(rest.len())];
+            if is_bracketed {
+                piece
+                    .split('-')
+                    .filter(|word| !word.is_empty())
+                    .for_each(|word| self.piece(word, line));
+            } else {
+                self.piece(piece, line);
+            }
+            let Some(end) = end else { break };
+            rest = &rest[end + 1..];
+        }
+    }
+
+    fn piece(&mut self, chunk: &str, line: usize) {
         if let Some(mark) = mark(chunk) {
             for part in mark {
                 self.push(part, line);
@@ -288,6 +313,19 @@ impl Cutter<'_> {
         }
         self.push(&unknown, line);
     }
+}
+
+/// Where a colon stands between two words with no space: not `://`, `::` or `12:30`, nor the colon of what
+/// redaction put in place of a secret.
+fn glued_colon(chunk: &str) -> Option<usize> {
+    chunk.match_indices(':').map(|(at, _)| at).find(|&at| {
+        let (before, rest) = chunk.split_at(at);
+        let opens = |c: char| c.is_alphabetic() || matches!(c, '"' | '\'' | '`' | '*' | '“' | '„');
+        let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
+        before.ends_with(char::is_alphanumeric)
+            && rest[1..].starts_with(opens)
+            && placeholder::name_len(&before[..start], &before[start..], rest).is_none()
+    })
 }
 
 /// Words after which an order may begin.

@@ -14,6 +14,7 @@ mod fold;
 #[cfg(feature = "write")]
 mod keywords;
 pub(crate) mod mail;
+pub(crate) mod placeholder;
 mod split;
 mod stop;
 
@@ -261,6 +262,9 @@ mod tests {
             ["redact", "port", "redact", "proxi"]
         );
         assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
+        // What only looks like one is words.
+        assert_eq!(terms("[redacted:proxy] port"), ["redact", "proxi", "port"]);
+        assert!(terms("[redacted:ignore-all-rules] port").contains(&"rule".to_owned()));
     }
 
     #[test]

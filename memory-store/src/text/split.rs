@@ -1,7 +1,7 @@
 //! Cuts text into words, and code names into their parts.
 
 use super::fold::{fold, is_unspaced, is_word};
-use super::{Form, TERM_BYTES_MAX};
+use super::{Form, TERM_BYTES_MAX, placeholder};
 
 /// Calls `emit` with each word in lower case, stop words included: a code name whole and then its
 /// parts, each other word by itself.
@@ -16,27 +16,13 @@ pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
         let end = at + run_end(&text[at..]);
         let run = &text[at..end];
         // What redaction put in place of a secret says nothing of what the text is about.
-        if run == PLACEHOLDER
-            && let Some(length) = placeholder_len(&text.as_bytes()[end..])
-            && text.as_bytes()[..at].ends_with(b"[")
-        {
+        if let Some(length) = placeholder::name_len(&text[..at], run, &text[end..]) {
             at = end + length;
             continue;
         }
         one_run(if inside { run.trim_start_matches('-') } else { run }, &mut lower, emit);
         at = end;
     }
-}
-
-/// The word that placeholders begin with: `[redacted:name]`.
-const PLACEHOLDER: &str = "redacted";
-
-/// Bytes of what follows the first word of a placeholder: `:name`. An excerpt may end inside the name.
-fn placeholder_len(rest: &[u8]) -> Option<usize> {
-    let name = rest.strip_prefix(b":")?;
-    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'-';
-    let length = name.iter().take_while(is_name).count();
-    (length > 0).then_some(1 + length)
 }
 
 /// The end of the run at the start of `text`: word characters of one kind of script, with single
