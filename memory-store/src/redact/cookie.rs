@@ -8,8 +8,19 @@ use memchr::memmem;
 
 use super::shape;
 
-/// Words around which cookies are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 4] = ["cookie", " -b ", " -b'", " -b\""];
+/// Words around which cookies are looked for; case is ignored: names, the option `-b` (also joined to others), a
+/// cookie by its own name, an object of a list of cookies.
+pub(super) const KEYWORDS: [&str; 7] =
+    ["cookie", "b ", "b'", "b\"", "sessionid=", "phpsessid=", "\"domain"];
+
+/// The most letters of options that are joined to `-b`.
+const FLAGS_MAX: usize = 8;
+
+/// What is read before a header, to tell which quotes it stands in.
+const BEFORE_BYTES_MAX: usize = 512;
+
+/// How far before its domain the object of a cookie may begin.
+const OBJECT_BYTES_MAX: usize = 1 << 10;
 
 /// The longest text that one header or call may take.
 const COOKIES_BYTES_MAX: usize = 16 << 10;
@@ -88,22 +99,82 @@ enum Place {
 
 /// Finds the secret cookies of the header, call or option whose name contains the keyword at `hit`.
 fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
-    let (at, place) = if text[hit.start] == b' ' {
-        (option(text, hit), Place::Value)
-    } else {
-        behind_name(text, hit)?
+    let (at, place) = match text[hit.start] {
+        b'b' | b'B' => (option(text, hit)?, Place::Value),
+        b'"' => return exported(text, hit),
+        b's' | b'S' | b'p' | b'P' => return named(text, hit),
+        _ => behind_name(text, hit)?,
     };
-    let range = extent(text, at, place)?;
+    let quote = (place == Place::Header).then(|| open_quote(&text[..hit.start])).flatten();
+    let range = extent(text, at, place, quote)?;
     let secrets = secrets(text, &range, place == Place::Call);
     let is_quoted = matches!(text.get(range.start), Some(b'"' | b'\'' | b'`'));
     let is_whole = place == Place::Header || place == Place::Value && is_quoted;
     Some(Cookies { secrets, end: range.end, is_whole })
 }
 
-/// Where the value of the option `-b` begins; a shell may have a sign before its quotes.
-fn option(text: &[u8], hit: &Range<usize>) -> usize {
-    let at = skip(text, hit.start + " -b".len(), SPACES_MAX, b" \t");
-    skip(text, at, 1, b"$^")
+/// Where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
+/// quotes.
+fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
+    let before = &text[..hit.start];
+    let letters = before.iter().rev().take(FLAGS_MAX + 1);
+    let flags = letters.take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let rest = before[..before.len() - flags].strip_suffix(b"-")?;
+    let begins =
+        rest.last().is_none_or(|byte| byte.is_ascii_whitespace() || b"\"'`".contains(byte));
+    if flags > FLAGS_MAX || text[hit.start] != b'b' || !begins {
+        return None;
+    }
+    let at = skip(text, hit.start + 1, SPACES_MAX, b" \t");
+    Some(skip(text, at, 1, b"$^"))
+}
+
+/// The cookie that is given by its own name: `;jsessionid=...`. `sessionId=` is a name of many things.
+fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    let name = &text[hit.start..hit.end - 1];
+    let range = extent(text, hit.end, Place::Value, None).filter(|_| name != b"sessionId")?;
+    let word = words(text, &range).next()?;
+    let end = text[word.clone()].iter().position(|byte| b"?#".contains(byte));
+    let value = word.start..end.map_or(word.end, |end| word.start + end);
+    let secrets = if is_secret(name, &text[value.clone()]) { vec![value] } else { Vec::new() };
+    Some(Cookies { secrets, end: hit.end, is_whole: false })
+}
+
+/// The cookie of a list that a browser wrote: `{"domain": ..., "name": "sid", "value": "..."}`.
+fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    /// What is told of cookies only.
+    const TELLING_KEYS: [&[u8]; 4] = [b"httponly", b"samesite", b"hostonly", b"session"];
+    let from = hit.start.saturating_sub(OBJECT_BYTES_MAX);
+    let start = from + text[from..hit.start].iter().rposition(|byte| *byte == b'{')?;
+    let end = start + bracketed(&text[start..]);
+    if end <= hit.end {
+        return None;
+    }
+    let mut secrets = secrets(text, &(start..end), false);
+    let object = text[start..end].to_ascii_lowercase();
+    let has = |key: &[u8]| memmem::find(&object, key).is_some();
+    if !has(b"name") || !has(b"value") || !TELLING_KEYS.iter().any(|key| has(key)) {
+        secrets.clear();
+    }
+    Some(Cookies { secrets, end: hit.end, is_whole: false })
+}
+
+/// The quote in which the name at the end of a text stands: one that opened on its line.
+fn open_quote(before: &[u8]) -> Option<u8> {
+    let is_quote = |byte: &u8| b"\"'`".contains(byte);
+    let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
+    let line = &before[before.len().saturating_sub(BEFORE_BYTES_MAX)..];
+    let line = line.rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
+    let name = line.iter().rev().take_while(is_name).count();
+    let line = &line[..line.len() - name];
+    if let Some(last) = line.last().filter(|byte| is_quote(byte)) {
+        return Some(*last);
+    }
+    line.iter().filter(|byte| is_quote(byte)).fold(None, |open, byte| match open {
+        None => Some(*byte),
+        Some(open) if open == *byte => None,
+        Some(open) => Some(open),
+    })
 }
 
 /// Where the cookies behind a name begin, and what they stand in.
@@ -115,6 +186,8 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
     match text.get(name_end..)? {
         // `cookies["sid"] = "..."`
         [b'[', b'"' | b'\'', ..] => return Some((name_end + 1, Place::Call)),
+        // Go: `http.Cookie{Name: "sid", Value: "..."}`
+        [b'{', ..] => return Some((name_end, Place::Call)),
         [b'(' | b'.' | b':', ..] => {
             if let Some(at) = arguments(text, name_end) {
                 return Some((at, Place::Call));
@@ -152,7 +225,7 @@ fn arguments(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// How far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
-fn extent(text: &[u8], at: usize, place: Place) -> Option<Range<usize>> {
+fn extent(text: &[u8], at: usize, place: Place, quote: Option<u8>) -> Option<Range<usize>> {
     let end_max = text.len().min(at + COOKIES_BYTES_MAX);
     let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
     let open = at + escapes;
@@ -170,7 +243,7 @@ fn extent(text: &[u8], at: usize, place: Place) -> Option<Range<usize>> {
         _ if place == Place::Call => {
             rest.iter().position(|byte| b"\n\r".contains(byte)).unwrap_or(rest.len())
         }
-        _ => line_length(rest),
+        _ => line_length(rest, quote),
     };
     Some(open..open + length)
 }
@@ -195,8 +268,8 @@ fn bracketed(rest: &[u8]) -> usize {
 }
 
 /// The length of a header without quotes around it: to the end of the line, also of one that is escaped,
-/// or to the quote that closes the string in which it stands.
-fn line_length(rest: &[u8]) -> usize {
+/// or to the quote that closes the string in which it stands. Other quotes are signs of a value.
+fn line_length(rest: &[u8], quote: Option<u8>) -> usize {
     let mut inside = None;
     for (offset, &byte) in rest.iter().enumerate() {
         match byte {
@@ -206,7 +279,7 @@ fn line_length(rest: &[u8]) -> usize {
             b'"' if inside.is_none() && offset > 0 && rest[offset - 1] == b'=' => {
                 inside = Some(byte);
             }
-            b'"' | b'\'' | b'`' if inside.is_none() => return offset,
+            _ if inside.is_none() && quote == Some(byte) => return offset,
             _ => {}
         }
     }
@@ -218,6 +291,8 @@ fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>
     let mut secrets = Vec::new();
     // The name whose value comes next, and the last word, which may turn out to be a name.
     let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
+    // What `Name: "sid"` said, which the value behind it is of.
+    let mut told_name: Option<Range<usize>> = None;
     for (number, word) in words(text, range).enumerate() {
         let told = &text[word.clone()];
         let value = match (name.take(), told.iter().position(|byte| *byte == b'=')) {
@@ -243,10 +318,18 @@ fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>
                 first.map(|first| (first, word.clone()))
             }
         };
-        if let Some((name, value)) = value
-            && is_secret(&text[name], &text[value.clone()])
-        {
-            secrets.push(value);
+        if let Some((name, value)) = value {
+            let of = match text[name.clone()].to_ascii_lowercase().as_slice() {
+                b"name" => {
+                    told_name = Some(value.clone());
+                    name
+                }
+                b"value" => told_name.take().unwrap_or(name),
+                _ => name,
+            };
+            if is_secret(&text[of], &text[value.clone()]) {
+                secrets.push(value);
+            }
         }
         last = Some(word);
     }

@@ -243,6 +243,61 @@ fn session_cookies_are_hidden_wherever_they_are_given() {
 }
 
 #[test]
+fn session_cookies_are_hidden_without_the_word_cookie() {
+    let (value, short) = (random(HEX, 32, 6), random(ALNUM, 12, 3));
+    for (before, after) in [
+        ("curl -sb 'sid=", "' https://x.example.org"),
+        ("curl -sSLb \"lang=en; sid=", "\" https://x.example.org"),
+        ("curl -sSLb sid=", " https://x.example.org"),
+        ("curl -b'sid=", "' https://x.example.org"),
+        ("&http.Cookie{Name: \"session\", Value: \"", "\", Path: \"/\"}"),
+        ("http.Cookie{\n\tName:  \"session\",\n\tValue: \"", "\",\n}"),
+        ("GET /cart;jsessionid=", "?page=2"),
+        ("https://x.example.org/?PHPSESSID=", "&page=2"),
+        ("the request had JSESSIONID=", ", and failed"),
+        ("django said sessionid=", ""),
+        ("Cookie: note=it's; sid=", ""),
+        ("Cookie: prefs='a'; sid=", "\n"),
+        ("Cookie: prefs=\"a b\"; sid=", "; theme=dark"),
+        ("curl -H \"Cookie: note=it's; sid=", "\" https://x.example.org"),
+        (
+            "[{\"domain\":\".example.org\",\"httpOnly\":true,\"name\":\"sessionid\",\"value\":\"",
+            "\"}]",
+        ),
+        ("[{\"domain\":\"x.example.org\",\"name\":\"sessionid\",\"value\":\"", "\"}]"),
+        (
+            "[{\"name\": \"sid\", \"value\": \"",
+            "\", \"domain\": \"x.org\", \"sameSite\": \"Lax\"}]",
+        ),
+        ("{\\\"domain\\\":\\\"x.org\\\",\\\"name\\\":\\\"session\\\",\\\"value\\\":\\\"", "\\\"}"),
+    ] {
+        assert_eq!(
+            redact(&format!("{before}{value}{after}")),
+            format!("{before}[redacted:session-cookie]{after}")
+        );
+    }
+    assert!(
+        !redact(&format!("http.Cookie{{Name: \"session\", Value: \"{short}\"}}")).contains(&short)
+    );
+    for text in [
+        format!("curl -H 'Cookie: lang=en' -d 'commit={value}'"),
+        format!("it's `Cookie: lang=en` at commit={value}"),
+        format!("grep -rb 'lang=en' {value}"),
+        format!("git checkout -qb fix/login-{value}"),
+        format!("let bytes = b\"{value}\"; let web = 'a'; verb 'sid={value}"),
+        format!(
+            "{{\"domain\": \"x.org\", \"type\": \"TXT\", \"name\": \"@\", \"value\": \"{value}\"}}"
+        ),
+        "http.Cookie{Name: name, Value: createSessionToken(user2)}".to_owned(),
+        "request(sessionid=create_session_identifier_2(user))".to_owned(),
+        "sessionid=<session-id>; PHPSESSID=$PHPSESSID; jsessionid=none".to_owned(),
+        "log.info(`sessionId=7f1f9f6e-4a2b-4c1d-9e8f-0a1b2c3d4e5f`)".to_owned(),
+    ] {
+        assert_eq!(redact(&text), text);
+    }
+}
+
+#[test]
 fn cookies_that_let_nobody_in_are_left_alone() {
     let hash = random(HEX, 40, 8);
     for text in [
