@@ -19,10 +19,25 @@ pub fn pulled(path: &Path) -> Pulled {
     let read = regular::open(path, Links::Follow)
         .and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes));
     match read {
-        Ok(read) if read as u64 <= FILE_BYTES_MAX => pulled_in(&String::from_utf8_lossy(&bytes)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Pulled::All,
+        Ok(read) if read as u64 <= FILE_BYTES_MAX => {
+            lines(&bytes).map_or(Pulled::Reviewed, pulled_in)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_lost(path) => Pulled::All,
         Ok(_) | Err(_) => Pulled::Reviewed,
     }
+}
+
+/// The text of a settings file, where it has the lines that somebody sees who opens it: not where it is in another
+/// encoding than UTF-8, or its lines end in another way.
+pub(crate) fn lines(bytes: &[u8]) -> Option<&str> {
+    let text = str::from_utf8(bytes).ok()?;
+    let has_lines = !text.contains('\0') && !text.replace("\r\n", "").contains('\r');
+    has_lines.then_some(text)
+}
+
+/// Whether a link stands there that leads nowhere: the file is meant to be.
+pub(crate) fn is_lost(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// What the text of a settings file says: of all lines that name the key the strictest, and of a line that is
@@ -79,6 +94,15 @@ mod tests {
         std::fs::write(&path, "pulled = \"authors\"\n").unwrap();
         assert_eq!(pulled(&path), Pulled::Authors);
         std::fs::write(&path, " ".repeat(300 << 10)).unwrap();
+        assert_eq!(pulled(&path), Pulled::Reviewed);
+        let utf_16: Vec<u8> =
+            "pulled = \"all\"".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for bytes in [&utf_16[..], b"# mine\rpulled = \"reviewed\"\r", b"\xff"] {
+            std::fs::write(&path, bytes).unwrap();
+            assert_eq!(pulled(&path), Pulled::Reviewed, "{bytes:?}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("gone"), &path).unwrap();
         assert_eq!(pulled(&path), Pulled::Reviewed);
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();

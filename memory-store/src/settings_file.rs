@@ -181,20 +181,19 @@ impl Loaded {
     /// The user's own file says something that cannot be read: what it may say about what is kept in or out holds.
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
-        let text = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes);
-        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        let pulled = text.as_ref().map(|text| policy::pulled_in(text));
-        self.settings.pulled = pulled.unwrap_or(Pulled::Reviewed);
+        let bytes = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes).unwrap_or_default();
+        let text = policy::lines(&bytes).filter(|text| !text.is_empty());
+        self.settings.pulled = text.map_or(Pulled::Reviewed, policy::pulled_in);
         for key in KEYS.iter().filter(|key| GUARDED.contains(&key.name)) {
             let lines = text.iter().flat_map(|text| text.lines());
-            let mut lines = lines.filter(|line| !line.trim_start().starts_with('#'));
-            let said = lines.find(|line| line.contains(key.name));
-            // The line may be sound where another one is not.
+            let lines = lines.filter(|line| !line.trim_start().starts_with('#'));
+            let said: Vec<&str> = lines.filter(|line| line.contains(key.name)).collect();
+            // The line may be sound where another one is not; of several nobody can say which one counts.
             let value = |line: &str| line.parse::<Table>().ok()?.remove(key.name);
-            let value = match said {
-                Some(line) => value(line).unwrap_or(Value::Boolean(false)),
-                None if text.is_err() => Value::Boolean(false),
-                None => continue,
+            let value = match *said {
+                [] if text.is_some() => continue,
+                [line] => value(line).unwrap_or(Value::Boolean(false)),
+                _ => Value::Boolean(false),
             };
             if key.name != "pulled" {
                 drop((key.set)(&mut self.settings, value));
@@ -218,7 +217,14 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
         None => read_bounded(path, FILE_BYTES_MAX),
     };
     let bytes = if_there(read).map_err(|error| without_path(error, path))?;
-    let Some(bytes) = bytes else { return Ok((Table::new(), String::new())) };
+    let Some(bytes) = bytes else {
+        let is_lost = root.is_none() && policy::is_lost(path);
+        return if is_lost {
+            Err("is a link that leads nowhere".to_owned())
+        } else {
+            Ok(<_>::default())
+        };
+    };
     let text = String::from_utf8(bytes).map_err(|_| "is no UTF-8; it is ignored".to_owned())?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let table = text.parse().map_err(|error: toml::de::Error| {
@@ -718,6 +724,16 @@ mod tests {
         assert_eq!((settings.pulled, settings.promote), (Pulled::Authors, Promote::Auto));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
+        // Of several lines nobody can say which one counts, and of another encoding none can be read.
+        let twice = "ignore_paths = [\"a\"]\nignore_paths = [\"b\"]\npromote = \"auto\"\npromote = \"review\"\n";
+        for text in [twice, "a = 1\rpulled = \"all\"\r", "a\0 = 1\n"] {
+            let settings = load(text).0;
+            assert_eq!(
+                (settings.promote, settings.ignores_unknown),
+                (Promote::Review, true),
+                "{text:?}"
+            );
+        }
         // Nothing of the kind: a budget, and whatever a repository says.
         assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
         let theirs = files("", "pulled = \"x\"\n");
