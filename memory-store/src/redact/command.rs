@@ -10,10 +10,20 @@ const BEFORE_BYTES_MAX: usize = 240;
 const RANDOM_BYTES_MIN: usize = 8;
 
 /// Commands that begin other commands, and words after which one stands.
-const LEADS: [&str; 32] = [
+const LEADS: [&str; 35] = [
     "sudo", "doas", "env", "exec", "time", "timeout", "nohup", "nice", "ionice", "xargs", "watch",
     "strace", "if", "then", "else", "elif", "while", "until", "do", "run", "cmd", "ran", "use",
-    "used", "using", "via", "with", "try", "execute", "call", "chroot", "wait",
+    "used", "using", "via", "with", "try", "execute", "call", "chroot", "wait", "is", "was",
+    "command",
+];
+
+/// Commands that begin other ones, with options before these.
+const PREFIXES: [&str; 4] = ["sudo", "doas", "timeout", "env"];
+
+/// Commands whose `run` is followed by a name that somebody gave.
+const RUNNERS: [&str; 12] = [
+    "npm", "pnpm", "yarn", "bun", "go", "cargo", "deno", "dotnet", "docker", "podman", "compose",
+    "nerdctl",
 ];
 
 /// Commands that run others somewhere else, behind one of [`INSIDE`].
@@ -22,7 +32,7 @@ const CONTAINERS: [&str; 8] =
 const INSIDE: [&str; 4] = ["exec", "run", "rsh", "--entrypoint"];
 
 /// Commands with options of the same letters, which are no argument of a command that asks for a password.
-const OTHERS: [&str; 48] = [
+const OTHERS: [&str; 47] = [
     "mkdir",
     "docker",
     "podman",
@@ -37,7 +47,6 @@ const OTHERS: [&str; 48] = [
     "rsync",
     "tar",
     "nc",
-    "ping",
     "curl",
     "wget",
     "git",
@@ -123,11 +132,10 @@ pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     {
         return false;
     }
-    let words = || arguments(lead);
-    let is_plain = !words().any(|word| is_among(&PROSE, word));
+    let mut words = arguments(lead);
+    let is_plain = !words.any(|word| is_among(&PROSE, word) || is_among(&OTHERS, word));
     match stand(before) {
         Stand::Joined => false,
-        _ if words().any(|word| is_among(&OTHERS, word)) => false,
         Stand::Command if is_plain => true,
         Stand::Command | Stand::Word => shape::is_random(value, RANDOM_BYTES_MIN),
     }
@@ -171,13 +179,14 @@ fn stand(before: &[u8]) -> Stand {
     let line = without_folder(line);
     match line {
         [.., b'\\', b'n' | b'r' | b't'] => return Stand::Command,
-        [.., b'.' | b'/' | b'-' | b'@' | b'\\' | b'='] => return Stand::Joined,
-        [] | [.., b'"' | b'\'' | b'`'] => return Stand::Command,
+        [.., b'.' | b'/' | b'-' | b'@' | b'='] => return Stand::Joined,
+        // In quotes, or in a folder of Windows.
+        [] | [.., b'"' | b'\'' | b'`' | b'\\'] => return Stand::Command,
         _ => {}
     }
     let spaced = line.trim_ascii_end();
     let Some(last) = spaced.last() else { return Stand::Command };
-    if b";|&(){}[$>#%:!`".contains(last) || spaced.ends_with(b"\\n") {
+    if b";|&(){}[$>#%:!`".contains(last) || spaced.ends_with(b"\\n") || spaced.ends_with(b"//") {
         return Stand::Command;
     }
     // The rest of one command.
@@ -208,7 +217,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     let Some(last) = words.last() else { return true };
     let is = |word: &Vec<u8>, known: &[&str]| is_among(known, word);
     // The sign of a list, the end of options, a variable that is set for the command.
-    if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is(last, &LEADS) || is_set(last) {
+    if matches!(last.as_slice(), b"" | b"-" | b"+" | b"--") || is_lead(&words) || is_set(last) {
         return true;
     }
     let is_listed = words.len() == 1
@@ -216,7 +225,8 @@ fn stands_behind(segment: &[u8]) -> bool {
     if is_listed || last == b"--entrypoint" {
         return true;
     }
-    if words.iter().any(|word| is(word, &["sudo", "doas", "timeout", "env"])) {
+    if words.iter().position(|word| is(word, &PREFIXES)).is_some_and(|at| are_options(&words[at..]))
+    {
         return true;
     }
     if last.starts_with(b"-") {
@@ -231,6 +241,27 @@ fn stands_behind(segment: &[u8]) -> bool {
     // `ssh host command`
     let is_remote = || Some(behind(&["ssh"])? + 1 < words.len());
     is_inside().or_else(is_remote).unwrap_or(false)
+}
+
+/// Whether a command stands behind these words because of the last one.
+fn is_lead(words: &[Vec<u8>]) -> bool {
+    match words {
+        [.., runner, last] if last == b"run" => !is_among(&RUNNERS, runner),
+        [.., last] => is_among(&LEADS, last),
+        [] => false,
+    }
+}
+
+/// Whether these words are a command that begins another one, and its options.
+fn are_options(words: &[Vec<u8>]) -> bool {
+    words.windows(2).all(|pair| {
+        let next = &pair[1];
+        next.starts_with(b"-")
+            || pair[0].starts_with(b"-")
+            || next.first().is_some_and(u8::is_ascii_digit)
+            || is_set(next)
+            || is_among(&LEADS, next)
+    })
 }
 
 /// `NAME=value`

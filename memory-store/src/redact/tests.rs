@@ -424,6 +424,10 @@ fn commands_with_passwords_are_told_from_words_and_other_options() {
         ("mysql -u root -p", "123456", " shop"),
         ("redis-cli -p 6379 -a ", "swordfish", ""),
         ("we said mysql -u root -p", password, " would do"),
+        ("mysqldump git -u root -p", password, ""),
+        ("mysqladmin ping -u root -p", "swordfish", ""),
+        ("C:\\Program Files\\7-Zip\\7z x -p", "swordfish", " a.7z"),
+        ("// mysql -u root -p", "swordfish", ""),
     ] {
         let hidden = redact(&format!("{before}{word}{after}"));
         assert!(!hidden.contains(word) && hidden.contains("[redacted:login]"), "{hidden}");
@@ -491,6 +495,10 @@ fn commands_with_passwords_are_told_from_words_and_other_options() {
         "nmcli says the password field is empty",
         "apt install mongo -y && lsof -p 4321",
         "cd /srv/mongo -p shop",
+        "go run ./cmd/mongo -p dev-local",
+        "npm run mongo -p dev-local",
+        "sudo docker compose up mongo -p shop-staging",
+        "sudo find / -name mysql -print",
         "shop.mongo -p shop",
     ] {
         assert_eq!(redact(text), text);
