@@ -217,6 +217,12 @@ impl Ledger {
         self.add(self.copy(text, of).map(Event::Copied).into_iter().collect())
     }
 
+    /// Whether a text was made of another one, which was not ours.
+    pub(crate) fn is_copy(&self, text: &str) -> bool {
+        let hash = text_hash(text);
+        self.copies.iter().any(|copied| copied.text == hash)
+    }
+
     /// What is to be noted of such a text, unless it says nothing or is known.
     fn copy(&self, text: &str, of: Option<&str>) -> Option<Copied> {
         let copied = Copied { text: text_hash(text), of: of.map(text_hash), more: More::new() };

@@ -600,7 +600,7 @@ impl Store {
         let mut ledger = Ledger::open(&self.home)?;
         let before = String::from_utf8_lossy(before);
         // A word put into somebody else's text does not make it the user's.
-        if !ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before)) {
+        if !is_ours(&ledger, stored.memory.id, &before) {
             ledger.copied(file.text(), Some(&before))?;
         }
         self.write(&stored.path, file.bytes())?;
@@ -616,7 +616,7 @@ impl Store {
         let before = file.text().to_owned();
         file.redact(redactor)?;
         let mut ledger = Ledger::open(&self.home)?;
-        let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
+        let is_ours = is_ours(&ledger, stored.memory.id, &before);
         if !is_ours {
             ledger.copied(file.text(), Some(&before))?;
         }
@@ -704,6 +704,11 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
             "Move it away.",
         )),
     }
+}
+
+/// Whether we wrote a memory's text, and did not make it of somebody else's.
+fn is_ours(ledger: &Ledger, id: MemoryId, text: &str) -> bool {
+    ledger.entry(id).is_some_and(|entry| entry.wrote(text)) && !ledger.is_copy(text)
 }
 
 fn pick(memories: Vec<Stored>, id: &str) -> Result<Stored> {

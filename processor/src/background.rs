@@ -98,7 +98,7 @@ fn rounds(
     for tree in trees::present(dirs, main) {
         housekeeping::sweep(&dirs.tree(&tree.root), clock());
     }
-    housekeeping::sweep_user(&dirs.user_state(), clock());
+    housekeeping::sweep_edits(&dirs.user_state(), clock());
     Ok(())
 }
 

@@ -24,7 +24,7 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     if let Some(receipts) = state.receipts("any").parent() {
         remove_old(receipts, now, RECEIPT_DAYS);
     }
-    remove_old(&state.edits(), now, EDIT_DAYS);
+    sweep_edits(state, now);
     // Hooks do without.
     let _ = spare::refill(&state.sessions());
     for log in [state.log(), state.hook_log()] {
@@ -32,32 +32,37 @@ pub fn sweep(state: &TreeDir, now: Timestamp) {
     }
 }
 
-/// The same for what is not any working tree's.
-pub fn sweep_user(state: &TreeDir, now: Timestamp) {
-    remove_old(&state.edits(), now, EDIT_DAYS);
+/// Removes copies of memories that were edited long ago and not taken over.
+pub fn sweep_edits(state: &TreeDir, now: Timestamp) {
+    // There may be one alone: what else was written here tells the time.
+    let last = fs::metadata(&state.0).map(|metadata| newest(&state.0, &metadata));
+    remove_older(&state.edits(), now.0.min(last.unwrap_or(now.0)), EDIT_DAYS);
 }
 
 /// Removes what was not touched for `days` before the newest entry was: a clock that is far ahead
 /// makes nothing old.
 fn remove_old(folder: &Path, now: Timestamp, days: i64) {
-    let entries: Vec<(PathBuf, bool, i64)> = fs::read_dir(folder)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| !spare::is_spare(&entry.file_name()))
-        .filter_map(|entry| {
-            let metadata = entry.metadata().ok()?;
-            Some((entry.path(), metadata.is_dir(), newest(&entry.path(), &metadata)))
-        })
-        .collect();
-    let last = entries.iter().map(|(_, _, touched)| *touched).max();
-    let now = last.map_or(now.0, |last| now.0.min(last));
-    for (path, is_dir, touched) in entries {
-        if now.saturating_sub(touched) <= days * DAY_MS {
+    let last = entries(folder).map(|(_, _, touched)| touched).max();
+    remove_older(folder, last.map_or(now.0, |last| now.0.min(last)), days);
+}
+
+/// Removes what was not touched for `days` before a time, in milliseconds since 1970.
+fn remove_older(folder: &Path, now_ms: i64, days: i64) {
+    for (path, is_dir, touched) in entries(folder).collect::<Vec<_>>() {
+        if now_ms.saturating_sub(touched) <= days * DAY_MS {
             continue;
         }
         let _ = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     }
+}
+
+/// What lies in a folder, whether it is one, and when it was last touched.
+fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
+    let all = fs::read_dir(folder).into_iter().flatten().flatten();
+    all.filter(|entry| !spare::is_spare(&entry.file_name())).filter_map(|entry| {
+        let metadata = entry.metadata().ok()?;
+        Some((entry.path(), metadata.is_dir(), newest(&entry.path(), &metadata)))
+    })
 }
 
 /// When a file, or any file of a folder, was last changed, in milliseconds since 1970.
@@ -93,5 +98,23 @@ mod tests {
         write("c", 1_045);
         assert_eq!(left(day(1_046)), 2);
         assert!(!home.path().join("a").exists());
+    }
+
+    #[test]
+    fn a_copy_that_was_edited_goes_though_it_is_the_only_one() {
+        let state = TreeDir(tempfile::tempdir().unwrap().keep());
+        let copy = state.edits().join("one");
+        fs::create_dir_all(&copy).unwrap();
+        fs::write(copy.join("memory.md"), "what was typed").unwrap();
+        let now = newest(&state.0, &fs::metadata(&state.0).unwrap());
+        sweep_edits(&state, Timestamp(now + 40 * DAY_MS));
+        assert!(copy.exists(), "nothing else is as late as that clock");
+        for file in [copy.join("memory.md"), copy.clone()] {
+            let old = UNIX_EPOCH + Duration::from_secs(86_400);
+            fs::File::open(file).unwrap().set_modified(old).unwrap();
+        }
+        sweep_edits(&state, Timestamp(now));
+        assert!(!copy.exists());
+        fs::remove_dir_all(state.0).unwrap();
     }
 }

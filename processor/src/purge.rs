@@ -111,7 +111,8 @@ impl Unclear {
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::None(_) => {
-                "`throughline search --turns WORDS` shows how the ids of sessions begin."
+                "`throughline search --turns WORDS` shows how the ids of sessions begin. A purge that was cut \
+                 short goes on with the whole id."
             }
             Self::Several(..) => "Give more characters of the id.",
         }
@@ -384,9 +385,8 @@ impl Purge {
             self.drop_given(&state, what)?;
             let left = state.left();
             unless_gone(fs::remove_file(&left)).with_context(|| left.display().to_string())?;
-            drop_edits(&state)?;
         }
-        drop_edits(&options.dirs.user_state())
+        Ok(())
     }
 
     /// Removes the texts that sessions were given. They tell of other sessions, so only a purge of
@@ -480,6 +480,7 @@ impl Purge {
         self.spare_memories(dirs, tree)?;
         let automaton = automaton(&self.probes)?;
         for folder in folders {
+            let edits = TreeDir(folder.clone()).edits();
             for file in stored::files(&folder) {
                 let file = file?;
                 let Some(mut reader) = stored::open(&file)? else { continue };
@@ -489,19 +490,20 @@ impl Purge {
                 }
                 let mut bytes = Vec::new();
                 reader.read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
-                if automaton.is_match(&bytes) && !self.report.left.contains(&file) {
+                if !automaton.is_match(&bytes) || self.report.left.contains(&file) {
+                    continue;
+                }
+                // A copy that could not be taken over after an edit.
+                if file.starts_with(&edits) {
+                    unless_gone(fs::remove_file(&file))
+                        .with_context(|| file.display().to_string())?;
+                } else {
                     self.report.left.push(file);
                 }
             }
         }
         Ok(())
     }
-}
-
-/// Removes copies of memories that were edited and not taken over.
-fn drop_edits(state: &TreeDir) -> Result<()> {
-    let edits = state.edits();
-    unless_gone(fs::remove_dir_all(&edits)).with_context(|| edits.display().to_string())
 }
 
 /// What was not there is as good as removed.

@@ -18,7 +18,7 @@ const LEADS: [&str; 35] = [
 ];
 
 /// Commands that begin other ones, with options before these.
-const PREFIXES: [&str; 4] = ["sudo", "doas", "timeout", "env"];
+const PREFIXES: [&str; 7] = ["sudo", "doas", "timeout", "env", "nice", "ionice", "watch"];
 
 /// Commands whose `run` is followed by a name that somebody gave.
 const RUNNERS: [&str; 12] = [
@@ -123,11 +123,13 @@ enum Stand {
 /// Whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
 /// name to the value.
 pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
-    if value.starts_with(b"/")
-        || value.starts_with(b"~")
-        || value.starts_with(b".")
+    let is_random = || shape::is_random(value, RANDOM_BYTES_MIN);
+    // Behind the letter itself no folder stands.
+    let is_folder = lead.last().is_some_and(u8::is_ascii_whitespace)
+        && matches!(value, [b'/' | b'~' | b'.', ..]);
+    if is_folder
         || is_ports(lead, value)
-        || is_option(lead, value)
+        || is_option(lead, value) && !is_random()
         || is_worded && (shape::is_stop_word(value) || is_among(&NOUNS, value))
     {
         return false;
@@ -135,9 +137,8 @@ pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: b
     let mut words = arguments(lead);
     let is_plain = !words.any(|word| is_among(&PROSE, word) || is_among(&OTHERS, word));
     match stand(before) {
-        Stand::Joined => false,
         Stand::Command if is_plain => true,
-        Stand::Command | Stand::Word => shape::is_random(value, RANDOM_BYTES_MIN),
+        Stand::Command | Stand::Word | Stand::Joined => is_random(),
     }
 }
 
@@ -177,6 +178,10 @@ fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();
     let line = without_folder(line);
+    // `@` and `-` before the commands of a makefile; `ExecStart=`, `command=`.
+    if matches!(line.trim_ascii(), b"@" | b"-" | b"@-" | b"-@") || is_setting(line) {
+        return Stand::Command;
+    }
     match line {
         [.., b'\\', b'n' | b'r' | b't'] => return Stand::Command,
         [.., b'.' | b'/' | b'-' | b'@' | b'='] => return Stand::Joined,
@@ -199,11 +204,12 @@ fn without_folder(line: &[u8]) -> &[u8] {
     if !line.ends_with(b"/") {
         return line;
     }
-    let is_path = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._~/-".contains(byte);
+    let is_path = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._~/-$:".contains(byte);
     let length = line.iter().rev().take_while(is_path).count();
     let (rest, folder) = line.split_at(line.len() - length);
-    let is_rooted = matches!(folder, [b'/' | b'~' | b'.', ..]);
-    if is_rooted && !rest.ends_with(b":") { rest } else { line }
+    let is_rooted = matches!(folder, [b'/' | b'~' | b'.', ..]) || folder.ends_with(b"bin/");
+    let is_address = folder.windows(2).any(|pair| pair == b"//");
+    if is_rooted && !is_address { rest } else { line }
 }
 
 /// Whether a command may stand behind these words of one.
@@ -262,6 +268,14 @@ fn are_options(words: &[Vec<u8>]) -> bool {
             || is_set(next)
             || is_among(&LEADS, next)
     })
+}
+
+/// A line that begins with the name of a setting and goes on with what that is.
+fn is_setting(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let name =
+        line.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    name > 0 && &line[name..] == b"="
 }
 
 /// `NAME=value`

@@ -108,9 +108,15 @@ fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     let quote = (place == Place::Header).then(|| open_quote(&text[..hit.start])).flatten();
     let range = extent(text, at, place, quote)?;
     let secrets = secrets(text, &range, place == Place::Call);
-    let is_quoted = matches!(text.get(range.start), Some(b'"' | b'\'' | b'`'));
+    let first = text.get(range.start);
+    let is_quoted = matches!(first, Some(b'"' | b'\'' | b'`'));
     let is_whole = place == Place::Header || place == Place::Value && is_quoted;
-    Some(Cookies { secrets, end: range.end, is_whole })
+    let is_cut = matches!(first, Some(b'[' | b'{'))
+        && !matches!(text.get(range.end), Some(b']' | b'}' | b')'));
+    // The last one of a list that is too long is read for itself.
+    let last = is_cut.then(|| text[range.clone()].iter().rposition(|byte| *byte == b'{')).flatten();
+    let end = last.map_or(range.end, |last| range.start + last).max(hit.end);
+    Some(Cookies { secrets, end, is_whole })
 }
 
 /// Where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
@@ -131,7 +137,9 @@ fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
 
 /// The cookie that is given by its own name: `;jsessionid=...`. `sessionId=` is a name of many things.
 fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
+    const WORD_BYTES_MAX: usize = 512;
     let name = &text[hit.start..hit.end - 1];
+    let text = &text[..text.len().min(hit.end + WORD_BYTES_MAX)];
     let range = extent(text, hit.end, Place::Value, None).filter(|_| name != b"sessionId")?;
     let word = words(text, &range).next()?;
     let end = text[word.clone()].iter().position(|byte| b"?#".contains(byte));
@@ -150,13 +158,11 @@ fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     if end <= hit.end {
         return None;
     }
-    let mut secrets = secrets(text, &(start..end), false);
     let object = text[start..end].to_ascii_lowercase();
     let has = |key: &[u8]| memmem::find(&object, key).is_some();
-    if !has(b"name") || !has(b"value") || !TELLING_KEYS.iter().any(|key| has(key)) {
-        secrets.clear();
-    }
-    Some(Cookies { secrets, end: hit.end, is_whole: false })
+    let is_cookie = has(b"name") && has(b"value") && TELLING_KEYS.iter().any(|key| has(key));
+    let secrets = if is_cookie { secrets(text, &(start..end), false) } else { Vec::new() };
+    Some(Cookies { secrets, end, is_whole: text.get(end) == Some(&b'}') })
 }
 
 /// The quote in which the name at the end of a text stands: one that opened on its line.
@@ -398,11 +404,17 @@ mod tests {
             };
             starts.iter().map(|start| usize::from(read(start))).sum::<usize>()
         };
-        for word in ["Cookie: ", "cookie(", "Cookie=a", "cookies[\"a\"](", "cookie.set("] {
-            let word_of = &word[..6];
+        for (word, keyword) in [
+            ("Cookie: ", "Cookie"),
+            ("cookie(", "cookie"),
+            ("Cookie=a", "Cookie"),
+            ("cookies[\"a\"](", "cookie"),
+            ("cookie.set(", "cookie"),
+            ("{\"domain\"", "\"domain\""),
+        ] {
             let text = word.repeat(20_000);
             let most = (NESTED_MAX + 1) * (text.len() / BRACKETS_BYTES_MAX + 1);
-            let read = hits(&text, word_of);
+            let read = hits(&text, keyword);
             assert!((1..=most).contains(&read), "{word}: {read}");
         }
     }

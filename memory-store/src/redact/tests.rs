@@ -322,16 +322,46 @@ fn cookies_that_let_nobody_in_are_left_alone() {
 #[test]
 fn cookies_are_hidden_within_other_cookies() {
     let value = random(HEX, 32, 6);
+    // Longer than what is read of one list, wherever it is cut.
+    let list = |value: &str| {
+        let cookie = |_| {
+            format!(
+                "{{\"domain\": \".example.org\", \"session\": true, \"name\": \"sid\", \"value\": \"{value}\"}}, "
+            )
+        };
+        (0..90).map(cookie).collect::<String>()
+    };
     for text in [
         format!("response.addCookie(new Cookie(\"JSESSIONID\", \"{value}\"));"),
         format!("const setCookie = cookie.serialize('session', '{value}')"),
         format!("response.set_cookie(create_cookie('sid', '{value}'))"),
+        format!("\"cookies\": [{}", list(&value)),
     ] {
         assert!(!redact(&text).contains(&value), "{text}");
     }
     let headers = format!("Cookie: sid={value}\n").repeat(2_000);
     // The first header is longer than what is read of one.
     assert!(!redact(&headers).contains(&value));
+}
+
+#[test]
+fn passwords_are_hidden_where_commands_are_set_up() {
+    let password = "Kq9vLm2xRt7w";
+    for before in [
+        "\t@mysql -u root -p",
+        "-mysqldump -u root -p",
+        "ExecStart=/usr/bin/mysqldump -u backup -p",
+        "command=mysqldump -u backup -p",
+        "$HOME/bin/mysqldump -u root -p",
+        "vendor/bin/mysql -u root -p",
+        "C:/tools/mysql/bin/mysqldump -u root -p",
+        "nice -n 19 mysqldump -u root -p",
+        "mysql -u root -p/",
+    ] {
+        let text = format!("{before}{password} shop");
+        assert!(!redact(&text).contains(password), "{text}");
+    }
+    assert!(!redact("nice -n 19 mysqldump -u root -pswordfish shop").contains("swordfish"));
 }
 
 #[test]

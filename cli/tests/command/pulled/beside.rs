@@ -339,8 +339,10 @@ fn a_word_put_into_what_others_committed_does_not_make_it_the_users() {
     team.commit(MALLORY);
     assert_eq!(team.held(), [""; 0]);
     let id = team.0.json(&["search", "deploy key wiki", "--json"])["hits"][0]["id"].clone();
-    team.0.ok(&["edit", id.as_str().unwrap(), "--tag", "keys"]);
-    assert_eq!(team.held(), [""; 0]);
+    for tag in ["keys", "wiki"] {
+        team.0.ok(&["edit", id.as_str().unwrap(), "--tag", tag]);
+        assert_eq!(team.held(), [""; 0]);
+    }
     team.0.ok(&["trust", "--author", BOB]);
     assert_eq!(team.held(), ["The deploy key lies in the wiki"]);
     // Whoever commits it takes it over.
