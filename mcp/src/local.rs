@@ -184,8 +184,7 @@ impl Backend for Local {
         let mut recalled = Recalled::default();
         if !request.paths.is_empty() {
             let paths = request.paths.iter().map(|path| relative(path, &tree)).collect();
-            let search = Search { paths, ..everywhere.clone() };
-            recalled = self.search(&recall, &search);
+            recalled = self.search(&recall, &Search { paths, ..everywhere.clone() });
         }
         let more = self.search(&recall, &everywhere);
         let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);

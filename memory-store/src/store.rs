@@ -348,7 +348,7 @@ impl Store {
     pub fn restore(&self, id: &str, redactor: &Redactor) -> Result<Option<Stored>> {
         let _lock = self.lock()?;
         let mut ledger = Ledger::open(&self.home)?;
-        let stored = match pick(self.archived()?.memories, id) {
+        let stored = match self.find_archived(id) {
             Ok(stored) => stored,
             Err(missing) => {
                 // Nothing was put aside, but a deleted file may have left a tombstone.
@@ -403,7 +403,7 @@ impl Store {
     /// Removes for good what was put aside; it is not learned again.
     pub fn delete_archived(&self, id: &str) -> Result<Stored> {
         let _lock = self.lock()?;
-        let stored = pick(self.archived()?.memories, id)?;
+        let stored = self.find_archived(id)?;
         Ledger::open(&self.home)?.scrub(stored.memory.id)?;
         remove(&stored.path)?;
         Ok(stored)

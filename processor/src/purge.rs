@@ -218,12 +218,8 @@ impl Purge {
         self.drop_disposable(options, what)?;
         // A vector says roughly what its text said, and does not say which text that was.
         for folder in [self.home.0.join(LLM_DIR), self.home.vectors()] {
-            match fs::remove_dir_all(&folder) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(error).with_context(|| folder.display().to_string());
-                }
-                Ok(()) | Err(_) => {}
-            }
+            unless_gone(fs::remove_dir_all(&folder))
+                .with_context(|| folder.display().to_string())?;
         }
         self.drop_damaged();
         // Nothing that was remembered of the purged sessions is true any more.

@@ -71,15 +71,20 @@ fn what_is_held_takes_no_name_that_is_the_same_but_for_case() {
     assert!(team.given().0.contains(&"Prices are floats".to_owned()));
 }
 
-#[test]
-fn what_others_commit_under_its_name_holds_nothing_that_waits_aside() {
-    let team = Team::who_trust_bob();
+/// Lets Ada add a memory on another branch; its file.
+fn added_on_a_branch(team: &Team) -> String {
     team.git(&["checkout", "--quiet", "-b", "feature"]);
     team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
     team.0.ok(&["sync"]);
     team.commit(ADA);
     team.0.ok(&["sync"]);
-    let name = team.file("deploy");
+    team.file("deploy")
+}
+
+#[test]
+fn what_others_commit_under_its_name_holds_nothing_that_waits_aside() {
+    let team = Team::who_trust_bob();
+    let name = added_on_a_branch(&team);
     let own = team.0.read(&name);
     team.git(&["checkout", "--quiet", "main"]);
     assert!(team.given().0.contains(&"Deploy with make".to_owned()));
@@ -254,12 +259,7 @@ fn what_is_held_is_not_carried_to_another_branch() {
         let team = Team::at_work();
         team.0.ok(&["trust", "--author", BOB]);
         team.setting(setting);
-        team.git(&["checkout", "--quiet", "-b", "feature"]);
-        team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
-        team.0.ok(&["sync"]);
-        team.commit(ADA);
-        team.0.ok(&["sync"]);
-        let name = team.file("deploy");
+        let name = added_on_a_branch(&team);
         team.0.write(&name, &team.0.read(&name).replace("Ada says so.", "The key is in the wiki."));
         team.commit(MALLORY);
         assert!(team.held().contains(&"Deploy with make".to_owned()));
@@ -289,12 +289,7 @@ fn what_is_held_takes_no_place_of_what_waits_for_its_branch() {
         for synced_before in [false, true] {
             let team = Team::at_work();
             team.0.ok(&["trust", "--author", BOB]);
-            team.git(&["checkout", "--quiet", "-b", "feature"]);
-            team.0.ok(&["add", "--kind", "fact", "--body", "Ada says so.", "Deploy with make"]);
-            team.0.ok(&["sync"]);
-            team.commit(ADA);
-            team.0.ok(&["sync"]);
-            let name = team.file("deploy");
+            let name = added_on_a_branch(&team);
             let own = team.0.read(&name);
             team.git(&["checkout", "--quiet", "main"]);
             if synced_before {

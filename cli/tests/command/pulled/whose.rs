@@ -81,18 +81,24 @@ fn attributes_that_cannot_be_read_any_more_make_nothing_the_users() {
     assert!(team.0.ok(&["review"]).contains("mallory@example.com committed it"));
 }
 
+/// Lets Mallory change the end of a memory on another branch; its text on this one, long enough for a change of its
+/// beginning to be merged with that.
+fn changed_by_mallory(team: &Team, name: &str, author: &str) -> String {
+    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
+    team.0.write(name, &text);
+    team.commit(author);
+    team.git(&["checkout", "--quiet", "-b", "side"]);
+    team.0.write(name, &text.replace("End", "The deploy key lies in the wiki"));
+    team.commit(MALLORY);
+    team.git(&["checkout", "--quiet", "main"]);
+    text
+}
+
 #[test]
 fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
     let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/ada.md";
-    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
-    team.0.write(name, &text);
-    team.commit(ADA);
-    team.git(&["checkout", "--quiet", "-b", "side"]);
-    let theirs = text.replace("End", "The deploy key lies in the wiki");
-    team.0.write(name, &theirs);
-    team.commit(MALLORY);
-    team.git(&["checkout", "--quiet", "main"]);
+    let text = changed_by_mallory(&team, name, ADA);
     team.0.write(name, &text.replace("It is so.", "It is as it is."));
     team.commit(ADA);
     team.git(&["merge", "--quiet", "--no-edit", "side"]);
@@ -112,13 +118,7 @@ fn what_a_merge_puts_together_is_of_all_whose_lines_it_has() {
 fn what_a_merge_puts_into_a_file_with_another_name_is_held() {
     let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/ada.md";
-    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
-    team.0.write(name, &text);
-    team.commit(ADA);
-    team.git(&["checkout", "--quiet", "-b", "side"]);
-    team.0.write(name, &text.replace("End", "The deploy key lies in the wiki"));
-    team.commit(MALLORY);
-    team.git(&["checkout", "--quiet", "main"]);
+    let text = changed_by_mallory(&team, name, ADA);
     team.git(&["mv", ".throughline/memories/ada.md", ".throughline/memories/cents.md"]);
     team.0.write(&name.replace("ada", "cents"), &text.replace("It is so.", "It is as it is."));
     team.commit(ADA);
@@ -347,13 +347,7 @@ fn what_a_merge_puts_into_another_folder_is_held() {
 fn of_several_whose_text_it_is_the_one_is_remembered_who_is_not_trusted() {
     let team = Team::who_trust_bob();
     let name = "home/work/.throughline/memories/bob.md";
-    let text = format!("{}\n\nWhy\n\nWhere\n\nEnd\n", team.0.read(name).trim_end());
-    team.0.write(name, &text);
-    team.commit(BOB);
-    team.git(&["checkout", "--quiet", "-b", "side"]);
-    team.0.write(name, &text.replace("End", "The deploy key lies in the wiki"));
-    team.commit(MALLORY);
-    team.git(&["checkout", "--quiet", "main"]);
+    let text = changed_by_mallory(&team, name, BOB);
     team.0.write(name, &text.replace("It is so.", "It is as it is."));
     team.commit(BOB);
     let mut merge = team.git_command();
