@@ -145,6 +145,7 @@ impl Local {
             paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
             topic: None,
             tags: request.tags,
+            cues: Vec::new(),
             entities: Vec::new(),
             facts: Vec::new(),
             relations: Vec::new(),

@@ -6,6 +6,12 @@ use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::time::Timestamp;
 
+/// Cues of one memory.
+pub const CUES_MAX: usize = 4;
+
+/// Characters of a cue.
+pub const CUE_CHARS_MAX: usize = 80;
+
 /// One memory, as its file holds it. In a file it is YAML front matter and a Markdown body whose
 /// first heading is the title.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +44,9 @@ pub struct Memory {
     pub topic: Option<String>,
     /// Search words.
     pub tags: Vec<String>,
+    /// Ways in which somebody will later ask for it, in other words than its own. They are searched
+    /// and never shown to a model (document expansion: Nogueira et al. 2019, "doc2query").
+    pub cues: Vec<String>,
     /// Names it mentions.
     pub entities: Vec<String>,
     /// What it states, as triples.
@@ -90,6 +99,7 @@ impl Memory {
             paths: Vec::new(),
             topic: None,
             tags: Vec::new(),
+            cues: Vec::new(),
             entities: Vec::new(),
             facts: Vec::new(),
             relations: Vec::new(),

@@ -139,7 +139,8 @@ prop_compose! {
         (created, occurred, valid_from, valid_until) in
             (time(), option::of(time()), option::of(time()), option::of(time())),
         (source, command) in (source(), option::of(command())),
-        (tags, entities, signatures) in (vec(hostile(), 0..5), vec(hostile(), 0..3), vec(hostile(), 0..3)),
+        (tags, cues, entities, signatures) in
+            (vec(hostile(), 0..5), vec(hostile(), 0..4), vec(hostile(), 0..3), vec(hostile(), 0..3)),
         paths in vec((hostile(), option::of(hostile())).prop_map(|(path, seen)| PathRef { path, seen }), 0..4),
         facts in vec(fact(), 0..3),
         relations in vec((hostile(), id()).prop_map(|(kind, to)| Relation { kind, to }), 0..3),
@@ -148,7 +149,7 @@ prop_compose! {
     ) -> Memory {
         Memory {
             id, kind, title, body, scope, created, occurred, valid_from, valid_until, confidence,
-            source, paths, topic, tags, entities, facts, relations, supersedes, superseded_by,
+            source, paths, topic, tags, cues, entities, facts, relations, supersedes, superseded_by,
             pinned, status, author, signatures, command,
         }
     }
@@ -427,7 +428,7 @@ fn sizes_are_bounded() {
 
     let many = vec!["a"; 1001].join(", ");
     let long = "a".repeat(4097);
-    for key in ["tags", "paths", "entities", "signatures"] {
+    for key in ["tags", "paths", "cues", "entities", "signatures"] {
         let error = |value: &str| {
             let text = format!("---\nid: {ID}\nkind: fact\n{key}: {value}\n---\n# T\n");
             parse_bytes(text.as_bytes()).unwrap_err().to_string()

@@ -140,7 +140,7 @@ impl Miner<'_> {
             hasher.update(part.as_bytes());
         }
         hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
-        hasher.update(&crate::llm::PROMPT_VERSION.to_le_bytes());
+        hasher.update(&crate::llm::VERSION.to_le_bytes());
         // Which of its turns are this project's, and how its paths are named.
         for cwd in &state.cwds {
             let root = self.territory.root_of(cwd);
@@ -266,7 +266,11 @@ impl Miner<'_> {
 
 fn hide(draft: &mut Draft, redact: &dyn Redact) {
     let texts = [&mut draft.title, &mut draft.body, &mut draft.quote].into_iter();
-    let texts = texts.chain(&mut draft.tags).chain(&mut draft.signatures).chain(&mut draft.paths);
+    let texts = texts
+        .chain(&mut draft.tags)
+        .chain(&mut draft.cues)
+        .chain(&mut draft.signatures)
+        .chain(&mut draft.paths);
     for text in texts.chain(draft.command.as_mut().map(|command| &mut command.line)) {
         if let Cow::Owned(hidden) = redact.redact(text) {
             *text = hidden;

@@ -89,6 +89,9 @@ fn rule(title: &str, uuid: &str) -> Draft {
         command: None,
         extractor: "rules/1".to_owned(),
         worth: 1.5,
+        importance: None,
+        standing: false,
+        cues: Vec::new(),
         effect: Effect::New,
     }
 }

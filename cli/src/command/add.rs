@@ -120,6 +120,7 @@ impl Add {
                 .collect::<Result<_>>()?,
             topic: None,
             tags: self.tag.clone(),
+            cues: Vec::new(),
             entities: Vec::new(),
             facts: Vec::new(),
             relations: Vec::new(),

@@ -36,6 +36,7 @@ pub struct MemoryView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     topic: Option<&'a str>,
     #[serde(skip_serializing_if = "is_empty")]
+    cues: &'a [String],
     entities: &'a [String],
     #[serde(skip_serializing_if = "is_empty")]
     facts: &'a [Fact],
@@ -88,6 +89,7 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
             tags: &memory.tags,
             paths: memory.paths.iter().map(|path| path.path.as_str()).collect(),
             topic: memory.topic.as_deref(),
+            cues: &memory.cues,
             entities: &memory.entities,
             facts: &memory.facts,
             relations: &memory.relations,

@@ -75,6 +75,7 @@ pub(super) fn memory(front: &Pod, title: String, body: String) -> Read<Memory> {
         paths: front.get("paths").bounded()?.list(path_ref)?,
         topic: front.get("topic").text()?,
         tags: front.get("tags").bounded()?.texts()?,
+        cues: front.get("cues").bounded()?.texts()?,
         entities: front.get("entities").bounded()?.texts()?,
         facts: front.get("facts").list(fact)?,
         relations: front.get("relations").list(relation)?,

@@ -13,7 +13,7 @@ use crate::memory::{
 use crate::time::Timestamp;
 
 /// The keys we own, in the order they are written.
-pub(super) const KEYS: [&str; 22] = [
+pub(super) const KEYS: [&str; 23] = [
     "id",
     "kind",
     "scope",
@@ -27,6 +27,7 @@ pub(super) const KEYS: [&str; 22] = [
     "topic",
     "tags",
     "paths",
+    "cues",
     "entities",
     "signatures",
     "command",
@@ -80,6 +81,8 @@ struct Front<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     paths: Vec<PathFront<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    cues: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     entities: &'a [String],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     signatures: &'a [String],
@@ -115,6 +118,7 @@ impl<'a> Front<'a> {
             topic: memory.topic.as_deref(),
             tags: &memory.tags,
             paths: memory.paths.iter().map(PathFront).collect(),
+            cues: &memory.cues,
             entities: &memory.entities,
             signatures: &memory.signatures,
             command: memory.command.as_ref(),

@@ -10,7 +10,7 @@ use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use crate::id::MemoryId;
 use crate::kind::Kind;
-use crate::memory::{Memory, Scope, Status};
+use crate::memory::{CUE_CHARS_MAX, CUES_MAX, Memory, Scope, Status};
 use crate::text::{self, term_hash};
 use crate::time::Timestamp;
 
@@ -18,6 +18,8 @@ use crate::time::Timestamp;
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
 /// Bytes of a turn's text that an index keeps.
 pub const TURN_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a cue that an index keeps.
+const CUE_BYTES_MAX: usize = 4 * CUE_CHARS_MAX;
 /// Terms of a document that are counted.
 const TERMS_MAX: usize = 4096;
 
@@ -56,6 +58,7 @@ impl Document {
             file_bytes,
             paths: memory.paths.iter().map(|path| path.path.clone()).collect(),
             tags: memory.tags.clone(),
+            cues: memory.cues.iter().take(CUES_MAX).map(|cue| cut(cue, CUE_BYTES_MAX)).collect(),
             signatures: memory.signatures.clone(),
             created: memory.created,
             occurred: memory.occurred,
@@ -152,6 +155,7 @@ impl Document {
         terms.add(&record.title);
         terms.add(&record.text);
         record.tags.iter().for_each(|tag| terms.add(tag));
+        record.cues.iter().for_each(|cue| terms.add(cue));
         record.paths.iter().for_each(|path| terms.add(path));
         terms.add(&record.date().date());
         terms.add(record.author.as_deref().unwrap_or_default());

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
 use crate::id::MemoryId;
-use crate::memory::{SaidBy, Scope, Status};
+use crate::memory::{CUES_MAX, SaidBy, Scope, Status};
 use crate::time::Timestamp;
 
 /// Fields of one kind that a record keeps.
@@ -126,6 +126,8 @@ pub struct Record {
     pub paths: Vec<String>,
     /// Search words.
     pub tags: Vec<String>,
+    /// Ways in which somebody will ask for it: searched, never shown.
+    pub cues: Vec<String>,
     /// Error signatures.
     pub signatures: Vec<String>,
     /// When it was written.
@@ -179,6 +181,7 @@ mod tag {
     pub const SESSION: u64 = 19;
     pub const AGENT: u64 = 20;
     pub const TURN: u64 = 21;
+    pub const CUE: u64 = 22;
 }
 
 impl Record {
@@ -189,11 +192,15 @@ impl Record {
 
     /// The text whose vector stands for the document.
     pub fn embedding_text(&self) -> String {
-        if self.title.is_empty() {
-            self.text.clone()
-        } else {
-            format!("{}\n{}", self.title, self.text)
+        let mut text = match self.title.as_str() {
+            "" => self.text.clone(),
+            title => format!("{title}\n{}", self.text),
+        };
+        for cue in &self.cues {
+            text.push('\n');
+            text.push_str(cue);
         }
+        text
     }
 
     /// Appends the record.
@@ -205,6 +212,7 @@ impl Record {
         put_number(out, tag::FILE_BYTES, self.file_bytes as i64);
         self.paths.iter().take(REPEATED_MAX).for_each(|path| put_text(out, tag::PATH, path));
         self.tags.iter().take(REPEATED_MAX).for_each(|word| put_text(out, tag::TAG, word));
+        self.cues.iter().take(CUES_MAX).for_each(|cue| put_text(out, tag::CUE, cue));
         for signature in self.signatures.iter().take(REPEATED_MAX) {
             put_text(out, tag::SIGNATURE, signature);
         }
@@ -254,6 +262,7 @@ impl Record {
             tag::FILE_BYTES => self.file_bytes = number(value)? as u64,
             tag::PATH => self.paths.push(text(value)?),
             tag::TAG => self.tags.push(text(value)?),
+            tag::CUE => self.cues.push(text(value)?),
             tag::SIGNATURE => self.signatures.push(text(value)?),
             tag::CREATED => self.created = Timestamp(number(value)?),
             tag::OCCURRED => self.occurred = Some(Timestamp(number(value)?)),
@@ -376,6 +385,7 @@ mod tests {
             file_bytes: 812,
             paths: vec!["src/a.rs".into(), "src/b.rs".into()],
             tags: vec!["x".into()],
+            cues: vec!["when y".into()],
             signatures: vec!["error: y".into()],
             created: Timestamp(5),
             occurred: Some(Timestamp(0)),

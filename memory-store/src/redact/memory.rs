@@ -27,6 +27,7 @@ impl Redactor {
         memory.source.quote.iter_mut().for_each(&mut clean);
         memory.topic.iter_mut().for_each(&mut clean);
         memory.tags.iter_mut().for_each(&mut clean);
+        memory.cues.iter_mut().for_each(&mut clean);
         memory.entities.iter_mut().for_each(&mut clean);
         memory.paths.iter_mut().for_each(|path| clean(&mut path.path));
         for fact in &mut memory.facts {
@@ -61,7 +62,9 @@ mod tests {
         memory.source.quote = Some(text());
         memory.topic = Some(text());
         memory.author = Some(text());
-        for list in [&mut memory.tags, &mut memory.entities, &mut memory.signatures] {
+        for list in
+            [&mut memory.tags, &mut memory.cues, &mut memory.entities, &mut memory.signatures]
+        {
             list.push(text());
         }
         memory.paths.push(PathRef { path: text(), seen: None });
@@ -76,8 +79,8 @@ mod tests {
         });
         let redactor = Redactor::new(&RedactOptions::for_store(&Settings::default(), true));
         let clean = redactor.redacted(&memory);
-        assert_eq!(format!("{memory:?}").matches(SECRET).count(), 14);
+        assert_eq!(format!("{memory:?}").matches(SECRET).count(), 15);
         assert_eq!(format!("{clean:?}").matches(SECRET).count(), 0);
-        assert_eq!(redactor.redact_memory(&mut memory), 14);
+        assert_eq!(redactor.redact_memory(&mut memory), 15);
     }
 }

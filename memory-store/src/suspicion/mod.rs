@@ -116,7 +116,7 @@ pub fn of_record(record: &Record) -> Option<Suspicion> {
 /// What is judged of a memory: its title, its text, and whatever else of it is prose.
 fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
-    for label in record.paths.iter().chain(&record.tags) {
+    for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
         let told = prose(label);
         if !told.is_empty() {
             body.push_str("\n\n");

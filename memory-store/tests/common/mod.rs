@@ -42,6 +42,7 @@ pub fn memory(number: u8, kind: Kind, title: &str, body: &str) -> Memory {
         paths: Vec::new(),
         topic: None,
         tags: Vec::new(),
+        cues: Vec::new(),
         entities: Vec::new(),
         facts: Vec::new(),
         relations: Vec::new(),

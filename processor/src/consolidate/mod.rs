@@ -9,7 +9,7 @@ mod fold;
 mod same;
 mod supersede;
 
-use memory_store::memory::{PathRef, Source, Status};
+use memory_store::memory::{CUES_MAX, PathRef, Source, Status};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
@@ -57,6 +57,7 @@ impl Entry {
             self.draft.confidence = surer(self.draft.confidence, other.confidence);
         }
         unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
+        unite(&mut self.draft.cues, &other.cues, CUES_MAX);
         unite(&mut self.draft.tags, &other.tags, TAGS_MAX);
         unite(&mut self.draft.signatures, &other.signatures, SIGNATURES_MAX);
         unite(&mut self.draft.turns, &other.turns, TURNS_MAX);
@@ -176,6 +177,7 @@ fn memory(id: MemoryId, entry: Entry, ids: &[MemoryId]) -> Memory {
         paths: draft.paths.into_iter().map(|path| PathRef { path, seen: None }).collect(),
         topic: None,
         tags: draft.tags,
+        cues: draft.cues,
         entities: Vec::new(),
         facts: Vec::new(),
         relations: Vec::new(),

@@ -26,6 +26,9 @@ fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
         command: None,
         extractor: "rules/1".to_owned(),
         worth: 1.0,
+        importance: None,
+        standing: false,
+        cues: Vec::new(),
         effect: Effect::New,
     }
 }

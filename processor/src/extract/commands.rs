@@ -127,6 +127,9 @@ fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
         command: Some(seen.record),
         extractor: EXTRACTOR.to_owned(),
         worth: 1.0,
+        importance: None,
+        standing: false,
+        cues: Vec::new(),
         effect: Effect::Confirms { key },
     }
 }

@@ -41,6 +41,15 @@ pub struct Draft {
     pub extractor: String,
     /// How much it is worth against other drafts, any scale; consolidation keeps the best.
     pub worth: f32,
+    /// Importance that a language model gave it, 0 to 1; `None` of a draft of the rules.
+    #[serde(default)]
+    pub importance: Option<f32>,
+    /// Whether it holds beyond its session's task.
+    #[serde(default)]
+    pub standing: bool,
+    /// Ways in which somebody will later ask for it.
+    #[serde(default)]
+    pub cues: Vec<String>,
     /// What it says about earlier drafts of the same thing.
     pub effect: Effect,
 }

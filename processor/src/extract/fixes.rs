@@ -407,6 +407,9 @@ fn draft(
         command: None,
         extractor: EXTRACTOR.to_owned(),
         worth,
+        importance: None,
+        standing: false,
+        cues: Vec::new(),
         effect: Effect::Confirms { key: cure_key(failure, cure) },
     };
     (draft, said)

@@ -315,6 +315,9 @@ impl Miner<'_> {
             command: None,
             extractor: EXTRACTOR.to_owned(),
             worth: said.worth,
+            importance: None,
+            standing: false,
+            cues: Vec::new(),
             effect: Effect::New,
         })
     }

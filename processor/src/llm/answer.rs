@@ -3,25 +3,26 @@
 use std::sync::LazyLock;
 
 use memory_store::Kind;
+use memory_store::memory::{CUE_CHARS_MAX, CUES_MAX};
 use memory_store::recall::render::clean;
 use regex::Regex;
 use serde_json::Value;
 
 use super::ask::ANSWERS_MAX;
-use crate::extract::{TEXT_CHARS_MAX, cut};
+use crate::extract::cut;
 
 /// Bytes of an answer that are read.
 pub const ANSWER_BYTES_MAX: usize = 256 << 10;
+/// Characters of title and text together: asked for are 60 words.
+const TEXT_CHARS_MAX: usize = 440;
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 160;
 /// Characters of a quote.
 const QUOTE_CHARS_MAX: usize = 600;
 /// Paths of one memory.
 const PATHS_MAX: usize = 8;
-/// Confidence when the model gives none that can be read.
-const CONFIDENCE_DEFAULT: f32 = 0.6;
-/// A model's confidence says little at its ends.
-const CONFIDENCE_RANGE: (f32, f32) = (0.3, 0.9);
+/// Importance when the model gives none that can be read.
+const IMPORTANCE_DEFAULT: f32 = 0.4;
 
 /// A memory as a model proposed it: not checked against anything yet.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,15 +31,25 @@ pub struct Proposed {
     pub title: String,
     pub text: String,
     pub quote: String,
-    pub confidence: f32,
+    /// From 0 to 1, as the model says.
+    pub importance: f32,
+    /// Whether it holds beyond its session's task, as the model says.
+    pub standing: bool,
     pub paths: Vec<String>,
+    /// Ways in which somebody will ask for it.
+    pub cues: Vec<String>,
 }
 
-impl Proposed {
-    /// Whether any of its texts is one of these.
-    pub fn has(&self, is_it: impl Fn(&str) -> bool) -> bool {
+/// An answer that consists of texts.
+pub trait Texts {
+    /// Whether any of its texts fulfils a condition.
+    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
+}
+
+impl Texts for Proposed {
+    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         let texts = [&self.title, &self.text, &self.quote];
-        texts.into_iter().chain(&self.paths).any(|text| is_it(text))
+        texts.into_iter().chain(&self.paths).chain(&self.cues).any(|text| is_it(text))
     }
 }
 
@@ -130,8 +141,10 @@ fn proposed(value: &Value) -> Option<Proposed> {
         text: cut(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
-        confidence: confidence(value.get("confidence")),
-        paths: paths(value.get("paths").or_else(|| value.get("files"))),
+        importance: share(value.get("importance").or_else(|| value.get("confidence"))),
+        standing: value.get("standing").and_then(Value::as_bool).unwrap_or(true),
+        paths: list(value.get("paths").or_else(|| value.get("files")), PATHS_MAX),
+        cues: cues(list(value.get("cues"), CUES_MAX)),
     })
 }
 
@@ -154,29 +167,40 @@ fn kind(name: &str) -> Kind {
     }
 }
 
-fn confidence(value: Option<&Value>) -> f32 {
+/// A number from 0 to 100, or from 0 to 1, as a share.
+fn share(value: Option<&Value>) -> f32 {
     let number = match value {
         Some(Value::Number(number)) => number.as_f64(),
         Some(Value::String(text)) => text.trim().trim_end_matches('%').parse().ok(),
         _ => None,
     };
     #[expect(clippy::cast_possible_truncation, reason = "a share needs no more")]
-    let share = match number {
+    match number {
         Some(number) if number > 1.0 && number <= 100.0 => (number / 100.0) as f32,
-        Some(number) if number > 0.0 && number <= 1.0 => number as f32,
-        _ => CONFIDENCE_DEFAULT,
-    };
-    share.clamp(CONFIDENCE_RANGE.0, CONFIDENCE_RANGE.1)
+        Some(number) if (0.0..=1.0).contains(&number) => number as f32,
+        _ => IMPORTANCE_DEFAULT,
+    }
 }
 
-fn paths(value: Option<&Value>) -> Vec<String> {
-    let one = |value: &Value| value.as_str().map(|path| line(path, 300));
-    let paths: Vec<String> = match value {
+fn list(value: Option<&Value>, items_max: usize) -> Vec<String> {
+    let one = |value: &Value| value.as_str().map(|text| line(text, 300));
+    let items: Vec<String> = match value {
         Some(Value::Array(values)) => values.iter().filter_map(one).collect(),
         Some(value) => one(value).into_iter().collect(),
         None => Vec::new(),
     };
-    paths.into_iter().filter(|path| !path.is_empty()).take(PATHS_MAX).collect()
+    items.into_iter().filter(|item| !item.is_empty()).take(items_max).collect()
+}
+
+/// Cues that are short enough, each once. A cut one would be a worse cue than none.
+fn cues(cues: Vec<String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for cue in cues {
+        if cue.chars().count() <= CUE_CHARS_MAX && !kept.contains(&cue) {
+            kept.push(cue);
+        }
+    }
+    kept
 }
 
 fn text_of(value: &Value, names: &[&str]) -> String {
@@ -202,7 +226,7 @@ mod tests {
     use super::*;
 
     const ONE: &str =
-        r#"{"kind":"gotcha","title":"A","text":"b","quote":"c d","confidence":80,"paths":["x"]}"#;
+        r#"{"kind":"gotcha","title":"A","text":"b","quote":"c d","importance":80,"paths":["x"]}"#;
 
     fn titles(answer: &str) -> Result<Vec<String>, NoJson> {
         Ok(read(answer)?.into_iter().map(|proposed| proposed.title).collect())
@@ -232,8 +256,8 @@ mod tests {
     #[test]
     fn odd_fields_are_put_right_or_the_memory_is_left_out() {
         let read = |json: &str| read(&format!("[{json}]")).unwrap();
-        assert_eq!(read(ONE)[0].confidence, 0.8);
-        assert_eq!(read(&ONE.replace("80", "-3"))[0].confidence, CONFIDENCE_DEFAULT);
+        assert_eq!(read(ONE)[0].importance, 0.8);
+        assert_eq!(read(&ONE.replace("80", "-3"))[0].importance, IMPORTANCE_DEFAULT);
         assert_eq!(read(&ONE.replace("gotcha", "poem"))[0].kind, Kind::Fact);
         assert_eq!(read(&ONE.replace("gotcha", "Failed_Approach"))[0].kind, Kind::FailedApproach);
         assert_eq!(read(&ONE.replace("[\"x\"]", "\"y\""))[0].paths, ["y"]);
@@ -245,5 +269,11 @@ mod tests {
         let long = read(&ONE.replace("\"b\"", &format!("\"{}\"", "b c ".repeat(300))))[0].clone();
         assert!(long.title.chars().count() + long.text.chars().count() <= TEXT_CHARS_MAX);
         assert!(read(&ONE.replace("\"title\":\"A\",", "")).is_empty(), "without a title");
+        let cues = |cues: &str| {
+            read(&ONE.replace("\"paths\"", &format!("\"cues\":{cues},\"paths\"")))[0].cues.clone()
+        };
+        assert_eq!(cues(r#"["a","a","b"," ","c","d","e"]"#), ["a", "b", "c"]);
+        assert_eq!(cues(&format!("[\"{}\",\"b\"]", "x".repeat(CUE_CHARS_MAX + 1))), ["b"]);
+        assert_eq!(cues("\"one\""), ["one"]);
     }
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::answer::ANSWER_BYTES_MAX;
-use super::ask::PROMPT_VERSION;
+use super::ask::VERSION;
 
 /// A folder of answers, one file each, named by what was asked.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl Cache {
 
     fn path(&self, model: &str, window: &str) -> PathBuf {
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&PROMPT_VERSION.to_le_bytes());
+        hasher.update(&VERSION.to_le_bytes());
         hasher.update(&(model.len() as u64).to_le_bytes());
         hasher.update(model.as_bytes());
         hasher.update(window.as_bytes());

@@ -41,7 +41,7 @@ pub fn drafts(
             body: proposed.text,
             scope: Scope::Project,
             occurred: piece.at,
-            confidence: proposed.confidence,
+            confidence: proposed.importance,
             session: session.to_owned(),
             turns: vec![piece.uuid.clone()],
             ordinal: ORDINAL_FIRST + u32::try_from(before).unwrap_or(u32::MAX - ORDINAL_FIRST),
@@ -51,6 +51,9 @@ pub fn drafts(
             command: None,
             extractor: extractor.to_owned(),
             worth: 0.0,
+            importance: Some(proposed.importance),
+            standing: proposed.standing,
+            cues: proposed.cues,
             effect: Effect::New,
         });
     }
@@ -146,6 +149,7 @@ mod tests {
             paths: vec!["/work/src/money.rs".to_owned()],
         };
         Window {
+            request: None,
             pieces: vec![
                 piece("u1", SaidBy::User, "Please never use\n  floats for money: we got burnt."),
                 piece("a1", SaidBy::Assistant, "Dann nehmen wir «Décimal» überall."),
@@ -159,7 +163,9 @@ mod tests {
             title: "Never use floats for money".to_owned(),
             text: "Floats, or Décimal.".to_owned(),
             quote: quote.to_owned(),
-            confidence: 0.8,
+            importance: 0.8,
+            standing: true,
+            cues: Vec::new(),
             paths: vec!["src/money.rs".to_owned(), "src/invented.rs".to_owned()],
         }
     }

@@ -137,6 +137,9 @@ mod tests {
             command: None,
             extractor: extractor.to_owned(),
             worth,
+            importance: None,
+            standing: false,
+            cues: Vec::new(),
             effect: Effect::New,
         }
     }
@@ -151,7 +154,7 @@ mod tests {
             evidence: vec![text.to_owned()],
             paths: Vec::new(),
         };
-        vec![Window { pieces: vec![piece] }]
+        vec![Window { request: None, pieces: vec![piece] }]
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod names;
 mod answer;
 mod ask;
 mod cache;
+mod ending;
 mod ground;
 mod masks;
 mod merge;
@@ -16,20 +17,25 @@ mod window;
 use std::path::Path;
 use std::time::Duration;
 
-pub use ask::PROMPT_VERSION;
+pub use ask::VERSION;
 
 use memory_store::redact::{Names, Redactor};
 use memory_store::settings::Settings;
 
 use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
+use ask::Question;
 use cache::Cache;
+use ending::Ending;
 use host::Server;
 use masks::Masks;
 use window::Window;
 
 /// The only provider so far, as settings name it.
 const OLLAMA: &str = "ollama";
+
+/// Joins texts while they are masked together; taken out of them before.
+const SEAM: &str = "\u{1e}";
 
 /// Answers in a row that came too late, after which the model is asked no more.
 const SLOW_MAX: u32 = 2;
@@ -38,8 +44,8 @@ const SLOW_MAX: u32 = 2;
 trait Extractor {
     /// What memories name as their extractor.
     fn name(&self) -> String;
-    /// Asks about a window, with a note on how it is written; the answer is JSON more or less.
-    fn ask(&self, window: &str, note: &str) -> Result<String, Fault>;
+    /// Asks a question; the answer is JSON more or less.
+    fn ask(&self, question: Question) -> Result<String, Fault>;
 }
 
 /// Why a model gave no answer.
@@ -128,11 +134,12 @@ impl Model {
         report: &mut Vec<String>,
     ) -> Extracted {
         let windows = window::windows(session);
+        let ending = Ending::of(session).text();
         let name = self.extractor.name();
         let mut proposed = Vec::new();
         let mut missing = 0;
         for window in &windows {
-            match self.proposed(window) {
+            match self.proposed(window, &ending) {
                 Ok(answers) => {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
                 }
@@ -148,27 +155,52 @@ impl Model {
         Extracted { drafts: merge::merge(drafts, proposed, &windows), missing }
     }
 
-    fn proposed(&mut self, window: &Window) -> Result<Vec<answer::Proposed>, Fault> {
-        let name = self.extractor.name();
+    fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
         let text = window.text();
+        let key = text.clone();
+        self.asked(
+            &key,
+            &[ending, &text],
+            |parts, note| ask::window(&parts[1], &parts[0], note),
+            answer::read,
+        )
+    }
+
+    /// Asks a question about some texts and reads the answer. The answer is kept under `key`, so that the
+    /// same is asked once. `question` gets the texts as the model may see them and a note on how they are
+    /// written; `read` is given the answer as it is kept.
+    fn asked<T>(
+        &mut self,
+        key: &str,
+        texts: &[&str],
+        question: impl FnOnce(&[String], &str) -> Question,
+        read: impl Fn(&str) -> Result<Vec<T>, answer::NoJson>,
+    ) -> Result<Vec<T>, Fault>
+    where
+        T: answer::Texts,
+    {
+        let name = self.extractor.name();
+        let texts: Vec<String> = texts.iter().map(|text| text.replace(SEAM, " ")).collect();
+        let shown = texts.join(SEAM);
         let known_names = match &mut self.names {
-            Some(Ok(finder)) => finder.find(&text),
+            Some(Ok(finder)) => finder.find(&shown),
             Some(Err(problem)) => Err(problem.clone()),
             None => Ok(Names::default()),
         };
         // With names in it that nobody could look for, it does not leave.
         let known_names = known_names.map_err(Fault::Names)?;
-        let masked = self.masks.as_ref().map(|masks| masks.mask(&text, known_names));
+        // Masked in one piece, so that a mask stands for one thing in all texts.
+        let masked = self.masks.as_ref().map(|masks| masks.mask(&shown, known_names));
         let read = |given: &str| {
-            let mut answers = answer::read(given)?;
-            // What was made of a mask says nothing.
+            let mut answers = read(given)?;
+            // An answer made of a mask says nothing.
             if let Some(masked) = &masked {
-                answers.retain(|answer| !answer.has(|text| masked.is_masked(text)));
+                answers.retain(|answer| !answer.has(&|text| masked.is_masked(text)));
             }
-            Ok(answers)
+            Ok::<_, answer::NoJson>(answers)
         };
-        let known = self.cache.get(&name, &text);
-        // What the user set about redaction may have changed since it was kept.
+        let known = self.cache.get(&name, key);
+        // Settings about redaction may have changed since it was kept.
         let known = known.and_then(|given| read(&self.redactor.redact(&given)).ok());
         if let Some(answers) = known {
             return Ok(answers);
@@ -176,21 +208,22 @@ impl Model {
         if let Some(fault) = &self.down {
             return Err(fault.clone());
         }
-        let asked = match &masked {
-            Some(masked) => self.extractor.ask(&masked.text, &masked.note()),
-            None => self.extractor.ask(&text, ""),
+        let question = match &masked {
+            Some(masked) => question(&parts(&masked.text), &masked.note()),
+            None => question(&parts(&shown), ""),
         };
+        let asked = self.extractor.ask(question);
         self.note(asked.as_ref().err());
         let mut given = asked?;
         if let Some(masked) = &masked {
             given = masked.restore(&given);
         }
-        // What a model writes is text from outside like any other.
+        // An answer is text from outside like any other.
         let given = self.redactor.redact(&given);
         let answers =
             read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
         // Without a cache the model is asked again next time, which costs time only.
-        drop(self.cache.put(&name, &text, &given));
+        drop(self.cache.put(&name, key, &given));
         Ok(answers)
     }
 
@@ -210,6 +243,11 @@ impl Model {
             }
         }
     }
+}
+
+/// Takes texts apart that [`SEAM`] joined.
+fn parts(shown: &str) -> Vec<String> {
+    shown.split(SEAM).map(str::to_owned).collect()
 }
 
 /// The models of the Ollama that answers at `host` (the variable `OLLAMA_HOST`, or this machine);
@@ -237,9 +275,10 @@ mod tests {
             "elsewhere".to_owned()
         }
 
-        fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
-            self.0.lock().unwrap().push(format!("{window}{note}"));
-            let said = window.lines().next().unwrap_or_default().trim_start_matches("[user] ");
+        fn ask(&self, question: Question) -> Result<String, Fault> {
+            self.0.lock().unwrap().push(question.text.clone());
+            let said = question.text.lines().find_map(|line| line.strip_prefix("[user] "));
+            let said = said.unwrap_or_default();
             let mask = said.split_whitespace().find(|word| word.starts_with("EMAIL_"));
             let mask = mask.unwrap_or("nobody").trim_end_matches('.');
             let (wrong, _) = mask.split_at(mask.len() - 1);

@@ -12,12 +12,11 @@ use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbedd
 use ollama_rs::generation::parameters::{FormatType, JsonStructure};
 use ollama_rs::models::{LocalModel, ModelOptions};
 use reqwest::{Client, RequestBuilder, Response};
-use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
-use super::ask::{AnswerForm, INSTRUCTIONS, question};
+use super::ask::Question;
 use super::host::Server;
 use super::{Extractor, Fault};
 
@@ -26,7 +25,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time for a look whether anybody is there.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Tokens of question and answer together; Ollama's default would cut a window silently.
-const CONTEXT_TOKENS: u64 = 8_192;
+pub const CONTEXT_TOKENS: u64 = 12_288;
 /// Tokens of an answer.
 const ANSWER_TOKENS_MAX: i32 = 2_048;
 /// Characters of a server's error message that are repeated.
@@ -87,15 +86,10 @@ impl Ollama {
         }
     }
 
-    /// Asks a question that is answered in the form `T`; the answer is text, for no model can be relied
-    /// upon.
-    pub fn chat<T: JsonSchema>(
-        &self,
-        instructions: &str,
-        question: String,
-    ) -> Result<String, Fault> {
-        let messages =
-            vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(question)];
+    /// Asks a question; the answer is text, for no model can be relied upon.
+    pub fn chat(&self, question: Question) -> Result<String, Fault> {
+        let Question { instructions, text, form } = question;
+        let messages = vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(text)];
         let options = ModelOptions::default()
             .temperature(0.0)
             .seed(7)
@@ -103,7 +97,7 @@ impl Ollama {
             .num_predict(ANSWER_TOKENS_MAX);
         let request = ChatMessageRequest::new(self.model.clone(), messages)
             .options(options)
-            .format(FormatType::StructuredJson(Box::new(JsonStructure::new::<T>())))
+            .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
             .think(false);
         let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
         Ok(response.message.content)
@@ -154,8 +148,8 @@ impl Extractor for Ollama {
         format!("ollama/{}", self.model)
     }
 
-    fn ask(&self, window: &str, note: &str) -> Result<String, Fault> {
-        self.chat::<AnswerForm>(INSTRUCTIONS, question(window, note))
+    fn ask(&self, question: Question) -> Result<String, Fault> {
+        self.chat(question)
     }
 }
 

@@ -1,16 +1,23 @@
-//! Windows: what of a session is shown to a model at a time. A *window* is a run of whole turns;
-//! a turn that is larger by itself is cut between its steps. Windows do not overlap.
+//! Windows: the parts of a session that a model is shown one at a time.
+//!
+//! A *window* is a run of whole turns. A turn that is larger by itself is cut between its steps, and
+//! a text that is larger by itself between its paragraphs, so that no word of the user's and no plan
+//! is left out. Windows do not overlap, and they are filled from the session's beginning: a session
+//! that grows changes its last window only.
 
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
 
 use crate::transcript::session::{Call, Input, PromptBy, Session, Turn, What};
 
-/// Characters of one window: with instructions and answer it fits into 8,192 tokens.
+/// Characters of one window: with instructions, the session's end and an answer it fits into
+/// `CONTEXT_TOKENS` of `ollama.rs`.
 pub const WINDOW_CHARS_MAX: usize = 16_000;
+/// Characters of the request that is repeated in front of a window which begins inside a turn.
+const REQUEST_CHARS_MAX: usize = 600;
 /// Windows of one session; what is beyond is left to the rules.
 pub const WINDOWS_MAX: usize = 64;
-/// Characters kept of one text of the user or the assistant.
+/// Characters kept of one text of the assistant.
 const TEXT_CHARS_MAX: usize = 4_000;
 /// Characters kept of a tool call and of its output.
 const CALL_CHARS_MAX: usize = 600;
@@ -35,6 +42,9 @@ pub struct Piece {
 /// What is shown to a model at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
+    /// Beginning of the request that the first part goes on with, where that stands in an earlier
+    /// window. It is context and no evidence.
+    pub request: Option<String>,
     /// Its parts, in order.
     pub pieces: Vec<Piece>,
 }
@@ -43,6 +53,9 @@ impl Window {
     /// The text that the model is shown.
     pub fn text(&self) -> String {
         let mut text = String::new();
+        if let Some(request) = &self.request {
+            text.push_str(&format!("[user, before this part] {request}\n"));
+        }
         for piece in &self.pieces {
             text.push_str(match piece.said_by {
                 SaidBy::User => "[user] ",
@@ -56,13 +69,16 @@ impl Window {
     }
 
     fn chars(&self) -> usize {
-        self.pieces.iter().map(Piece::chars).sum()
+        let request = self.request.as_ref().map_or(0, |text| text.chars().count() + LABEL_CHARS);
+        request + self.pieces.iter().map(Piece::chars).sum::<usize>()
     }
 }
 
+/// Characters of a label and what parts it from the next piece, at most.
+const LABEL_CHARS: usize = 26;
+
 impl Piece {
     fn chars(&self) -> usize {
-        const LABEL_CHARS: usize = 14;
         self.text.chars().count() + LABEL_CHARS
     }
 }
@@ -77,9 +93,13 @@ pub fn windows(session: &Session) -> Vec<Window> {
         if open.chars() + chars > WINDOW_CHARS_MAX {
             close(&mut windows, &mut open);
         }
-        for piece in pieces {
+        for (at, piece) in pieces.into_iter().enumerate() {
             if open.chars() + piece.chars() > WINDOW_CHARS_MAX {
                 close(&mut windows, &mut open);
+            }
+            if open.pieces.is_empty() && at > 0 {
+                let request = cut(&turn.prompt.text, REQUEST_CHARS_MAX);
+                open.request = Some(request).filter(|request| !request.is_empty());
             }
             open.pieces.push(piece);
         }
@@ -113,7 +133,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
         uuid: turn.uuid.clone(),
         at: turn.at,
         said_by,
-        text: cut(&turn.prompt.text, TEXT_CHARS_MAX),
+        text: turn.prompt.text.trim().to_owned(),
         evidence: vec![turn.prompt.text.clone()],
         paths: Vec::new(),
     };
@@ -128,7 +148,9 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
         };
         match &step.what {
             What::Text { text } => Some(said(SaidBy::Assistant, text)),
-            What::Queued { text } => Some(said(said_by, text)),
+            What::Queued { text } => {
+                Some(Piece { text: text.trim().to_owned(), ..said(said_by, text) })
+            }
             What::Thinking { .. } => None,
             What::Call(call) => Some(Piece {
                 text: call_text(call),
@@ -138,7 +160,25 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
             }),
         }
     });
-    std::iter::once(prompt).chain(steps).filter(|piece| !piece.text.trim().is_empty()).collect()
+    let pieces = std::iter::once(prompt).chain(steps);
+    pieces.filter(|piece| !piece.text.trim().is_empty()).flat_map(split).collect()
+}
+
+/// Cuts a piece that is larger than a window between its paragraphs, or else between its lines.
+fn split(piece: Piece) -> Vec<Piece> {
+    const ROOM: usize = WINDOW_CHARS_MAX - REQUEST_CHARS_MAX - 2 * LABEL_CHARS;
+    let mut parts = Vec::new();
+    let mut rest = piece.text.as_str();
+    while let Some((end, _)) = rest.char_indices().nth(ROOM) {
+        let head = &rest[..end];
+        let gap = head.rfind("\n\n").or_else(|| head.rfind('\n')).or_else(|| head.rfind(' '));
+        let (part, after) = rest.split_at(gap.filter(|at| *at > 0).unwrap_or(end));
+        parts.push(Piece { text: part.trim_end().to_owned(), ..piece.clone() });
+        rest = after.trim_start();
+    }
+    let last = rest.to_owned();
+    parts.push(Piece { text: last, ..piece });
+    parts
 }
 
 /// The words of a call that stand in the transcript, not ours about it.
@@ -180,9 +220,9 @@ fn call_text(call: &Call) -> String {
         Input::Question { asked } => {
             let asked: Vec<String> =
                 asked.iter().map(|(question, answer)| format!("{question} -> {answer}")).collect();
-            (cut(&asked.join("; "), TEXT_CHARS_MAX), false)
+            (asked.join("; "), false)
         }
-        Input::Plan { plan } => (format!("plan: {}", cut(plan, TEXT_CHARS_MAX)), false),
+        Input::Plan { plan } => (format!("plan: {}", plan.trim()), false),
         Input::Todos { items } => {
             let items: Vec<String> =
                 items.iter().map(|item| format!("{} ({})", item.text, item.state)).collect();
@@ -215,7 +255,7 @@ fn call_paths(call: &Call) -> Vec<String> {
 }
 
 /// Keeps the beginning and the end of a long text.
-fn cut(text: &str, chars_max: usize) -> String {
+pub(super) fn cut(text: &str, chars_max: usize) -> String {
     const MARK: &str = " [...] ";
     let text = text.trim();
     let chars = text.chars().count();
@@ -230,6 +270,8 @@ fn cut(text: &str, chars_max: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::transcript::session::{Prompt, Step};
 
@@ -267,6 +309,43 @@ mod tests {
             assert!(window.text().chars().count() <= WINDOW_CHARS_MAX);
             assert!(window.pieces[0].uuid.starts_with('p'), "a turn was cut");
         }
+        // What is added at the end changes the last window alone.
+        let mut grown = session.clone();
+        grown.turns.extend((40..43).map(|n| turn(n, 700, 1)));
+        let all = windows.len() - 1;
+        assert_eq!(super::windows(&grown)[..all], windows[..all]);
+    }
+
+    #[test]
+    fn no_word_of_the_user_and_no_plan_is_left_out() {
+        let words = |tag: &str| -> String {
+            (0..6_000)
+                .map(|n| format!("{tag}{n}{}", if n % 40 == 0 { "\n\n" } else { " " }))
+                .collect()
+        };
+        let plan = Call { input: Input::Plan { plan: words("p") }, ..Call::default() };
+        let step = |what| Step { uuid: "s".into(), at: Timestamp(0), what };
+        let turn = Turn {
+            prompt: Prompt { text: words("u"), ..Prompt::default() },
+            steps: vec![step(What::Call(Box::new(plan))), step(What::Queued { text: words("q") })],
+            ..Turn::default()
+        };
+        let session = Session { turns: vec![turn], ..Session::default() };
+        let windows = windows(&session);
+        assert!(windows.iter().all(|window| window.text().chars().count() <= WINDOW_CHARS_MAX));
+        let shown: BTreeSet<String> = windows
+            .iter()
+            .flat_map(|window| &window.pieces)
+            .flat_map(|piece| piece.text.split_whitespace())
+            .map(str::to_owned)
+            .collect();
+        for tag in ["u", "p", "q"] {
+            assert!((0..6_000).all(|n| shown.contains(&format!("{tag}{n}"))), "{tag}");
+        }
+        assert_eq!(windows[0].request, None);
+        assert!(windows[1..].iter().all(|window| {
+            window.request.as_ref().is_some_and(|request| request.starts_with("u0"))
+        }));
     }
 
     #[test]

@@ -1,0 +1,146 @@
+//! The end of a session, as every window of it is shown: a part read alone does not know what was
+//! fixed, finished or taken back later.
+
+use super::window::cut;
+use crate::extract::episodes;
+use crate::transcript::session::{Call, Input, Session, Turn, What};
+
+/// Commits that are named, the last ones.
+const COMMITS_MAX: usize = 16;
+/// Characters of the last answer.
+const ANSWER_CHARS_MAX: usize = 1_800;
+/// Open items that are named.
+const OPEN_MAX: usize = 8;
+/// Characters of one line.
+const LINE_CHARS_MAX: usize = 160;
+
+/// How a session ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// Subjects of the commits that were made in it, in their order.
+    pub commits: Vec<String>,
+    /// Items of its last todo list that were not done.
+    pub open: Vec<String>,
+    /// The last command that failed and did not pass afterwards.
+    pub failing: Option<String>,
+    /// The assistant's last message.
+    pub answer: String,
+}
+
+impl Ending {
+    /// Looks for it in a session.
+    pub fn of(session: &Session) -> Self {
+        let episodes = episodes::of(session);
+        let commits = episodes.iter().flat_map(|episode| &episode.commits);
+        let mut commits: Vec<String> =
+            commits.map(|commit| line(&commit.message.subject)).collect();
+        commits.drain(..commits.len().saturating_sub(COMMITS_MAX));
+        let open = episodes::open_todos(&episodes).map_or_else(Vec::new, |(_, _, items)| {
+            items.iter().take(OPEN_MAX).map(|item| line(&item.text)).collect()
+        });
+        let answer = session.turns.iter().rev().find_map(last_text).unwrap_or_default();
+        Self { commits, open, failing: failing(session), answer: cut(answer, ANSWER_CHARS_MAX) }
+    }
+
+    /// The text that is put in front of each window; empty when nothing is known.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        if !self.commits.is_empty() {
+            text.push_str(&format!("commits:\n- {}\n", self.commits.join("\n- ")));
+        }
+        if !self.open.is_empty() {
+            text.push_str(&format!("open todos:\n- {}\n", self.open.join("\n- ")));
+        }
+        if let Some(command) = &self.failing {
+            text.push_str(&format!("failed last: {command}\n"));
+        }
+        if !self.answer.is_empty() {
+            text.push_str(&format!("last answer: {}\n", self.answer));
+        }
+        text
+    }
+}
+
+fn last_text(turn: &Turn) -> Option<&str> {
+    turn.steps.iter().rev().find_map(|step| match &step.what {
+        What::Text { text } => Some(text.trim()).filter(|text| !text.is_empty()),
+        What::Thinking { .. } | What::Queued { .. } | What::Call(_) => None,
+    })
+}
+
+/// The last shell command of a session, if it failed.
+fn failing(session: &Session) -> Option<String> {
+    let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
+    let mut commands = steps.filter_map(|step| match &step.what {
+        What::Call(call) => shell(call).map(|command| (call, command)),
+        What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
+    });
+    let (call, command) = commands.next()?;
+    (call.failed && !call.denied).then(|| line(command))
+}
+
+fn shell(call: &Call) -> Option<&str> {
+    match &call.input {
+        Input::Shell { command, .. } => Some(command),
+        Input::Read { .. }
+        | Input::Edit { .. }
+        | Input::Search { .. }
+        | Input::Question { .. }
+        | Input::Plan { .. }
+        | Input::Todos { .. }
+        | Input::Agent { .. }
+        | Input::Other { .. }
+        | Input::Unknown => None,
+    }
+}
+
+fn line(text: &str) -> String {
+    cut(text.lines().next().unwrap_or_default(), LINE_CHARS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Timestamp;
+
+    use super::*;
+    use crate::transcript::session::{Prompt, Step, Todo};
+
+    #[test]
+    fn the_end_has_commits_open_items_the_failure_and_the_answer() {
+        let step = |what| Step { uuid: "s".into(), at: Timestamp(0), what };
+        let run = |command: &str, failed| {
+            let input = Input::Shell { command: command.into(), description: String::new() };
+            step(What::Call(Box::new(Call {
+                tool: "Bash".into(),
+                input,
+                failed,
+                ..Call::default()
+            })))
+        };
+        let items = vec![
+            Todo { text: "write the docs".into(), state: "pending".into() },
+            Todo { text: "fix the sum".into(), state: "completed".into() },
+        ];
+        let todos = Call { input: Input::Todos { items }, ..Call::default() };
+        let say = |text: &str| step(What::Text { text: text.into() });
+        let turn = Turn {
+            prompt: Prompt { text: "Fix the sum and write the docs".into(), ..Prompt::default() },
+            steps: vec![
+                step(What::Call(Box::new(todos))),
+                run("git commit -m 'Round half to even'", false),
+                say("The sum is right now."),
+                run("npm run docs", true),
+                say("The docs do not build yet."),
+            ],
+            ..Turn::default()
+        };
+        let session = Session { turns: vec![turn], ..Session::default() };
+        let text = Ending::of(&session).text();
+        assert_eq!(
+            text,
+            "commits:\n- Round half to even\nopen todos:\n- write the docs\nfailed last: npm run docs\n\
+             last answer: The docs do not build yet.\n"
+        );
+        assert_eq!(Ending::of(&Session::default()).text(), "");
+    }
+}
