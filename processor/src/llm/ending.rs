@@ -1,6 +1,8 @@
 //! The end of a session, as every window of it is shown: a part read alone does not know what was
 //! fixed, finished or taken back later.
 
+use std::collections::BTreeSet;
+
 use super::window::cut;
 use crate::extract::episodes;
 use crate::transcript::session::{Call, Input, Session, Turn, What};
@@ -23,7 +25,7 @@ pub struct Ending {
     pub open: Vec<String>,
     /// The last command that failed and did not pass afterwards.
     pub failing: Option<String>,
-    /// The assistant's last message.
+    /// The assistant's last message that says something.
     pub answer: String,
 }
 
@@ -34,12 +36,21 @@ impl Ending {
         let commits = episodes.iter().flat_map(|episode| &episode.commits);
         let mut commits: Vec<String> =
             commits.map(|commit| line(&commit.message.subject)).collect();
+        // An amended commit is told once, where it stands at the end.
+        let mut seen = BTreeSet::new();
+        commits.reverse();
+        commits.retain(|subject| seen.insert(subject.clone()));
+        commits.reverse();
         commits.drain(..commits.len().saturating_sub(COMMITS_MAX));
         let open = episodes::open_todos(&episodes).map_or_else(Vec::new, |(_, _, items)| {
             items.iter().take(OPEN_MAX).map(|item| line(&item.text)).collect()
         });
-        let answer = session.turns.iter().rev().find_map(last_text).unwrap_or_default();
-        Self { commits, open, failing: failing(session), answer: cut(answer, ANSWER_CHARS_MAX) }
+        Self {
+            commits,
+            open,
+            failing: failing(session),
+            answer: cut(answer(session), ANSWER_CHARS_MAX),
+        }
     }
 
     /// The text that is put in front of each window; empty when nothing is known.
@@ -60,6 +71,19 @@ impl Ending {
         text
     }
 }
+
+/// The last answer that says something; a short one ("Pushed.") only where there is no other.
+fn answer(session: &Session) -> &str {
+    let mut answers = session.turns.iter().rev().filter_map(last_text);
+    let last = answers.next().unwrap_or_default();
+    let says = |answer: &&str| answer.chars().count() >= ANSWER_CHARS_MIN;
+    if says(&last) { last } else { answers.take(ANSWERS_MAX).find(says).unwrap_or(last) }
+}
+
+/// Characters of an answer that says how the work stands.
+const ANSWER_CHARS_MIN: usize = 240;
+/// Answers that are looked at for one that does.
+const ANSWERS_MAX: usize = 8;
 
 fn last_text(turn: &Turn) -> Option<&str> {
     turn.steps.iter().rev().find_map(|step| match &step.what {
