@@ -1,6 +1,7 @@
 //! The part of a sync that learns: the drafts of every session, fresh ones by the rules or a model.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use memory_store::index::Index;
@@ -9,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{LLM_DIR, Run};
 use crate::discover;
-use crate::llm::Model;
+use crate::llm::{self, Model, Surroundings};
 use crate::mine::{MinedFile, Miner, Summary};
 use crate::ownership::{Holders, Ownership};
 use crate::state::SessionState;
@@ -65,7 +66,15 @@ impl Run<'_> {
     /// the rules do it alone.
     fn model(&self, warnings: &mut Vec<String>) -> Option<Model> {
         let cache = self.home.0.join(LLM_DIR);
-        match Model::open(&self.settings, self.options.ollama_host, &cache) {
+        let roots: Vec<PathBuf> = self.trees.iter().map(|tree| tree.root.clone()).collect();
+        let surroundings = Surroundings {
+            ollama_host: self.options.ollama_host,
+            cache_dir: &cache,
+            ledger: Some(llm::usage::ledger(self.options.dirs)),
+            roots: &roots,
+            now: self.options.now,
+        };
+        match Model::open_in(&self.settings, &surroundings) {
             Ok(model) => model,
             Err(reason) => {
                 warnings.push(format!("{reason}. The rules do it alone."));
@@ -84,7 +93,14 @@ impl Run<'_> {
             folder_root: discover::common_root(cwds),
             ownership,
             redact: &self.redactor,
-            model: self.settings.llm.as_ref().map(|llm| format!("{}/{}", llm.provider, llm.model)),
+            model: self.settings.llm.as_ref().map(|llm| {
+                // What was set aside is asked about again where somebody wants that.
+                let retries = match llm::aside::retries(&self.home.0.join(LLM_DIR)) {
+                    0 => String::new(),
+                    retries => format!("#{retries}"),
+                };
+                format!("{}/{}{retries}", llm.provider, llm.model)
+            }),
         }
     }
 
