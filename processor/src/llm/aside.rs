@@ -3,9 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
+use crate::lock::{Busy, Lock};
 use crate::state::{read_json, write_json};
+use crate::sync::BUSY_MAX;
 
 /// How often a question may fail before it is set aside, each time in another sync.
 const FAILURES_MAX: u32 = 3;
@@ -82,9 +85,13 @@ pub fn retries(folder: &Path) -> u32 {
     read_json::<Kept>(&path(folder)).unwrap_or_default().retries
 }
 
-/// Has what was set aside asked again by the next sync; returns how much that is.
-pub fn retry(folder: &Path) -> anyhow::Result<usize> {
-    let path = path(folder);
+/// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
+/// waited for: it writes down what failed, too.
+pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
+    let Some(_lock) = Lock::take(&home.sync_lock(), Busy::Wait(BUSY_MAX))? else {
+        anyhow::bail!("another sync is at work for very long");
+    };
+    let path = path(&super::folder(home));
     let kept: Kept = read_json(&path).unwrap_or_default();
     let count = kept.set_aside();
     if !kept.failed.is_empty() {
@@ -100,21 +107,23 @@ mod tests {
 
     #[test]
     fn three_failures_set_a_question_aside_until_somebody_asks() {
-        let folder = tempfile::tempdir().unwrap();
+        let home = tempfile::tempdir().unwrap();
+        let project = ProjectDir(home.path().to_owned());
+        let folder = crate::llm::folder(&project);
         for expected in [false, false, true] {
-            let mut aside = Aside::read(folder.path());
+            let mut aside = Aside::read(&folder);
             assert!(!aside.holds("a"));
             aside.failed("a");
             aside.failed("b");
             aside.answered("b");
-            assert_eq!(Aside::read(folder.path()).holds("a"), expected);
+            assert_eq!(Aside::read(&folder).holds("a"), expected);
         }
-        assert_eq!((count(folder.path()), retries(folder.path())), (1, 0));
-        assert_eq!(retry(folder.path()).unwrap(), 1);
-        assert_eq!((count(folder.path()), retries(folder.path())), (0, 1));
-        assert!(!Aside::read(folder.path()).holds("a"));
+        assert_eq!((count(&folder), retries(&folder)), (1, 0));
+        assert_eq!(retry(&project).unwrap(), 1);
+        assert_eq!((count(&folder), retries(&folder)), (0, 1));
+        assert!(!Aside::read(&folder).holds("a"));
         // Nothing to ask again.
-        assert_eq!(retry(folder.path()).unwrap(), 0);
-        assert_eq!(retries(folder.path()), 1);
+        assert_eq!(retry(&project).unwrap(), 0);
+        assert_eq!(retries(&folder), 1);
     }
 }

@@ -2,6 +2,7 @@
 //! with verbatim evidence come back. Whatever fails, the rules' drafts stand.
 
 pub mod aside;
+pub mod estimate;
 pub mod host;
 pub mod names;
 pub mod usage;
@@ -30,6 +31,7 @@ pub(crate) use fault::Fault;
 pub use usage::Usage;
 
 use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
 use memory_store::redact::{Names, Redactor};
 use memory_store::settings::{Llm, Settings};
 
@@ -397,6 +399,18 @@ fn key(variable: &str) -> Result<Option<String>, String> {
 /// that of the sessions at `roots`. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
+}
+
+/// Whether what the settings name is on this machine, so that nothing leaves it.
+pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
+    let variable = ollama_host.filter(|_| settings.provider == "ollama");
+    settings.provider != "claude"
+        && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
+}
+
+/// The folder of a project's answers, and of what was set aside.
+pub fn folder(home: &ProjectDir) -> PathBuf {
+    home.0.join(crate::sync::LLM_DIR)
 }
 
 /// Who pays for what Claude Code is asked, in words.
