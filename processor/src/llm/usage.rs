@@ -14,6 +14,7 @@ use memory_store::store::{Privacy, replace};
 use serde::{Deserialize, Serialize};
 
 use super::Fault;
+use crate::archive::create_private;
 
 /// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
 const LEDGER_BYTES_MAX: usize = 1 << 20;
@@ -167,7 +168,7 @@ impl Meter {
 
 fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
     if let Some(folder) = ledger.parent() {
-        fs::create_dir_all(folder)?;
+        create_private(folder).map_err(std::io::Error::other)?;
     }
     let mut line = serde_json::to_string(spent)?;
     line.push('\n');
