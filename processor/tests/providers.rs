@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::settings::{Llm, Settings};
+use processor::discover::Transcript;
+use processor::llm::estimate::estimate;
 use processor::llm::{Extracted, Model, Surroundings, aside, usage};
+use processor::transcript::name::TranscriptName;
 use processor::transcript::session::{Prompt, Session, Turn};
 use serde_json::json;
 use standin::openai::{Act, OpenAi};
@@ -213,4 +216,37 @@ fn consent_and_keys_are_asked_for_by_name() {
     assert!(told.contains("THROUGHLINE_TEST_NO_SUCH_KEY") && told.contains("is not set"), "{told}");
     let told = open(&Llm { host: String::new(), ..llm("") }).unwrap_err();
     assert!(told.contains("llm.host"), "{told}");
+}
+
+#[test]
+fn a_session_s_cost_is_estimated_from_those_at_hand() {
+    let folder = tempfile::tempdir().unwrap();
+    let transcript = |number: u8, words: usize| {
+        let id = format!("{number}1111111-1111-4111-8111-111111111111");
+        let path = folder.path().join(format!("{id}.jsonl"));
+        let line = json!({
+            "type": "user", "uuid": format!("u-{number}"), "sessionId": id, "cwd": "/work",
+            "timestamp": "2026-10-02T12:00:00Z", "origin": {"kind": "human"},
+            "message": {"role": "user", "content": format!("{WISH} {}", "And more of it. ".repeat(words))},
+        });
+        std::fs::write(&path, format!("{line}\n")).unwrap();
+        let name = TranscriptName::of(&path).unwrap();
+        let len = std::fs::metadata(&path).unwrap().len();
+        Transcript { path, name, len, inode: 0, modified_ns: i128::from(number) }
+    };
+    let each = |transcripts: &[Transcript]| {
+        let estimate = estimate(&Settings::default(), transcripts).unwrap();
+        assert_eq!(estimate.sessions, transcripts.len());
+        (estimate.each.tokens_in, estimate.each.usd.unwrap())
+    };
+    assert_eq!(estimate(&Settings::default(), &[]), None);
+    let (short, long) = (transcript(1, 10), transcript(2, 400));
+    let (tokens, usd) = each(std::slice::from_ref(&short));
+    let (tokens_long, usd_long) = each(std::slice::from_ref(&long));
+    assert!(tokens > 0 && usd > 0.0);
+    // 390 times sixteen characters more.
+    assert_eq!(tokens_long - tokens, 390 * 16 / 4);
+    assert!(usd_long > usd);
+    let (tokens_both, _) = each(&[short, long]);
+    assert_eq!(tokens_both, (tokens + tokens_long) / 2);
 }
