@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::{ask, config, ollama};
 use crate::failure::{Failure, Result};
-use crate::style::{CARE, paint};
+use crate::style::{CARE, STRONG, paint};
 use crate::world::World;
 
 /// Sessions whose cost is told, the last ones.
@@ -90,26 +90,31 @@ pub fn choose(
 fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     let mut items = Vec::new();
     if let Some(model) = ollama::models(world, "").and_then(|models| models.into_iter().next()) {
-        let text = format!("{model} by Ollama: nothing leaves this machine; takes its time");
-        items.push((text, Reader::Ollama(Some(model))));
+        let label = format!("{model} by Ollama");
+        let means = "nothing leaves this machine; it takes its time".to_owned();
+        items.push((label, means, Reader::Ollama(Some(model))));
     }
     let llm = config::claude_model(CLAUDE_MODEL);
     let refused = config::claude_problem(world, &llm);
     if refused.is_none() {
-        items.push((claude_offer(world, tree, &llm), Reader::Claude));
+        let label = format!("Claude Code's small model ({CLAUDE_MODEL})");
+        items.push((label, claude_offer(world, tree, &llm), Reader::Claude));
     }
-    items
-        .push(("Rules alone: nothing is sent; fewer memories are found".to_owned(), Reader::Rules));
+    let means = "nothing is sent; fewer memories are found".to_owned();
+    items.push(("Rules alone".to_owned(), means, Reader::Rules));
+    writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
+    for (label, means, _) in &items {
+        writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
+    }
     if let Some(reason) = refused {
         writeln!(out, "  {} Claude Code cannot be asked: {reason}", paint(CARE, "!"))?;
     }
     out.flush()?;
-    let texts: Vec<String> = items.iter().map(|(text, _)| text.clone()).collect();
+    let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
     // Whoever just presses enter sends nothing away.
-    let safe = items.iter().position(|(_, reader)| *reader != Reader::Claude).unwrap_or_default();
-    let at =
-        ask::choose(world, "Who reads your sessions for what is worth remembering?", &texts, safe)?;
-    Ok(items.swap_remove(at).1)
+    let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
+    let at = ask::choose(world, "Sessions are read by", &labels, safe)?;
+    Ok(items.swap_remove(at).2)
 }
 
 /// What it means to have Claude Code read: where the text goes, who pays, and how much.
@@ -125,7 +130,7 @@ fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
         None => "some tenths of a cent a session".to_owned(),
     };
     format!(
-        "Claude Code's small model ({CLAUDE_MODEL}): redacted text leaves this machine for Anthropic, as your \
+        "redacted text leaves this machine for Anthropic, as your \
          sessions do; billed to {}, {cost}, at most ${:.2} a day",
         llm::claude_bill(),
         llm.usd_per_day
