@@ -37,6 +37,8 @@ pub struct MinedFile {
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
+    /// Windows that a model was asked about; 0 without one.
+    pub windows: usize,
     /// What was found.
     pub drafts: Vec<Draft>,
     /// Why nothing could be found.
@@ -53,6 +55,7 @@ impl From<Remains> for MinedFile {
             session: header.session,
             turns,
             cwd,
+            windows: 0,
             drafts,
             failure: None,
         }
@@ -188,7 +191,7 @@ impl Miner<'_> {
             .map(|session| guarded(name, || extract::mine(session, roots)))
             .collect::<Result<Vec<_>, String>>();
         match found {
-            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat()),
+            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat(), 0),
             Err(failure) => self.keep_nothing(name, &sessions, failure),
         }
     }
@@ -207,7 +210,7 @@ impl Miner<'_> {
             Ok(sessions) => sessions,
             Err(error) => return Ok(self.last(name, &error)),
         };
-        let (mut drafts, mut missing) = (Vec::new(), 0);
+        let (mut drafts, mut missing, mut windows) = (Vec::new(), 0, 0);
         for session in &sessions {
             let by_rules = match guarded(name, || extract::mine(session, roots)) {
                 Ok(drafts) => drafts,
@@ -216,8 +219,9 @@ impl Miner<'_> {
             let extracted = model.extract(session, by_rules, warnings);
             drafts.extend(extracted.drafts);
             missing += extracted.missing;
+            windows += extracted.windows;
         }
-        self.keep(name, if missing == 0 { key } else { "" }, &sessions, drafts)
+        self.keep(name, if missing == 0 { key } else { "" }, &sessions, drafts, windows)
     }
 
     /// What was last learned from a session whose turns cannot be read now.
@@ -233,7 +237,7 @@ impl Miner<'_> {
 
     /// Without a key it is mined again whenever something is learned, and reported again.
     fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
-        let mined = self.keep(name, "", sessions, Vec::new())?;
+        let mined = self.keep(name, "", sessions, Vec::new(), 0)?;
         Ok(MinedFile { failure: Some(failure), ..mined })
     }
 
@@ -243,6 +247,7 @@ impl Miner<'_> {
         key: &str,
         sessions: &[Session],
         mut drafts: Vec<Draft>,
+        windows: usize,
     ) -> Result<MinedFile> {
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
@@ -256,6 +261,7 @@ impl Miner<'_> {
                 .and_then(|session| session.turns.first())
                 .map(|turn| turn.cwd.clone())
                 .unwrap_or_default(),
+            windows,
             drafts,
             failure: None,
         };

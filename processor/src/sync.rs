@@ -38,7 +38,7 @@ use serde::Serialize;
 
 use crate::archive::{Archive, Entry, is_damaged};
 use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::consolidate::{Mined, consolidate_proven};
+use crate::consolidate::{Mined, Told, consolidate_with};
 use crate::discover::{self, Found, Territory, Transcript};
 use crate::embed::Embedding;
 use crate::expired::{Expired, Remains};
@@ -178,6 +178,8 @@ struct Run<'a> {
     around_stays: bool,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
+    /// Whether a model is to be asked again how drafts relate.
+    relations_wait: bool,
     /// Whether memories wait because too many signatures were to be checked.
     signatures_wait: bool,
     /// What the trees were like when their memories were written, or when nothing was to be written; empty
@@ -223,6 +225,7 @@ impl<'a> Run<'a> {
             newest: None,
             around_stays: false,
             names_wait: false,
+            relations_wait: false,
             signatures_wait: false,
             written_to: None,
             embedding: None,
@@ -340,6 +343,7 @@ impl<'a> Run<'a> {
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
         let derived = written + updated + unchanged;
         let memories = self.report.memories;
+        let inputs = if self.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, memories, derived, tombstoned, expired_turns };
         Ok(Some(mined))
     }
@@ -526,12 +530,16 @@ impl<'a> Run<'a> {
             .map(|file| Mined {
                 session: file.session.clone(),
                 turns: file.turns,
+                windows: file.windows,
                 drafts: file.drafts.clone(),
             })
             .collect();
+        let relations = self.relations(&all);
+        self.relations_wait = relations.missing > 0;
         let proven = |key: &str| self.purged.has_proven(key);
         let project = self.options.tree.project;
-        let memories = consolidate_proven(project, &all, &self.settings, &proven);
+        let told = Told { relations: &relations, proven: &proven };
+        let memories = consolidate_with(project, &all, &self.settings, &told);
         let homes: BTreeMap<&str, PathBuf> = mined
             .iter()
             .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))

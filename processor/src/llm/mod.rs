@@ -12,6 +12,7 @@ mod ground;
 mod masks;
 mod merge;
 pub(crate) mod ollama;
+mod relations;
 mod window;
 
 use std::path::Path;
@@ -75,6 +76,8 @@ pub struct Extracted {
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
+    /// Windows of the session: the amount of work.
+    pub windows: usize,
 }
 
 /// A model ready to be asked, for as many sessions as there are.
@@ -137,11 +140,13 @@ impl Model {
         let ending = Ending::of(session).text();
         let name = self.extractor.name();
         let mut proposed = Vec::new();
+        let mut answered = Vec::new();
         let mut missing = 0;
         for window in &windows {
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
+                    answered.push(window);
                 }
                 Err(fault) => {
                     missing += 1;
@@ -152,7 +157,13 @@ impl Model {
                 }
             }
         }
-        Extracted { drafts: merge::merge(drafts, proposed, &windows), missing }
+        let drafts = merge::merge(drafts, proposed, &answered);
+        Extracted { drafts, missing, windows: windows.len() }
+    }
+
+    /// The name of the provider and its model, as memories carry it.
+    fn name(&self) -> String {
+        self.extractor.name()
     }
 
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {

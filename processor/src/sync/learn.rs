@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use anyhow::Result;
+use memory_store::embed::Table;
 use memory_store::index::Index;
 use memory_store::layout::Tree;
 use rayon::prelude::*;
 
 use super::{LLM_DIR, Run};
+use crate::consolidate::{Mined, Relations, ordered};
 use crate::discover;
+use crate::extract::draft::Draft;
 use crate::llm::Model;
 use crate::mine::{MinedFile, Miner, Summary};
 use crate::ownership::{Holders, Ownership};
@@ -72,6 +75,28 @@ impl Run<'_> {
                 None
             }
         }
+    }
+
+    /// How the drafts of all sessions relate, as the model tells; nothing where there is none.
+    pub(super) fn relations(&mut self, mined: &[Mined]) -> Relations {
+        let drafts = ordered(mined, &self.settings);
+        // Drafts of the rules alone are left to the rules.
+        let drafts: Vec<&Draft> =
+            drafts.into_iter().filter(|draft| draft.importance.is_some()).collect();
+        if drafts.is_empty() {
+            return Relations::default();
+        }
+        let mut warnings = Vec::new();
+        let mut relations = Relations::default();
+        if let Some(mut model) = self.model(&mut warnings) {
+            self.options.progress.stage("comparing", 0);
+            let table = Table::installed(self.options.dirs);
+            let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
+            let project = self.options.tree.project;
+            relations = model.relations(project, &drafts, &embed, &mut warnings);
+        }
+        self.warn(warnings);
+        relations
     }
 
     pub(super) fn miner<'m>(&'m self, ownership: &'m Ownership) -> Miner<'m> {
