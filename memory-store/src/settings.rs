@@ -288,7 +288,7 @@ fn default_timeout_s() -> u32 {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            start_tokens: 1200,
+            start_tokens: 400,
             prompt_tokens: 600,
             prompt_memories: 5,
             tool_tokens: 200,

@@ -12,7 +12,7 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 
 /// Version of instructions and forms: cached answers of another version are not used.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Memories that one answer may hold. Five are asked for.
 pub const ANSWERS_MAX: usize = 8;
