@@ -23,6 +23,9 @@ use crate::transcript::{Assembly, Redact, assemble};
 /// extractor's own version does not tell.
 const VERSION: u32 = 2;
 
+/// Beginning of the key of a session that a model has not read to its end.
+pub const LATER: &str = "later:";
+
 /// What was mined from one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -196,8 +199,13 @@ impl Miner<'_> {
         }
     }
 
-    /// The same with the help of a language model. What it did not answer is asked again when the
-    /// session is next looked at.
+    /// Returns the key of a session that a model has not read to its end.
+    pub fn later(key: &str) -> String {
+        format!("{LATER}{key}")
+    }
+
+    /// Mines a session with the help of a language model. A window without an answer is asked about
+    /// again later.
     pub fn ask(
         &self,
         name: &str,
@@ -221,7 +229,8 @@ impl Miner<'_> {
             missing += extracted.missing;
             windows += extracted.windows;
         }
-        self.keep(name, if missing == 0 { key } else { "" }, &sessions, drafts, windows)
+        let key = if missing == 0 { key.to_owned() } else { Self::later(key) };
+        self.keep(name, &key, &sessions, drafts, windows)
     }
 
     /// What was last learned from a session whose turns cannot be read now.

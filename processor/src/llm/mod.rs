@@ -16,7 +16,7 @@ mod relations;
 mod window;
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub use ask::VERSION;
 
@@ -64,6 +64,9 @@ pub(crate) enum Fault {
     /// Names of people could not be looked for in what was to leave this machine.
     #[error("it was not asked, because names of people could not be found first: {0}")]
     Names(String),
+    /// It was not asked in this run.
+    #[error("it is asked by a later run")]
+    Later,
     /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
@@ -91,6 +94,10 @@ pub struct Model {
     slow: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
+    /// When it is asked no more in this run, so that what is known by then can be used.
+    until: Option<Instant>,
+    /// Questions that it answered.
+    questions: usize,
 }
 
 impl Model {
@@ -125,11 +132,28 @@ impl Model {
             names,
             slow: 0,
             down: None,
+            until: None,
+            questions: 0,
         }))
     }
 
-    /// Returns the drafts of the rules and of the model for a session. What went wrong is added to
-    /// `report`, each thing once.
+    /// Sets when it is asked no more; answers that are known count all the same.
+    pub fn ask_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Returns how many questions it answered.
+    pub fn questions(&self) -> usize {
+        self.questions
+    }
+
+    /// Whether it may be asked at this moment.
+    pub fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Returns the drafts of the rules and of the model for a session. Why it has no answer is added to
+    /// `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
@@ -148,6 +172,7 @@ impl Model {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
                     answered.push(window);
                 }
+                Err(Fault::Later) => missing += 1,
                 Err(fault) => {
                     missing += 1;
                     let line = format!("{name}: {fault}. The rules stand in where it is missing.");
@@ -219,6 +244,9 @@ impl Model {
         if let Some(fault) = &self.down {
             return Err(fault.clone());
         }
+        if !self.has_time() {
+            return Err(Fault::Later);
+        }
         let question = match &masked {
             Some(masked) => question(&parts(&masked.text), &masked.note()),
             None => question(&parts(&shown), ""),
@@ -233,6 +261,7 @@ impl Model {
         let given = self.redactor.redact(&given);
         let answers =
             read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
+        self.questions += 1;
         // Without a cache the model is asked again next time, which costs time only.
         drop(self.cache.put(&name, key, &given));
         Ok(answers)
@@ -242,7 +271,7 @@ impl Model {
     fn note(&mut self, fault: Option<&Fault>) {
         match fault {
             None => self.slow = 0,
-            Some(Fault::Answer(_) | Fault::Names(_)) => {}
+            Some(Fault::Answer(_) | Fault::Names(_) | Fault::Later) => {}
             Some(fault @ Fault::Slow { .. }) => {
                 self.slow += 1;
                 if self.slow >= SLOW_MAX {
@@ -316,6 +345,8 @@ mod tests {
             names: None,
             slow: 0,
             down: None,
+            until: None,
+            questions: 0,
         };
         let text = "Please ask ann@shop.org before releases, the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a.";
         let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };

@@ -57,6 +57,7 @@ impl Model {
                         relations.told.insert((name(note), name(other)), relation);
                     }
                 }
+                Err(Fault::Later) => relations.missing += 1,
                 Err(fault) => {
                     relations.missing += 1;
                     let line = format!("{}: {fault}. Rules tell what says the same.", self.name());
