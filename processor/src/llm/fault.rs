@@ -66,6 +66,9 @@ pub(crate) enum Fault {
     /// Names of people could not be looked for in what was to leave this machine.
     #[error("it was not asked, because names of people could not be found first: {0}")]
     Names(String),
+    /// It was not asked in this run.
+    #[error("it is asked by a later run")]
+    Later,
     /// The answer cannot be used.
     #[error("the answer cannot be used: {0}")]
     Answer(String),
@@ -101,7 +104,7 @@ impl Fault {
     /// What it says about the next questions.
     pub(super) fn next(&self) -> Next {
         match self {
-            Self::Answer(_) | Self::Names(_) | Self::Aside => Next::Ask,
+            Self::Answer(_) | Self::Names(_) | Self::Aside | Self::Later => Next::Ask,
             Self::Slow { .. } | Self::Broken(_) | Self::Server { .. } | Self::Busy { .. } => {
                 Next::AskOnce
             }

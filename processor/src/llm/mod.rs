@@ -21,9 +21,11 @@ mod merge;
 pub(crate) mod ollama;
 mod openai;
 mod program;
+mod relations;
 mod window;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub use ask::VERSION;
 pub use claude::MODEL as CLAUDE_MODEL;
@@ -94,6 +96,8 @@ pub struct Extracted {
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
+    /// Windows of the session: the amount of work.
+    pub windows: usize,
 }
 
 /// What a model is opened for.
@@ -123,12 +127,14 @@ pub struct Model {
     aside: Aside,
     /// The session that is asked about.
     session: String,
-    /// Whether it answered anything in this run.
-    answered: bool,
     /// Faults in a row that may be everybody's.
     row: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
+    /// When it is asked no more in this run, so that what is known by then can be used.
+    until: Option<Instant>,
+    /// Questions that it answered.
+    questions: usize,
 }
 
 impl Model {
@@ -178,14 +184,30 @@ impl Model {
             meter,
             aside: Aside::read(cache_dir),
             session: String::new(),
-            answered: false,
             row: 0,
             down: None,
+            until: None,
+            questions: 0,
         }
     }
 
-    /// Returns the drafts of the rules and of the model for a session. What went wrong is added to
-    /// `report`, each thing once.
+    /// Sets when it is asked no more; answers that are known count all the same.
+    pub fn ask_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Returns how many questions it answered.
+    pub fn questions(&self) -> usize {
+        self.questions
+    }
+
+    /// Whether it may be asked at this moment.
+    pub fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Returns the drafts of the rules and of the model for a session. Why it has no answer is added to
+    /// `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
@@ -197,12 +219,15 @@ impl Model {
         let ending = Ending::of(session).text();
         let name = self.provider.name();
         let mut proposed = Vec::new();
+        let mut answered = Vec::new();
         let mut missing = 0;
         for window in &windows {
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
+                    answered.push(window);
                 }
+                Err(Fault::Later) => missing += 1,
                 Err(fault) => {
                     missing += usize::from(!fault.is_settled());
                     let line = format!("{name}: {fault}. The rules stand in where it is missing.");
@@ -212,7 +237,13 @@ impl Model {
                 }
             }
         }
-        Extracted { drafts: merge::merge(drafts, proposed, &windows), missing }
+        let drafts = merge::merge(drafts, proposed, &answered);
+        Extracted { drafts, missing, windows: windows.len() }
+    }
+
+    /// The name of the provider and its model, as memories carry it.
+    fn name(&self) -> String {
+        self.provider.name()
     }
 
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
@@ -272,6 +303,9 @@ impl Model {
         if let Some(fault) = &self.down {
             return Err(fault.clone());
         }
+        if !self.has_time() {
+            return Err(Fault::Later);
+        }
         let question = match &masked {
             Some(masked) => question(&parts(&masked.text), &masked.note()),
             None => question(&parts(&shown), ""),
@@ -290,14 +324,14 @@ impl Model {
         });
         match answers {
             Ok((given, answers)) => {
-                self.answered = true;
+                self.questions += 1;
                 self.aside.answered(&id);
                 // Without a cache the model is asked again next time, which costs time only.
                 drop(self.cache.put(&name, key, &given));
                 Ok(answers)
             }
             Err(fault) => {
-                if fault.is_of_the_question(self.answered) {
+                if fault.is_of_the_question(self.questions > 0) {
                     self.aside.failed(&id);
                 }
                 Err(fault)
