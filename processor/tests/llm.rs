@@ -60,13 +60,7 @@ fn good(_question: &str) -> String {
 }
 
 fn settings(host: &str) -> Llm {
-    Llm {
-        provider: "ollama".to_owned(),
-        model: "tiny".to_owned(),
-        host: host.to_owned(),
-        consented_hosts: Vec::new(),
-        timeout_s: 5,
-    }
+    Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
 /// The draft of a rule.
@@ -197,7 +191,7 @@ fn whatever_fails_the_rules_stand_in_and_it_is_reported() {
         (Behaviour::Fails(500, "model requires more system memory"), "more system memory"),
         (Behaviour::Says(|_| "{\"memories\": [{\"kind\": \"fa".to_owned()), "no JSON"),
         (Behaviour::Says(|_| "{\"memories\": 7}".to_owned()), "no JSON"),
-        (Behaviour::BreaksOff, "cannot be used"),
+        (Behaviour::BreaksOff, "broke off"),
     ] {
         let server = Ollama::start(&["tiny"], behaviour);
         let cache = tempfile::tempdir().unwrap();

@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
-use memory_store::{identity, settings_file};
 use processor::progress::Silent;
 
-use super::{ask, config, eval, folders, ollama, sync};
+use super::reader::Reader;
+use super::{ask, eval, folders, reader, sync};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{Registered, register};
@@ -44,6 +45,9 @@ pub struct Init {
     /// Leave existing transcripts alone
     #[arg(long)]
     no_sync: bool,
+    /// Who reads sessions: rules, ollama, ollama:MODEL or claude
+    #[arg(long, value_name = "READER", conflicts_with = "register_only")]
+    llm: Option<Reader>,
     /// Ask nothing and do it
     #[arg(long, short = 'y')]
     yes: bool,
@@ -104,10 +108,10 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         let registered = register(world, args.settings, &tree.root)?;
         show_registered(world, &tree.root, args.settings, &registered, out)?;
     }
+    reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     if !args.no_sync {
         learn(args, world, &tree, out)?;
     }
-    offer_ollama(args, world, out)?;
     writeln!(
         out,
         "\nNext: work as usual. `throughline status` shows what is known, `throughline why`"
@@ -157,25 +161,6 @@ fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result
 
 /// How long `init` looks back for errors that came back.
 const LOOK_BACK: Duration = Duration::from_secs(3);
-
-/// Says when a local Ollama could help, and sets it up if the user wants it. It is never chosen
-/// without being asked: it costs time on every sync.
-fn offer_ollama(args: &Init, world: &World, out: &mut dyn Write) -> Result {
-    let (settings, _) = settings_file::load(&world.dirs, None);
-    if settings.llm.is_some() {
-        return Ok(());
-    }
-    let Some(offer) = ollama::offer(world) else { return Ok(()) };
-    writeln!(out, "  {offer}")?;
-    let model = ollama::models(world, "").and_then(|models| models.into_iter().next());
-    if let (Some(model), false) = (model, args.yes) {
-        out.flush()?;
-        if ask::confirm(world, &format!("Let {model} help to extract memories?"), false)? {
-            config::use_llm(world, &model, "", &[])?;
-        }
-    }
-    Ok(())
-}
 
 /// How a person knows a project: by where it was first seen, and how it keeps its memories.
 fn name(project: &Identity) -> String {

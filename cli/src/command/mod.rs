@@ -34,6 +34,7 @@ mod on;
 mod pack;
 mod programs;
 mod purge;
+mod reader;
 mod receipts;
 mod redact;
 mod restore;

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -15,7 +16,7 @@ use super::{LLM_DIR, Run};
 use crate::consolidate::{Mined, Relations, ordered};
 use crate::discover;
 use crate::extract::draft::Draft;
-use crate::llm::Model;
+use crate::llm::{self, Model, Surroundings};
 use crate::lock::Busy;
 use crate::mine::{LATER, MinedFile, Miner, Summary};
 use crate::ownership::{Holders, Ownership};
@@ -84,7 +85,15 @@ impl Run<'_> {
     /// the rules do it alone.
     fn model(&self, warnings: &mut Vec<String>) -> Option<Model> {
         let cache = self.home.0.join(LLM_DIR);
-        match Model::open(&self.settings, self.options.ollama_host, &cache) {
+        let roots: Vec<PathBuf> = self.trees.iter().map(|tree| tree.root.clone()).collect();
+        let surroundings = Surroundings {
+            ollama_host: self.options.ollama_host,
+            cache_dir: &cache,
+            ledger: Some(llm::usage::ledger(self.options.dirs)),
+            roots: &roots,
+            now: self.options.now,
+        };
+        match Model::open_in(&self.settings, &surroundings) {
             Ok(model) => model,
             Err(reason) => {
                 warnings.push(format!("{reason}. The rules do it alone."));
@@ -143,7 +152,14 @@ impl Run<'_> {
             folder_root: discover::common_root(cwds),
             ownership,
             redact: &self.redactor,
-            model: self.settings.llm.as_ref().map(|llm| format!("{}/{}", llm.provider, llm.model)),
+            model: self.settings.llm.as_ref().map(|llm| {
+                // What was set aside is asked about again where somebody wants that.
+                let retries = match llm::aside::retries(&self.home.0.join(LLM_DIR)) {
+                    0 => String::new(),
+                    retries => format!("#{retries}"),
+                };
+                format!("{}/{}{retries}", llm.provider, llm.model)
+            }),
         }
     }
 
