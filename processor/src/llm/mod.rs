@@ -127,6 +127,8 @@ pub struct Model {
     aside: Aside,
     /// The session that is asked about.
     session: String,
+    /// Whether it answered anything in this run.
+    answered: bool,
     /// Faults in a row that may be everybody's.
     row: u32,
     /// Why it is asked no more.
@@ -184,6 +186,7 @@ impl Model {
             meter,
             aside: Aside::read(cache_dir),
             session: String::new(),
+            answered: false,
             row: 0,
             down: None,
             until: None,
@@ -324,6 +327,7 @@ impl Model {
         });
         match answers {
             Ok((given, answers)) => {
+                self.answered = true;
                 self.questions += 1;
                 self.aside.answered(&id);
                 // Without a cache the model is asked again next time, which costs time only.
@@ -331,7 +335,7 @@ impl Model {
                 Ok(answers)
             }
             Err(fault) => {
-                if fault.is_of_the_question(self.questions > 0) {
+                if fault.is_of_the_question(self.answered) {
                     self.aside.failed(&id);
                 }
                 Err(fault)
