@@ -6,3 +6,4 @@ mod memories;
 mod pulled;
 mod secrets;
 mod setup;
+mod watch;
