@@ -284,6 +284,11 @@ pub fn use_llm(
     })
 }
 
+/// Lets what is learned wait for a review, in all projects of this user.
+pub fn use_drafts(world: &World) -> Result {
+    edit(&world.dirs.config_file(), |document| document["promote"] = value("review"))
+}
+
 /// A settings file that holds only this LLM.
 pub fn llm_file(llm: &Llm) -> String {
     let mut table = Table::new();

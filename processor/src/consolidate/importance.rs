@@ -16,7 +16,7 @@ const PASSING_LOSS: f32 = 0.15;
 /// Gain of a draft that another session tells again.
 const REPEAT_GAIN: f32 = 0.1;
 /// Memories that a project of one window keeps; one with four times the work keeps twice as many.
-const ROOM: f32 = 19.0;
+const ROOM: f32 = 17.0;
 /// Confidence at the calibrated importance 0 and 1.
 const CONFIDENCE: (f32, f32) = (0.2, 0.9);
 
