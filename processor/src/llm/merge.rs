@@ -16,34 +16,49 @@ use crate::extract::{overlap, word_set};
 const SAME_RECORD_SHARE: f32 = 0.3;
 /// Words that a model's fix and a cure that was seen to pass share, whatever their records.
 const SAME_CURE_SHARE: f32 = 0.5;
+/// Worth of a cure that the model does not tell of: one session alone does not make a memory of it, a
+/// second one that saw it does (`consolidate/budget.rs`).
+const UNTOLD_WORTH: f32 = -0.5;
 /// Paths of one draft.
 const PATHS_MAX: usize = 8;
 
 /// Returns the drafts of a session: the model's, the rules' of windows that it did not answer, and
 /// commands. A cure that the model tells of gets the signature of the error that it was seen to cure.
-pub fn merge(rules: Vec<Draft>, mut proposed: Vec<Draft>, answered: &[&Window]) -> Vec<Draft> {
-    let records: BTreeSet<&str> = answered
-        .iter()
-        .flat_map(|window| &window.pieces)
-        .map(|piece| piece.uuid.as_str())
-        .collect();
-    let is_answered = |draft: &Draft| {
-        draft.kind == Kind::Session && !answered.is_empty()
-            || draft.turns.iter().any(|turn| records.contains(turn.as_str()))
+pub fn merge(
+    rules: Vec<Draft>,
+    mut proposed: Vec<Draft>,
+    windows: &[Window],
+    answered: &BTreeSet<usize>,
+) -> Vec<Draft> {
+    let is_answered = |draft: &Draft| match draft.kind {
+        // A digest tells of the whole session.
+        Kind::Session => !answered.is_empty(),
+        _ => place(windows, draft).is_some_and(|at| answered.contains(&at)),
     };
     let sets: Vec<BTreeSet<String>> = proposed.iter().map(words).collect();
     let mut kept: Vec<Draft> = Vec::new();
-    for draft in rules {
+    for mut draft in rules {
         if draft.command.is_some() || !is_answered(&draft) {
             kept.push(draft);
         } else if draft.signatures.is_empty() {
             lend_paths(&draft, &mut proposed, &sets);
-        } else {
-            prove(&draft, &mut proposed, &sets);
+        } else if !prove(&draft, &mut proposed, &sets) {
+            draft.worth = UNTOLD_WORTH;
+            kept.push(draft);
         }
     }
     kept.extend(proposed);
     kept
+}
+
+/// The window that shows a draft's evidence. The result of a call has a record of its own that no window
+/// names: it belongs to the window that began last before it.
+fn place(windows: &[Window], draft: &Draft) -> Option<usize> {
+    let shows = |window: &Window| {
+        window.pieces.iter().any(|piece| draft.turns.first() == Some(&piece.uuid))
+    };
+    let began = |window: &Window| window.pieces.first().is_some_and(|it| it.at <= draft.occurred);
+    windows.iter().position(shows).or_else(|| windows.iter().rposition(began))
 }
 
 fn words(draft: &Draft) -> BTreeSet<String> {
@@ -61,9 +76,9 @@ fn lend_paths(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
     }
 }
 
-/// Gives a cure that was seen to pass the model's words. One that the model does not tell of was a slip:
-/// of cures that rules find in tool calls, nine in ten are.
-fn prove(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
+/// Gives a cure that was seen to pass the model's words, if the model tells of it. Nine in ten of the
+/// others were slips of one session.
+fn prove(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) -> bool {
     let known = words(rule);
     let likeness = |at: usize| {
         let draft = &proposed[at];
@@ -74,12 +89,13 @@ fn prove(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
         (tells && share >= share_min).then_some((at, share))
     };
     let best = (0..proposed.len()).filter_map(likeness).max_by(|a, b| a.1.total_cmp(&b.1));
-    let Some((at, _)) = best else { return };
+    let Some((at, _)) = best else { return false };
     let draft = &mut proposed[at];
     draft.kind = Kind::Fix;
     draft.signatures.clone_from(&rule.signatures);
     draft.effect = rule.effect.clone();
     add_paths(draft, rule);
+    true
 }
 
 fn add_paths(draft: &mut Draft, rule: &Draft) {
@@ -125,10 +141,10 @@ mod tests {
         }
     }
 
-    fn window(uuid: &str) -> Window {
+    fn window(uuid: &str, at: i64) -> Window {
         let piece = Piece {
             uuid: uuid.to_owned(),
-            at: Timestamp(0),
+            at: Timestamp(at),
             said_by: SaidBy::Assistant,
             text: String::new(),
             evidence: Vec::new(),
@@ -146,14 +162,15 @@ mod tests {
         ];
         let model =
             draft("model", "a", Kind::Decision, "Store amounts as integer cents, not floats");
-        let answered = window("a");
-        let merged = merge(rules.clone(), vec![model], &[&answered]);
+        let windows = [window("a", 0), window("b", 10)];
+        let first = BTreeSet::from([0]);
+        let merged = merge(rules.clone(), vec![model], &windows, &first);
         let told: Vec<&str> = merged.iter().map(|draft| draft.extractor.as_str()).collect();
         assert_eq!(told, ["rules", "model"]);
         assert_eq!(merged[0].turns, ["b"]);
         assert_eq!(merged[1].paths, ["model", "rules"]);
         // An empty answer is one.
-        assert_eq!(merge(rules, Vec::new(), &[&answered]).len(), 1);
+        assert_eq!(merge(rules, Vec::new(), &windows, &first).len(), 1);
     }
 
     #[test]
@@ -177,14 +194,29 @@ mod tests {
             Kind::Gotcha,
             "Start the sandbox first, or ECONNREFUSED 8089 comes",
         );
-        let answered = window("a");
-        let merged =
-            merge(vec![command.clone(), cure.clone(), slip], vec![told.clone()], &[&answered]);
-        assert_eq!(merged.len(), 2);
+        let windows = [window("a", 0)];
+        let all = BTreeSet::from([0]);
+        let drafts = vec![command.clone(), cure.clone(), slip];
+        let mut merged = merge(drafts, vec![told.clone()], &windows, &all);
+        assert_eq!(merged.len(), 3);
         assert_eq!(merged[0], command);
+        let untold = merged.remove(1);
+        assert_eq!((untold.worth, untold.turns), (UNTOLD_WORTH, cure.turns.clone()));
         assert_eq!((merged[1].kind, &merged[1].title), (Kind::Fix, &told.title));
         assert_eq!((&merged[1].signatures, &merged[1].effect), (&cure.signatures, &cure.effect));
-        assert_eq!(merge(vec![cure.clone()], Vec::new(), &[&answered]), []);
-        assert_eq!(merge(vec![cure.clone()], Vec::new(), &[]), [cure]);
+        let untold = merge(vec![cure.clone()], Vec::new(), &windows, &all);
+        assert_eq!(untold[0].worth, UNTOLD_WORTH);
+        assert_eq!(merge(vec![cure.clone()], Vec::new(), &windows, &BTreeSet::new()), [cure]);
+    }
+
+    #[test]
+    fn the_result_of_a_call_belongs_to_the_window_before_it() {
+        let windows = [window("a", 0), window("b", 10)];
+        let mut chosen = draft("rules", "result", Kind::Decision, "Amounts are integer cents");
+        chosen.occurred = Timestamp(7);
+        let merged = |answered: usize| {
+            merge(vec![chosen.clone()], Vec::new(), &windows, &BTreeSet::from([answered])).len()
+        };
+        assert_eq!((merged(0), merged(1)), (0, 1));
     }
 }

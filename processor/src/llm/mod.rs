@@ -24,6 +24,7 @@ mod program;
 mod relations;
 mod window;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -222,13 +223,13 @@ impl Model {
         let ending = Ending::of(session).text();
         let name = self.provider.name();
         let mut proposed = Vec::new();
-        let mut answered = Vec::new();
+        let mut answered = BTreeSet::new();
         let mut missing = 0;
-        for window in &windows {
+        for (at, window) in windows.iter().enumerate() {
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
-                    answered.push(window);
+                    answered.insert(at);
                 }
                 Err(Fault::Later) => missing += 1,
                 Err(fault) => {
@@ -240,7 +241,7 @@ impl Model {
                 }
             }
         }
-        let drafts = merge::merge(drafts, proposed, &answered);
+        let drafts = merge::merge(drafts, proposed, &windows, &answered);
         Extracted { drafts, missing, windows: windows.len() }
     }
 
