@@ -149,7 +149,7 @@ fn a_person_is_shown_what_is_there_and_chooses_where_it_goes() {
     let chosen = |keys: &str| {
         let machine = with_transcript();
         let asked = [("worth keeping", ""), ("Private: into your data", keys)];
-        machine.at_terminal(&["init", "--no-register"], &asked);
+        machine.at_terminal(&["init", "--no-register", "--llm", "rules"], &asked);
         let in_repository = std::fs::read_dir(machine.path(memories)).map_or(0, Iterator::count);
         let review = learned(&machine);
         (in_repository, review.iter().filter(|one| one["new"] == true).count(), review.len())
