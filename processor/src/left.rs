@@ -164,8 +164,9 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
             failing.retain(|(known, of, _)| !same(known, *of));
             if call.failed && is_failure(&key, call) {
                 let directory = roots.directory(&turn.cwd, "");
-                let place =
-                    if directory == "." { String::new() } else { format!(" (in {directory})") };
+                let place = directory
+                    .filter(|directory| directory != ".")
+                    .map_or(String::new(), |directory| format!(" (in {directory})"));
                 let told = format!("{}{place}", cut(&key, ITEM_CHARS_MAX));
                 failing.push((key, class, told));
             }

@@ -151,62 +151,18 @@ const CLAUSE_ENDS: &[(&str, usize)] = &[
     (", since ", 2),
 ];
 
-/// Returns a title of at most `chars_max` characters from a sentence, and what of the sentence the
-/// title does not say. Where no clause ends in time, the sentence is broken at a word and goes on in
-/// the rest: both say so with an ellipsis.
-pub fn headline(sentence: &str, chars_max: usize) -> (String, String) {
-    if sentence.chars().count() <= chars_max {
-        return (sentence.to_owned(), String::new());
-    }
+/// Returns the first clause of a sentence that can be a title of at most `chars_max` characters, and what
+/// follows it; `None` where no clause ends in time.
+pub fn clause(sentence: &str, chars_max: usize) -> Option<(String, String)> {
     let end = sentence.char_indices().nth(chars_max).map_or(sentence.len(), |(at, _)| at);
     let head = &sentence[..end];
-    let clause = CLAUSE_ENDS.iter().find_map(|&(mark, bytes)| {
+    CLAUSE_ENDS.iter().find_map(|&(mark, bytes)| {
         let at = head.rfind(mark)?;
         // Between the items of a list no clause ends.
         let listed = !mark.starts_with(';') && head[..at].contains("; ");
-        (!listed && is_whole(&head[..at])).then_some((at, at + bytes))
-    });
-    match clause {
-        Some((at, from)) => (head[..at].to_owned(), capital(sentence[from..].trim())),
-        None => broken(sentence, chars_max),
-    }
-}
-
-/// Words before which a sentence is broken best.
-const BREAKS: &[&str] = &[
-    " that ",
-    " which ",
-    " when ",
-    " because ",
-    " so ",
-    " but ",
-    " and ",
-    " or ",
-    " with ",
-    " for ",
-    " to ",
-    " from ",
-    " in ",
-    " by ",
-    " on ",
-    " of ",
-    " ",
-];
-
-/// A sentence broken in two where nothing is open; it is cut and told again where that is nowhere.
-fn broken(sentence: &str, chars_max: usize) -> (String, String) {
-    let end = sentence.char_indices().nth(chars_max - 1).map_or(sentence.len(), |(at, _)| at);
-    let at = BREAKS.iter().find_map(|mark| {
-        let places = sentence.rmatch_indices(mark).map(|(at, _)| at).skip_while(|&at| at > end);
-        places.take_while(|&at| at * 2 > end).find(|&at| closes(&sentence[..at]))
-    });
-    match at {
-        Some(at) => (
-            format!("{}…", sentence[..at].trim_end_matches([',', ';', ':', ' '])),
-            format!("…{}", sentence[at..].trim()),
-        ),
-        None => (cut(sentence, chars_max), sentence.to_owned()),
-    }
+        let whole = !listed && is_whole(&head[..at]);
+        whole.then(|| (head[..at].to_owned(), capital(sentence[at + bytes..].trim())))
+    })
 }
 
 /// Whether a clause is long enough and leaves nothing open.

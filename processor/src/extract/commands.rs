@@ -17,6 +17,9 @@ const LINE_CHARS_MAX: usize = 120;
 /// Commands of one session.
 const COMMANDS_MAX: usize = 40;
 
+/// Confidence in a command that passed more than once.
+const SURE: f32 = 0.5;
+
 /// What a session showed of one command.
 #[derive(Debug)]
 struct Seen {
@@ -31,10 +34,16 @@ struct Seen {
 pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
     let mut seen: BTreeMap<(String, String), Seen> = BTreeMap::new();
     for turn in &miner.session.turns {
+        // The shell stays where a command went.
+        let mut folder = turn.cwd.clone();
         for step in &turn.steps {
             let What::Call(call) = &step.what else { continue };
             let Input::Shell { command, description } = &call.input else { continue };
-            if !has_outcome(call) {
+            let at = folder.clone();
+            if !call.failed && !call.denied {
+                folder = shell::went(&folder, command);
+            }
+            if !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
             // A filter's exit status hides that of the command before it.
@@ -46,23 +55,26 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
             let alone = commands.len() == 1;
             for simple in commands {
                 let Some(class) = simple.class else { continue };
+                let line = format!("{}{}", simple.variables, simple.line);
                 // Which command of a chain failed is not known.
                 if call.failed && !alone
-                    || simple.line.chars().count() > LINE_CHARS_MAX
+                    || line.chars().count() > LINE_CHARS_MAX
                     || is_passing(&simple.line)
                 {
                     continue;
                 }
-                let directory = miner.roots.directory(&turn.cwd, &simple.directory);
+                let Some(directory) = miner.roots.directory(&at, &simple.directory) else {
+                    continue;
+                };
                 let entry =
-                    seen.entry((directory.clone(), simple.line.clone())).or_insert_with(|| Seen {
+                    seen.entry((directory.clone(), line.clone())).or_insert_with(|| Seen {
                         class,
                         uuid: step.uuid.clone(),
                         at: step.at,
                         written: command.clone(),
                         description: String::new(),
                         record: CommandRecord {
-                            line: simple.line.clone(),
+                            line,
                             directory,
                             exit_status: 0,
                             passed: 0,
@@ -88,6 +100,11 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
         .collect()
 }
 
+/// Whether a call that passed ran no test at all.
+fn found_no_tests(call: &Call) -> bool {
+    !call.failed && words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
+}
+
 /// Whether the call ran to its end.
 pub fn has_outcome(call: &Call) -> bool {
     !call.denied && !call.interrupted && call.result_uuid.is_some()
@@ -101,7 +118,11 @@ fn is_passing(line: &str) -> bool {
     );
     bare || line.split_whitespace().skip(1).any(|word| {
         let word = word.trim_matches(['"', '\'']);
-        word.contains("/tmp/") || word.contains('=') && word.len() > 40 || word.contains('\n')
+        word.contains("/tmp/")
+            || word.contains('=') && word.len() > 40
+            || word.contains('\n')
+            || word.contains(['$', '\\', '{'])
+            || words::ONE_FILE.is_match(word)
     })
 }
 
@@ -115,7 +136,7 @@ fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
         body,
         scope: Scope::Project,
         occurred: seen.at,
-        confidence: 0.9,
+        confidence: SURE,
         session: miner.session.id.clone(),
         turns: vec![seen.uuid],
         ordinal: 0,

@@ -13,8 +13,8 @@ use super::clean::{cut, plain, without_filler};
 use super::commands::has_outcome;
 use super::draft::{Draft, Effect};
 use super::paths::touched;
-use super::pool::{TEXT_CHARS_MAX, join, overlap, subject_of, word_set};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, paths, prose, title, words};
+use super::sets::{join, overlap, subject_of, word_set};
+use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, title, words};
 use crate::transcript::session::{Call, Input, Step, What};
 
 /// Steps after a failure in which its cure is looked for.
@@ -60,9 +60,8 @@ struct Cure<'a> {
     change: Option<String>,
 }
 
-/// Returns the fixes of a session, and the sentences that they tell.
-pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
-    let mut told = Vec::new();
+/// Returns the fixes of a session.
+pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
     let steps: Vec<&Step> = miner.session.turns.iter().flat_map(|turn| &turn.steps).collect();
     let mut drafts: Vec<Draft> = Vec::new();
     for at in 0..steps.len() {
@@ -75,17 +74,13 @@ pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
         drafts.extend(refuted(miner, &steps, &failure));
         let Some(cure) = cure(&steps, &failure) else { continue };
         if !again {
-            let (draft, said) = draft(miner, &steps, &failure, &cure);
-            if draft.worth > UNTOLD_WORTH {
-                told.extend(said);
-            }
-            drafts.push(draft);
+            drafts.push(draft(miner, &steps, &failure, &cure));
         }
         if drafts.len() == FIXES_MAX {
             break;
         }
     }
-    (drafts, told)
+    drafts
 }
 
 /// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
@@ -105,7 +100,7 @@ fn refuted(miner: &Miner<'_>, steps: &[&Step], failed: &Failure<'_>) -> Option<D
             let line = tried.filter(|_| again)?;
             let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
             let cure = Cure { at, command: Some(line), ..Cure::default() };
-            let (draft, _) = draft(miner, steps, failed, &cure);
+            let draft = draft(miner, steps, failed, &cure);
             return Some(Draft { effect, ..draft });
         }
         if !call.failed && changes(command) {
@@ -350,7 +345,7 @@ fn draft(
     steps: &[&Step],
     failure: &Failure<'_>,
     cure: &Cure<'_>,
-) -> (Draft, Vec<String>) {
+) -> Draft {
     let name = name(miner, failure.call);
     let said = said_between(steps, failure.at, cure.at);
     let mut parts: Vec<String> =
@@ -412,7 +407,7 @@ fn draft(
         cues: Vec::new(),
         effect: Effect::Confirms { key: cure_key(failure, cure) },
     };
-    (draft, said)
+    draft
 }
 
 /// Whether a signature tells one error from others: by a name, or by enough words.

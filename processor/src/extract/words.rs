@@ -139,6 +139,51 @@ patterns! {
     ONE_TEST = r"(?i)[._-](?:test|spec)s?\.[^/]*$|(?-i:[a-z0-9](?:Test|Tests|Spec)\.[^/]*$)|(?:^|/)test_[^/]*\.py$|\.(?:snap|golden|expected)$|__snapshots__/";
     /// A wish that names the only place where it applies.
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
+    /// The bold words that a paragraph or an item begins with.
+    BOLD_LEAD = r"^\s*\*\*([^*\n]{2,160}?)\*\*";
+    /// A sentence whose subject stands elsewhere.
+    POINTS_AT = r"(?ix)^(?:the\ (?:fix|issue|problem|bug|error|change|changes|same|other|others|first|second|third|last|latter|former|result|results|tests?|user|above|following|new\ (?:one|test|tests)|old|original|only|real|root|two|three|four|five|remaining|rest|reason|cause|root\ cause|culprit|answer|plan|work|feature|implementation|solution|approach|code|diff|commit|branch|pr|reviewer|review|agent|subagent|background|previous|current|existing)\b
+        |(?:your|my|our|i|i'm|i've|i'll|you|he|she|we(?:'ve|'ll)?|each|all|one|two|three|four|five|six|both|either|neither|none|some|most|many|no|yes|not|done|now|still|too|plus|or|because|since|as|with|after|before|once|when\ (?:it|this|that)|if\ (?:it|this|that|you)|per|via|see|same|worth|given|without\ (?:it|this|that)|rather|meanwhile|separately|finally|first|second|third|next|again|already|just|ok|okay|only|even|otherwise)\b)";
+    /// A sentence that names a thing: code, a file, a name.
+    NAMED = r"`[^`]+`|\b[A-Za-z_]\w*[._/:-]{1,2}\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\w\s+[A-Z][a-z]\w+|--[a-z]|\w\(\)";
+    /// Words to one another: who wrote them and for whom.
+    TALKS = r"(?i)\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|you|you['’](?:re|ve|ll|d)|your|yours|let['’]s|let me|say the word|want me|tell me|shall (?:i|we)|should we|go ahead|as (?:asked|requested|discussed|agreed)|per your|(?:sub)?agents? (?:is|are|was|were|found|reported|did|has|have|ran|will|finished|running|dispatched)|reviewer|next step|follow-?up|task #?\d|issue #?\d+ (?:is|now))\b";
+    /// The state of an hour: what was run, staged, measured or checked then.
+    MOMENT = r"(?ix)\b(?:verified|verify|confirmed|all\ (?:clean|green|pass\w*|tests)|tests?\ (?:pass|passes|passed|are\ green|still)|passes|passed|lint\ (?:is\ )?clean|clean\ (?:build|tree)|working\ tree|uncommitted|unstaged|staged|amended|pushed|unpushed|rebased|squashed|cherry-pick\w*|fixup|fixed\ up|committed|merged|pr\ \#?\d+|pull\ request|on\ (?:this|the)\ branch|worktree|currently|right\ now|at\ the\ moment|today|yesterday|tomorrow|this\ (?:session|turn|time|round|run|machine|pass)|so\ far|for\ now|not\ yet|pre-?existing|unrelated|was\ (?:already|never)\ |in\ progress|pending|is\ running|stop\ hook|re-?ran|re-?run|spot[- ]check\w*|dogfood\w*|live\ (?:proof|check|test)|local(?:ly)?\ (?:build|copy|binary)|dev\ binary|scratch\w*|baseline|before/after|snapshot\ of|left\ (?:as|alone|untouched|unchanged)|untouched|no\ (?:behavior|behaviour|functional)\ change|out\ of\ scope|line\ \d+|lines\ \d+)\b|\b\d+\s+(?:tests?|files?|commits?|lines?|passed|failed|errors?|warnings?|failures?|occurrences?|places?|insertions?|hits?)\b";
+    /// A heading of what was done, seen or is next that day.
+    PASSING_HEADING = r"(?ix)\b(?:verif\w+|validat\w+|tests?|testing|tested|checks?|proof|proven|status|summary|recap|results?|changes?|changed|files?|steps?|next|tasks?|todo|open|remaining|left|loose\ ends?|done|progress|commits?|committed|branch(?:es)?|review|findings?|report|verdict|questions?|proposal|proposed|options?|plan|phases?|effort|estimates?|order|sequence|implementation|implemented|what\ (?:i|was|is|landed|shipped|it|you)|notes?\ for\ you|caveats?\ for\ you|evidence|repro\w*|logs?|output|measured|benchmarks?|numbers|deliver\w*|shipped|landed|pre-?existing|out\ of\ scope|not\ (?:done|changed|covered|in)|deviat\w+|overrides?|round|candidates?|cleanup|merge|history)\b";
+    /// A path of one machine: a home, a drive, a temporary folder, another clone.
+    MACHINE_PATH = r"(?i)(?:^|[\s`'\x22(=\[<])(?:/(?:home|users|tmp|private|root|mnt|media|volumes|var/folders|opt|srv|workspaces?|data)/[\w.@-]+|/[a-z]/[\w.@-]+|[a-z]:[\\/][\w.@~-]+|~[\\/][\w.@-]+|\\\\[\w.-]+\\)|file:/|\bAppData\b|\.claude/(?:worktrees|projects|plans)\b|\bC--|\bD--";
+    /// A reply that agrees that the prompt before it was right.
+    AGREES = r"(?ix)^\W*(?:(?:ah|oh|yes|yep|yeah|ok(?:ay)?|hmm|indeed)[,.!:\s—–-]+)*(?:fair(?:\ (?:point|enough|call|question|pushback))?\b\s*[,.!:;—–-]|(?:you(?:['’]re|\ are|\ were)|that(?:['’]s|\ is))\ (?:absolutely\ |completely\ |totally\ |quite\ |both\ )?(?:right|correct)\b|agreed\b|agree\b|my\ (?:mistake|bad|fault|error)\b|good\ (?:catch|point|call)\b|(?:valid|great|excellent)\ (?:point|catch|call)\b|point\ taken\b|right[,.!:;]?\s*[—–-]|correct\s*[,.!:;—–-]|true\s*[,.!:;—–-]|guilty\b|i\ (?:was\ wrong|got\ (?:that|it)\ wrong|misread|misunderstood|missed\ that|should(?:n['’]t)?\ have)\b|apologi[sz]es\b|sorry\b)";
+    /// The folder of a worktree in a path that is relative already.
+    IN_WORKTREE = r"\.claude[/\\]+worktrees[/\\]+[\w.-]+(?:[/\\]+|\b)";
+    /// An address, or words that a machine put there.
+    ADDRESS = r"https?://|</?[a-z-]+>|\bREDACTED\b|\[(?:Image|Pasted|Request)";
+    /// A wish that says itself that it holds beyond the work at hand.
+    FOR_ALL_TIMES = r"(?ix)\b(?:always|never|every\ time|each\ time|whenever|from\ now\ on|in\ (?:the\ )?future|going\ forward|by\ default)\b|^(?:\W*(?:please|also|and|but|so)[,\s]+)*(?:do\ n[o']t|do\ not|don['’]?t|stop\ \w+ing|avoid|prefer|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to|remember)\b|,\s(?:do\ not|don['’]?t|only)\b|\b(?:must|should)(?:\ not|n['’]t)?\ (?:always|never|only)\b";
+    /// A rule that holds, however the work at hand is done.
+    RULES = r"(?i)\b(?:must(?: not|n't| never)?|never|always|cannot|can't|only (?:when|if|after|works?|on|with|for)|requires?|needs? to be|has to|have to|do not|don't|by design|deliberate(?:ly)?|intentional(?:ly)?|not supported|unsupported|limitation|by default)\b";
+    /// Words that say that something is so when it is written.
+    NOW = r"(?i)\b(?:current(?:ly)?|at (?:the moment|present)|right now|today|existing|now (?:shows?|uses?|has|is|does)|has no|have no|there (?:is|are) no|lacks?)\b";
+    /// A commit that takes another one back.
+    REVERTS = r"(?i)^(?:\w+(?:\([^)]*\))?!?:\s*)?(?:revert|undo|back out)\b";
+    /// A commit that is to become part of another one.
+    WORK_IN_PROGRESS = r"(?i)^(?:wip\b|fixup!|squash!|amend!|tmp\b|temp\b|checkpoint\b|save\b)";
+    /// A commit that changes texts, tests or the build alone.
+    CHORE_SUBJECT = r"(?i)^(?:docs?|chore|tests?|style|ci|build|release)\b(?:\([^)]*\))?!?:";
+    /// A file that people and agents write down what they learned in.
+    KNOWLEDGE = r"(?i)(?:^|/)(?:\.?learnings?|memory|memories|memory-bank|adrs?|decisions?|runbooks?|(?:project-)?knowledge|references|playbooks?|post-?mortems?|conventions?)/(?:[^/]+/)*[^/]+\.(?:mdx?|mdc|txt|adoc)$|(?:^|/)(?:agents|claude|gemini|contributing|conventions|learnings|gotchas|decisions|memory|hacking|development)(?:\.local)?\.md$|(?:^|/)\.(?:claude|agents|cursor|github)/(?:skills|rules|agents|instructions)/.*\.(?:mdx?|mdc)$";
+    /// A file of these that every session reads as it starts.
+    READ_AT_START = r"(?i)(?:^|/)(?:claude|agents|gemini)(?:\.local)?\.md$|(?:^|/)\.claude/rules/";
+    /// An output of a test run in which no test was found.
+    NO_TESTS = r"(?im)\bno tests? (?:found|collected|ran|to run|files? found|matched|were)|\b(?:ran|running|collected|found|executed) 0 (?:tests?|items|specs?|examples?)\b|\b0 (?:tests?|specs?|examples?|passing)\b";
+    /// An output in which some were.
+    SOME_TESTS = r"(?im)\b[1-9]\d* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[\d.(]";
+    /// A question about what to do next, not about how something is to be.
+    GOES_ON_HOW = r"(?i)\b(?:commit|push|pr\b|pull request|branch|proceed|continue|go on|go ahead|next|start|run|delegat\w+|agents?|subagents?|model|worktree|merge|rebase|how much|how many|right now|first|session|look good|correct\?|ready)\b";
+    /// An argument of a command that names one file, one test, one commit or one address.
+    ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^\d{3,}$";
     /// Rules.
     RULE = r"(?i)\b(?:must|always|never|should|important|requires?|required|only|do not|don't|has to|have to)\b";
     /// Negation.

@@ -1,0 +1,54 @@
+//! The words of texts, by which two that say the same are known.
+
+use std::collections::BTreeSet;
+
+use memory_store::text;
+
+/// The words of a text.
+pub type Words = BTreeSet<String>;
+
+/// The terms by which a text is known to speak of something.
+pub fn subject_of(text: &str) -> Words {
+    text::tokens(text).into_iter().map(|token| token.term).collect()
+}
+
+/// The set of a text's words.
+pub fn word_set(text: &str) -> Words {
+    text::words(text).into_iter().collect()
+}
+
+/// The share of the smaller set that the larger one holds.
+pub fn overlap(a: &Words, b: &Words) -> f32 {
+    let smaller = a.len().min(b.len());
+    if smaller < 3 {
+        return f32::from(u8::from(a == b && !a.is_empty()));
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = a.intersection(b).count() as f32 / smaller as f32;
+    share
+}
+
+/// The share of the words of `a` that `b` holds.
+pub fn within(a: &Words, b: &Words) -> f32 {
+    if a.is_empty() {
+        return 1.0;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = a.intersection(b).count() as f32 / a.len() as f32;
+    share
+}
+
+/// Joins statements into a body; sentences end with a full stop.
+pub fn join(parts: &[String]) -> String {
+    let mut body = String::new();
+    for part in parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty()) {
+        if !body.is_empty() {
+            body.push(' ');
+        }
+        body.push_str(part);
+        if !part.ends_with(['.', '!', '?', ':', '…', ';']) {
+            body.push('.');
+        }
+    }
+    body
+}
