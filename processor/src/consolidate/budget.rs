@@ -14,11 +14,11 @@ const TYPICAL_TURNS: f32 = 3.0;
 const WORTH_MIN: f32 = -0.3;
 
 /// Commands kept for each memory that a session may keep: they belong to the project.
-const COMMANDS_SHARE: f32 = 1.5;
+const COMMANDS_SHARE: f32 = 1.0;
 
 /// Commands kept at least, and at most.
 const COMMANDS_MIN: usize = 3;
-const COMMANDS_MAX: usize = 16;
+const COMMANDS_MAX: usize = 8;
 
 /// Returns the entries worth keeping, in their order.
 pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<Entry> {
@@ -43,6 +43,9 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
             entries[b].draft.worth.total_cmp(&entries[a].draft.worth).then(a.cmp(&b))
         });
         indices.retain(|&index| entries[index].draft.worth >= WORTH_MIN);
+        if group.is_none() {
+            one_folder_each(&entries, &mut indices);
+        }
         // A plan and its commit tell of one thing: what tells of another goes before the second.
         let (others, again) = match group {
             None => (indices, Vec::new()),
@@ -56,6 +59,16 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
         .filter(|(index, _)| kept.contains(index))
         .map(|(_, entry)| entry)
         .collect()
+}
+
+/// Of a command line that passed in several folders, keeps the one where it passed most: the others are where
+/// somebody stood by chance.
+fn one_folder_each(entries: &[Entry], indices: &mut Vec<usize>) {
+    let mut lines: BTreeSet<&str> = BTreeSet::new();
+    indices.retain(|&index| {
+        let line = entries[index].draft.command.as_ref().map_or("", |record| record.line.as_str());
+        lines.insert(line)
+    });
 }
 
 /// Titles that share this much of their words are of one thing.
@@ -81,7 +94,7 @@ fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usi
     reason = "small counts"
 )]
 pub fn room(turns: usize, per_session: f32) -> usize {
-    ((per_session * (turns as f32 / TYPICAL_TURNS).sqrt()).round() as usize).max(1)
+    (per_session * (turns as f32 / TYPICAL_TURNS).sqrt()).round() as usize
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]

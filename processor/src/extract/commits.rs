@@ -8,9 +8,11 @@ use super::episode::{Commit, Episode};
 use super::unit::{self, Unit};
 use super::{Miner, Said, paths, words};
 
-/// Confidence in a message that gives a reason, and in a paragraph of it that stands by itself.
+/// Confidence in a message that gives a reason, in a paragraph of it that stands by itself, and in a message
+/// that tells what was done alone.
 const REASON_SURE: f32 = 0.6;
 const REST_SURE: f32 = 0.5;
+const PLAIN_SURE: f32 = 0.35;
 
 /// What a message is worth, and what each further sign of a reason adds.
 const WORTH: f32 = 1.2;
@@ -61,9 +63,13 @@ fn of_commit(
     run: &[Episode<'_>],
 ) -> Vec<Draft> {
     let subject = commit.message.subject.trim_end_matches('.');
-    let units: Vec<Unit> = unit::units(&commit.message.body)
+    let units: Vec<Unit> = unit::units(&miner.roots.strip(&commit.message.body))
         .into_iter()
-        .filter(|unit| !unit::names_machine(&unit.raw) && !words::BOOKKEEPING.is_match(&unit.text))
+        .filter(|unit| {
+            !unit::names_machine(&unit.raw)
+                && !words::BOOKKEEPING.is_match(&unit.text)
+                && !unit.text.starts_with("BREAKING CHANGE")
+        })
         .collect();
     let mut room = unit::CHARS_MAX.saturating_sub(subject.chars().count());
     let mut body: Vec<&Unit> = Vec::new();
@@ -82,8 +88,9 @@ fn of_commit(
     let signs = signs(&told);
     let listed = body.iter().all(|unit| unit.item && words::EDIT_NOTE.is_match(&unit.text));
     let mut drafts = Vec::new();
-    if signs > 0 && !listed && told.split_whitespace().count() >= BODY_WORDS_MIN {
-        let chore = if words::CHORE_SUBJECT.is_match(subject) { CHORE_LOSS } else { 0.0 };
+    let chore = if words::CHORE_SUBJECT.is_match(subject) { CHORE_LOSS } else { 0.0 };
+    let says = signs > 0 || chore == 0.0;
+    if says && !listed && told.split_whitespace().count() >= BODY_WORDS_MIN {
         drafts.extend(miner.draft(
             run,
             Said {
@@ -95,7 +102,7 @@ fn of_commit(
                 at: commit.at,
                 step: commit.step,
                 by_user: false,
-                confidence: REASON_SURE - chore * 0.2,
+                confidence: if signs > 0 { REASON_SURE - chore * 0.2 } else { PLAIN_SURE },
                 worth: WORTH + SIGN_GAIN * f32::from(signs) - chore,
             },
         ));

@@ -31,13 +31,13 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<
             continue;
         }
         let edited_later = episodes[at + 1..].iter().any(Episode::edited);
-        let mut step = 0;
+        let (mut step, mut worked) = (0, false);
         for turn in episode.turns {
             let from = step;
             step += turn.steps.len();
+            worked |= edits(&turn.steps) || turn.prompt.by == PromptBy::Machine;
             let Some((index, last, text)) = last_text(turn) else { continue };
-            let worked = edits(&turn.steps[..index]) || turn.prompt.by == PromptBy::Machine;
-            for unit in unit::units(text) {
+            for unit in unit::units(&miner.roots.strip(text)) {
                 // What is said before the work is an analysis, and true until then.
                 if !worked && edited_later && !words::RULES.is_match(&unit.text) {
                     continue;
@@ -84,7 +84,8 @@ struct Place<'e, 'a> {
 fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft> {
     let text = unit.text.as_str();
     let signs = signs(text);
-    if signs < SIGNS_MIN
+    let headed = !unit.head.is_empty();
+    if signs < if headed { 1 } else { SIGNS_MIN }
         || words::EDIT_NOTE.is_match(text)
         || words::GUESSES.is_match(text)
         || !unit::lasts(unit)
@@ -92,7 +93,6 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
         return None;
     }
     let (title, body) = unit.told()?;
-    let headed = !unit.head.is_empty();
     let kind = if words::TRIED.is_match(text) && !words::NAMES_FIX.is_match(text) {
         Kind::FailedApproach
     } else if words::CHOICE.is_match(text) && words::SAYS_WHY.is_match(text) {
@@ -121,5 +121,5 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
     )
 }
 
-/// Signs of a reason that a finding has at least.
+/// Signs of a reason that a finding without a head of its own has at least.
 const SIGNS_MIN: u8 = 2;

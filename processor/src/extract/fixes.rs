@@ -17,6 +17,10 @@ use super::sets::{join, overlap, subject_of, word_set};
 use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, title, words};
 use crate::transcript::session::{Call, Input, Step, What};
 
+/// Confidence in a cure that was explained or used instead, and in one that was only seen.
+const EXPLAINED_SURE: f32 = 0.4;
+const SEEN_SURE: f32 = 0.3;
+
 /// Steps after a failure in which its cure is looked for.
 const REACH_STEPS: usize = 60;
 
@@ -311,7 +315,9 @@ fn related(failure: &Failure<'_>, call: &Call) -> bool {
 /// The command that did what a wrongly put one was for.
 fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    if !words::USAGE.is_match(&failure.call.output)
+    // A mistyped path is nobody's lesson, and of a chain nobody knows what was wrong.
+    if !words::WRONG_USE.is_match(&failure.call.output)
+        || is_long(&failure.call.input) || is_long(&call.input)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
     {
@@ -333,6 +339,12 @@ fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
         _ => return None,
     }
     Some(one_line(right))
+}
+
+/// Whether a call is a command line that cannot be told whole.
+fn is_long(input: &Input) -> bool {
+    matches!(input, Input::Shell { command, .. }
+        if one_line(command).chars().count() > LINE_CHARS_MAX || command.trim().contains('\n'))
 }
 
 fn one_line(command: &str) -> String {
@@ -387,7 +399,7 @@ fn draft(
         body,
         scope: Scope::Project,
         occurred: failure.step.at,
-        confidence: if cure.instead || explained { 0.75 } else { 0.55 },
+        confidence: if cure.instead || explained { EXPLAINED_SURE } else { SEEN_SURE },
         session: miner.session.id.clone(),
         turns: vec![failure.step.uuid.clone(), steps[cure.at].uuid.clone()],
         ordinal: 0,
@@ -460,11 +472,12 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: boo
     let check = matches!(&failure.call.input, Input::Shell { command, .. }
         if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
     match (&cure.command, check) {
+        (Some(line), _) if line.chars().count() > LINE_CHARS_MAX || words::SCRATCH.is_match(line) => UNTOLD_WORTH,
         (Some(_), _) => 1.1 + gain,
         (None, true) if only_tests(cure) => TEST_WORTH,
-        (None, true) if said.is_empty() => UNTOLD_WORTH,
+        (None, true) if !explained => UNTOLD_WORTH,
         (None, true) => gain,
-        (None, false) if said.is_empty() && !cure.read => UNTOLD_WORTH,
+        (None, false) if !explained => UNTOLD_WORTH,
         (None, false) => 0.6 + gain,
     }
 }

@@ -17,6 +17,10 @@ const SURE: f32 = 0.4;
 const WORTH: f32 = 0.5;
 const SIGN_GAIN: f32 = 0.2;
 
+/// Words of a list that is told whole, and what it is worth more than one item.
+const SECTION_WORDS_MIN: usize = 15;
+const SECTION_GAIN: f32 = 0.5;
+
 /// Memories of one plan.
 const PLAN_MAX: usize = 2;
 
@@ -48,9 +52,36 @@ fn of_plan(
     plan: &str,
     (uuid, at, step): (&str, memory_store::Timestamp, usize),
 ) -> Vec<Draft> {
-    let name = super::episode::title_of_plan(plan);
-    let mut found: Vec<Draft> = unit::units(plan)
+    let plan = miner.roots.strip(plan);
+    let name = super::episode::title_of_plan(&plan);
+    let units = unit::units(&plan);
+    let mut found: Vec<Draft> =
+        sections(&units).into_iter().filter_map(|section| {
+            let heading = section[0].heading.as_str();
+            let body = section.iter().map(|unit| format!("- {}", unit.text)).collect::<Vec<_>>().join("\n");
+            let fits = body.chars().count() + name.chars().count() <= unit::CHARS_MAX
+                && body.split_whitespace().count() >= SECTION_WORDS_MIN
+                && signs(&body) > 0
+                && !name.is_empty();
+            fits.then_some(())?;
+            let said = Said {
+                kind: Kind::Decision,
+                title: format!("{name}: {heading}"),
+                body,
+                quote: &section[0].raw,
+                uuid,
+                at,
+                step,
+                by_user: true,
+                confidence: SURE,
+                worth: WORTH + SECTION_GAIN,
+            };
+            miner.draft(std::slice::from_ref(episode), said)
+        }).collect();
+    let told: Vec<String> = found.iter().map(|draft| draft.body.clone()).collect();
+    let mut alone: Vec<Draft> = units
         .iter()
+        .filter(|unit| !told.iter().any(|told| told.contains(&unit.text)))
         .filter(|unit| lays_down(unit))
         .filter_map(|unit| {
             let (title, body) = unit.told()?;
@@ -70,9 +101,23 @@ fn of_plan(
             miner.draft(std::slice::from_ref(episode), said)
         })
         .collect();
+    found.append(&mut alone);
     found.sort_by(|a, b| b.worth.total_cmp(&a.worth));
     found.truncate(PLAN_MAX);
     found
+}
+
+/// The lists under headings that lay down what holds: each is told whole.
+fn sections(units: &[Unit]) -> Vec<&[Unit]> {
+    let lists = units.chunk_by(|a, b| a.heading == b.heading && a.item == b.item);
+    let holds = |list: &&[Unit]| {
+        let heading = list[0].heading.as_str();
+        list[0].item
+            && super::lays_down(heading)
+            && !words::PASSING_HEADING.is_match(heading)
+            && list.iter().all(|unit| !words::TALKS.is_match(&unit.text) && !unit::names_machine(&unit.raw))
+    };
+    lists.filter(holds).collect()
 }
 
 /// Whether a unit says what holds, and not what is to be done.

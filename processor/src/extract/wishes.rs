@@ -46,6 +46,7 @@ fn is_wish(statement: &Statement) -> bool {
         && !statement.is_pasted()
         && !words::QUESTION.is_match(text)
         && !words::POINTS_BACK.is_match(text)
+        && !words::POINTS_AT.is_match(text)
         && !words::ASKS_ONCE.is_match(text)
         && !words::GUESSES.is_match(text)
         && !unit::names_machine(&statement.sentence.raw)
