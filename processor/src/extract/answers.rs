@@ -35,7 +35,8 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                 let answer = plain(answer);
                 if words::GOES_ON_HOW.is_match(&question)
                     || question.split_whitespace().count() < WORDS_MIN
-                    || !words::NAMED.is_match(&format!("{question} {answer}"))
+                    || !words::NAMED
+                        .is_match(&format!("{} {answer}", question.trim_end_matches('?')))
                 {
                     continue;
                 }

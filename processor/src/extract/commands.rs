@@ -41,7 +41,7 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
             let Input::Shell { command, description } = &call.input else { continue };
             let at = folder.clone();
             if !call.failed && !call.denied {
-                folder = shell::went(&folder, command);
+                folder = shell::went(&folder, &turn.cwd, command);
             }
             if !has_outcome(call) || found_no_tests(call) {
                 continue;
@@ -63,24 +63,26 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
                 {
                     continue;
                 }
-                let Some(directory) = miner.roots.directory(&at, &simple.directory) else {
+                let Some(directory) = miner
+                    .roots
+                    .directory(shell::start(&at, &turn.cwd, &simple.directory), &simple.directory)
+                else {
                     continue;
                 };
-                let entry =
-                    seen.entry((directory.clone(), line.clone())).or_insert_with(|| Seen {
-                        class,
-                        uuid: step.uuid.clone(),
-                        at: step.at,
-                        written: command.clone(),
-                        description: String::new(),
-                        record: CommandRecord {
-                            line,
-                            directory,
-                            exit_status: 0,
-                            passed: 0,
-                            last: step.at,
-                        },
-                    });
+                let entry = seen.entry((directory.clone(), line.clone())).or_insert_with(|| Seen {
+                    class,
+                    uuid: step.uuid.clone(),
+                    at: step.at,
+                    written: command.clone(),
+                    description: String::new(),
+                    record: CommandRecord {
+                        line,
+                        directory,
+                        exit_status: 0,
+                        passed: 0,
+                        last: step.at,
+                    },
+                });
                 entry.record.exit_status = i32::from(call.failed);
                 if call.failed {
                     continue;
@@ -102,7 +104,9 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
 
 /// Whether a call that passed ran no test at all.
 fn found_no_tests(call: &Call) -> bool {
-    !call.failed && words::NO_TESTS.is_match(&call.output) && !words::SOME_TESTS.is_match(&call.output)
+    !call.failed
+        && words::NO_TESTS.is_match(&call.output)
+        && !words::SOME_TESTS.is_match(&call.output)
 }
 
 /// Whether the call ran to its end.
@@ -116,14 +120,15 @@ fn is_passing(line: &str) -> bool {
         line,
         "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "deno" | "lua"
     );
-    bare || words::SCRATCH.is_match(line) || line.split_whitespace().skip(1).any(|word| {
-        let word = word.trim_matches(['"', '\'']);
-        word.contains("/tmp/")
-            || word.contains('=') && word.len() > 40
-            || word.contains('\n')
-            || word.contains(['$', '\\', '{'])
-            || words::ONE_FILE.is_match(word)
-    })
+    bare || words::SCRATCH.is_match(line)
+        || line.split_whitespace().skip(1).any(|word| {
+            let word = word.trim_matches(['"', '\'']);
+            word.contains("/tmp/")
+                || word.contains('=') && word.len() > 40
+                || word.contains('\n')
+                || word.contains(['$', '\\', '{'])
+                || words::ONE_FILE.is_match(word)
+        })
 }
 
 fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {

@@ -46,10 +46,12 @@ fn run_of<'e, 'a>(episodes: &'e [Episode<'a>], at: usize) -> &'e [Episode<'a>] {
 /// own episode.
 fn stands(commit: &Commit, from: &[Episode<'_>]) -> bool {
     let subject = commit.message.subject.as_str();
-    let later = || from.iter().flat_map(|episode| &episode.commits).filter(|other| other.at > commit.at);
+    let later =
+        || from.iter().flat_map(|episode| &episode.commits).filter(|other| other.at > commit.at);
     let again = later().any(|other| {
         other.message.subject == subject
-            || words::REVERTS.is_match(&other.message.subject) && other.message.subject.contains(subject)
+            || words::REVERTS.is_match(&other.message.subject)
+                && other.message.subject.contains(subject)
     });
     let rejected = from
         .get(1)
@@ -57,11 +59,7 @@ fn stands(commit: &Commit, from: &[Episode<'_>]) -> bool {
     !again && !rejected && !words::WORK_IN_PROGRESS.is_match(subject)
 }
 
-fn of_commit(
-    miner: &Miner<'_>,
-    commit: &Commit,
-    run: &[Episode<'_>],
-) -> Vec<Draft> {
+fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Draft> {
     let subject = commit.message.subject.trim_end_matches('.');
     let units: Vec<Unit> = unit::units(&miner.roots.strip(&commit.message.body))
         .into_iter()

@@ -68,11 +68,19 @@ fn correction(
     }
     // The first paragraph of the reply, without the words that agree.
     let first = unit::units(text).into_iter().next()?;
-    let said = first.text.get(agreed.end().min(first.text.len())..)?.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`');
+    let said = first
+        .text
+        .get(agreed.end().min(first.text.len())..)?
+        .trim_start_matches(|c: char| !c.is_alphanumeric() && c != '`');
     let said: Vec<&str> = prose::split(said)
         .into_iter()
         .map(str::trim)
-        .filter(|sentence| !words::NARRATION.is_match(sentence) && !words::INTENDS.is_match(sentence) && !words::STATUS.is_match(sentence) && !words::QUESTION.is_match(sentence))
+        .filter(|sentence| {
+            !words::NARRATION.is_match(sentence)
+                && !words::INTENDS.is_match(sentence)
+                && !words::STATUS.is_match(sentence)
+                && !words::QUESTION.is_match(sentence)
+        })
         .collect();
     let said = capital(&said.join(" "));
     let asks = words::QUESTION.is_match(&prompt);

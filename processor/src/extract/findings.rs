@@ -114,9 +114,7 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
             step: place.step,
             by_user: false,
             confidence: if headed { HEADED_SURE } else { PLAIN_SURE },
-            worth: WORTH
-                + SIGN_GAIN * f32::from(signs)
-                + if headed { HEAD_GAIN } else { 0.0 },
+            worth: WORTH + SIGN_GAIN * f32::from(signs) + if headed { HEAD_GAIN } else { 0.0 },
         },
     )
 }

@@ -14,7 +14,9 @@ use super::commands::has_outcome;
 use super::draft::{Draft, Effect};
 use super::paths::touched;
 use super::sets::{join, overlap, subject_of, word_set};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, title, words};
+use super::{
+    EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, title, words,
+};
 use crate::transcript::session::{Call, Input, Step, What};
 
 /// Confidence in a cure that was explained or used instead, and in one that was only seen.
@@ -317,7 +319,8 @@ fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
     // A mistyped path is nobody's lesson, and of a chain nobody knows what was wrong.
     if !words::WRONG_USE.is_match(&failure.call.output)
-        || is_long(&failure.call.input) || is_long(&call.input)
+        || is_long(&failure.call.input)
+        || is_long(&call.input)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
     {
@@ -352,12 +355,7 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-fn draft(
-    miner: &Miner<'_>,
-    steps: &[&Step],
-    failure: &Failure<'_>,
-    cure: &Cure<'_>,
-) -> Draft {
+fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Draft {
     let name = name(miner, failure.call);
     let said = said_between(steps, failure.at, cure.at);
     let mut parts: Vec<String> =
@@ -373,7 +371,7 @@ fn draft(
     let explained = said
         .iter()
         .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence));
-    let worth = worth(failure, cure, &said, explained);
+    let worth = worth(failure, cure, explained);
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
     // What was said matters more than the changed line, where both do not fit.
@@ -464,7 +462,7 @@ fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[S
 
 /// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
 /// failed on work in progress least, unless it was explained.
-fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: bool) -> f32 {
+fn worth(failure: &Failure<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
     if cure.instead {
         return 1.6;
     }
@@ -472,7 +470,11 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: boo
     let check = matches!(&failure.call.input, Input::Shell { command, .. }
         if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
     match (&cure.command, check) {
-        (Some(line), _) if line.chars().count() > LINE_CHARS_MAX || words::SCRATCH.is_match(line) => UNTOLD_WORTH,
+        (Some(line), _)
+            if line.chars().count() > LINE_CHARS_MAX || words::SCRATCH.is_match(line) =>
+        {
+            UNTOLD_WORTH
+        }
         (Some(_), _) => 1.1 + gain,
         (None, true) if only_tests(cure) => TEST_WORTH,
         (None, true) if !explained => UNTOLD_WORTH,

@@ -59,11 +59,14 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                 step: at.step,
             };
             if old.is_empty() && !words::READ_AT_START.is_match(&path) {
-                files.extend(file(miner, place(Unit::default()), new).map(|file| (path.clone(), file)));
+                files.extend(
+                    file(miner, place(Unit::default()), new).map(|file| (path.clone(), file)),
+                );
             }
             let new = unit::units(&miner.roots.strip(new));
             let old = unit::units(&miner.roots.strip(old));
-            let says = |units: &[Unit], unit: &Unit| units.iter().any(|known| known.text == unit.text);
+            let says =
+                |units: &[Unit], unit: &Unit| units.iter().any(|known| known.text == unit.text);
             let gone = |unit: &Unit| says(&old, unit) && !says(&new, unit);
             written.retain(|known| known.path != path || !gone(&known.unit));
             removed.extend(old.iter().filter(|unit| gone(unit)).cloned().map(&place));

@@ -97,7 +97,9 @@ impl Roots {
 fn unified(path: &str) -> String {
     let path = path.replace('\\', "/");
     match path.as_bytes() {
-        [drive, b':', rest @ ..] if drive.is_ascii_alphabetic() && matches!(rest.first(), None | Some(b'/')) => {
+        [drive, b':', rest @ ..]
+            if drive.is_ascii_alphabetic() && matches!(rest.first(), None | Some(b'/')) =>
+        {
             format!("/{}{}", char::from(drive.to_ascii_lowercase()), &path[2..])
         }
         _ => path,
@@ -140,7 +142,8 @@ fn stripped(text: &str, root: &str) -> String {
     for (at, _) in lower.match_indices(&root) {
         let end = at + root.len();
         let inside = text[end..].starts_with(['/', '\\']);
-        let goes_on = text[end..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+        let goes_on = text[end..]
+            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
             && !text[end..].starts_with(". ");
         let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '/' || c == ':');
         if at < from || goes_on || !begins {
@@ -167,12 +170,7 @@ pub fn touched(call: &Call) -> Option<(&str, bool)> {
 }
 
 /// Returns the files a memory with this evidence and text is about, the nearest first.
-pub fn nearest(
-    roots: &Roots,
-    episode: &Episode<'_>,
-    step: usize,
-    text: &str,
-) -> Vec<String> {
+pub fn nearest(roots: &Roots, episode: &Episode<'_>, step: usize, text: &str) -> Vec<String> {
     let calls: Vec<(usize, String, bool)> = episode
         .calls()
         .filter_map(|(at, call)| {
@@ -301,7 +299,9 @@ mod tests {
     #[test]
     fn a_drive_is_written_in_many_ways() {
         let roots = Roots::new([r"D:\shop".to_owned()]);
-        for path in [r"D:\shop\src\a.py", "D:/shop/src/a.py", "/d/shop/src/a.py", r"d:\Shop\src\a.py"] {
+        for path in
+            [r"D:\shop\src\a.py", "D:/shop/src/a.py", "/d/shop/src/a.py", r"d:\Shop\src\a.py"]
+        {
             assert_eq!(roots.relative(path).as_deref(), Some("src/a.py"), "{path}");
             let text = format!("It is in `{path}`, not in {path}.");
             let told = roots.strip(&text).replace('\\', "/");

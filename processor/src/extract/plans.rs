@@ -55,10 +55,15 @@ fn of_plan(
     let plan = miner.roots.strip(plan);
     let name = super::episode::title_of_plan(&plan);
     let units = unit::units(&plan);
-    let mut found: Vec<Draft> =
-        sections(&units).into_iter().filter_map(|section| {
+    let mut found: Vec<Draft> = sections(&units)
+        .into_iter()
+        .filter_map(|section| {
             let heading = section[0].heading.as_str();
-            let body = section.iter().map(|unit| format!("- {}", unit.text)).collect::<Vec<_>>().join("\n");
+            let body = section
+                .iter()
+                .map(|unit| format!("- {}", unit.text))
+                .collect::<Vec<_>>()
+                .join("\n");
             let fits = body.chars().count() + name.chars().count() <= unit::CHARS_MAX
                 && body.split_whitespace().count() >= SECTION_WORDS_MIN
                 && signs(&body) > 0
@@ -77,7 +82,8 @@ fn of_plan(
                 worth: WORTH + SECTION_GAIN,
             };
             miner.draft(std::slice::from_ref(episode), said)
-        }).collect();
+        })
+        .collect();
     let told: Vec<String> = found.iter().map(|draft| draft.body.clone()).collect();
     let mut alone: Vec<Draft> = units
         .iter()
@@ -115,7 +121,9 @@ fn sections(units: &[Unit]) -> Vec<&[Unit]> {
         list[0].item
             && super::lays_down(heading)
             && !words::PASSING_HEADING.is_match(heading)
-            && list.iter().all(|unit| !words::TALKS.is_match(&unit.text) && !unit::names_machine(&unit.raw))
+            && list
+                .iter()
+                .all(|unit| !words::TALKS.is_match(&unit.text) && !unit::names_machine(&unit.raw))
     };
     lists.filter(holds).collect()
 }

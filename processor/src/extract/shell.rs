@@ -46,7 +46,7 @@ pub fn commands(line: &str) -> Vec<Simple> {
 }
 
 /// Returns the folder that a shell is in after a command line that began in `folder`.
-pub fn went(folder: &str, line: &str) -> String {
+pub fn went(folder: &str, first: &str, line: &str) -> String {
     // What stands in parentheses goes nowhere.
     if line.contains('(') {
         return folder.to_owned();
@@ -55,10 +55,20 @@ pub fn went(folder: &str, line: &str) -> String {
     for simple in shell::split(line) {
         let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
         if let ["cd" | "pushd", to, ..] = words[..] {
-            at = join(&at, to.trim_matches(['"', '\'']));
+            let to = to.trim_matches(['"', '\'']);
+            at = join(start(&at, first, to), to);
         }
     }
     at
+}
+
+/// Returns the folder from which a shell that stood in `at` went to `to`: one that passed and is there already was
+/// set back to the session's `first` folder before.
+pub fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
+    let there = !to.is_empty()
+        && !to.starts_with("..")
+        && at.ends_with(&format!("/{}", to.trim_end_matches('/')));
+    if there { first } else { at }
 }
 
 fn join(base: &str, to: &str) -> String {

@@ -3,13 +3,13 @@
 
 use memory_store::Kind;
 
+use super::TEXT_CHARS_MAX;
 use super::clean::{capital, cut, plain};
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
-use super::TEXT_CHARS_MAX;
-use super::sets::join;
 use super::prose::Sentence;
 use super::score::Channel;
+use super::sets::join;
 use super::{Miner, Said, words};
 use crate::transcript::session::{Input, Todo};
 

@@ -51,7 +51,8 @@ pub fn units(markdown: &str) -> Vec<Unit> {
             }
             Block::Paragraph(text) => {
                 let end = list_end(&blocks, at + 1, 0);
-                let announces = text.trim_end().trim_end_matches('*').ends_with(':') && end > at + 1;
+                let announces =
+                    text.trim_end().trim_end_matches('*').ends_with(':') && end > at + 1;
                 let whole = announces.then(|| with_items(text, &blocks[at + 1..end])).flatten();
                 match whole {
                     Some(whole) => (Some(unit(&whole, &heading, false)), end),
@@ -83,7 +84,9 @@ pub fn units(markdown: &str) -> Vec<Unit> {
 /// Where the items that stand at least `depth` deep end.
 fn list_end(blocks: &[Block], from: usize, depth: usize) -> usize {
     let items = blocks[from..].iter();
-    from + items.take_while(|block| matches!(block, Block::Item { depth: of, .. } if *of >= depth)).count()
+    from + items
+        .take_while(|block| matches!(block, Block::Item { depth: of, .. } if *of >= depth))
+        .count()
 }
 
 /// A text with the items below it, where both fit into one memory.
@@ -126,7 +129,10 @@ impl Unit {
         let fits = self.text.chars().count() <= CHARS_MAX
             && self.text.split_whitespace().count() >= WORDS_MIN
             && !self.text.trim_end().ends_with(':');
-        (fits && stands_alone(&title)).then_some((title, rest))
+        // What its own head leaves unnamed stands in the text below it.
+        let named = !self.head.is_empty() && words::NAMED.is_match(&self.text);
+        let stands = stands_alone(&title) || named && !points(&title);
+        (fits && stands).then_some((title, rest))
     }
 
     fn split(&self) -> Option<(String, String)> {
@@ -150,7 +156,8 @@ impl Unit {
             if !long_head {
                 return clause(first, &sentences[1..]);
             }
-            let rest = first[self.head.len()..].trim_start_matches(['.', ':', ';', ',', '—', '–', '-', ' ']);
+            let rest = first[self.head.len()..]
+                .trim_start_matches(['.', ':', ';', ',', '—', '–', '-', ' ']);
             let rest = format!("{} {}", capital(rest), join(&sentences[1..]));
             return Some((self.head.clone(), rest.trim().to_owned()));
         }
@@ -170,10 +177,14 @@ fn join(sentences: &[&str]) -> String {
 
 /// Whether a sentence can be read without what stood before it: it names a thing and points at none.
 pub fn stands_alone(sentence: &str) -> bool {
-    !words::POINTS_BACK.is_match(sentence)
-        && !words::POINTS_AT.is_match(sentence)
-        && !words::QUESTION.is_match(sentence)
-        && words::NAMED.is_match(sentence)
+    !points(sentence) && words::NAMED.is_match(sentence)
+}
+
+/// Whether a sentence points at what stood before it, or asks.
+fn points(sentence: &str) -> bool {
+    words::POINTS_BACK.is_match(sentence)
+        || words::POINTS_AT.is_match(sentence)
+        || words::QUESTION.is_match(sentence)
 }
 
 /// Whether a unit says something that outlasts its session: no talk, no state of the moment, no list of edits.

@@ -65,7 +65,8 @@ fn draft(miner: &Miner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<D
     let alone = of_prompt.len() <= SENTENCES_MAX
         && of_prompt.iter().all(|beside| {
             beside.order == wish.order
-                || !words::REQUEST.is_match(beside.text()) && !words::QUESTION.is_match(beside.text())
+                || !words::REQUEST.is_match(beside.text())
+                    && !words::QUESTION.is_match(beside.text())
         });
     let text = capital(words::LEAD_IN.replace(wish.text(), "").as_ref());
     let whole = of_prompt.iter().map(|statement| statement.text()).collect::<Vec<_>>().join(" ");

@@ -124,7 +124,7 @@ patterns! {
     /// The bold words that a paragraph or an item begins with.
     BOLD_LEAD = r"^\s*\*\*([^*\n]{2,160}?)\*\*";
     /// A sentence whose subject stands elsewhere.
-    POINTS_AT = r"(?ix)^(?:the\ (?:fix|issue|problem|bug|error|change|changes|same|other|others|first|second|third|last|latter|former|result|results|tests?|user|above|following|new\ (?:one|test|tests)|old|original|only|real|root|two|three|four|five|remaining|rest|reason|cause|root\ cause|culprit|answer|plan|work|feature|implementation|solution|approach|code|diff|commit|branch|pr|reviewer|review|agent|subagent|background|previous|current|existing)\b
+    POINTS_AT = r"(?ix)^(?:the\ (?:one|fix|issue|problem|bug|error|change|changes|same|other|others|first|second|third|last|latter|former|result|results|tests?|user|above|following|new\ (?:one|test|tests)|old|original|only|real|root|two|three|four|five|remaining|rest|reason|cause|root\ cause|culprit|answer|plan|work|feature|implementation|solution|approach|code|diff|commit|branch|pr|reviewer|review|agent|subagent|background|previous|current|existing)\b
         |(?:your|my|our|i|i'm|i've|i'll|you|he|she|we(?:'ve|'ll)?|each|all|one|two|three|four|five|six|both|either|neither|none|some|most|many|no|yes|not|done|now|still|too|plus|or|because|since|as|with|after|before|once|when\ (?:it|this|that)|if\ (?:it|this|that|you)|per|via|see|same|worth|given|without\ (?:it|this|that)|rather|meanwhile|separately|finally|first|second|third|next|again|already|just|ok|okay|only|even|otherwise)\b)";
     /// A sentence that names a thing: code, a file, a name.
     NAMED = r"`[^`]+`|\b[A-Za-z_]\w*[._/:-]{1,2}\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\w\s+[A-Z][a-z]\w+|--[a-z]|\w\(\)";
@@ -163,11 +163,11 @@ patterns! {
     /// An output in which some were.
     SOME_TESTS = r"(?im)\b[1-9]\d* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[\d.(]";
     /// A question about what to do next, not about how something is to be.
-    GOES_ON_HOW = r"(?i)\b(?:commit|push|pr\b|pull request|branch|proceed|continue|go on|go ahead|next|start|run|delegat\w+|agents?|subagents?|model|worktree|merge|rebase|how much|how many|right now|first|session|look good|correct\?|ready)\b";
+    GOES_ON_HOW = r"(?i)\b(?:commit|push|pr\b|pull request|branch|proceed|continue|go on|go ahead|next|start|run|delegat\w+|agents?|subagents?|model|worktree|merge|rebase|how much|how many|right now|first|session|look good|correct\?|ready|scope|sweep|the (?:change|changes|fix|script|task|work)|this (?:change|fix|task|work)|your call)\b";
     /// An argument of a command that names one file, one test, one commit or one address.
     ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^\d{3,}$";
     /// A command that is put wrongly whoever puts it so: it has no such part, or there is none.
-    WRONG_USE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported|ambiguous) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|missing script|script not found|is not recognized|no such (?:command|option|subcommand)";
+    WRONG_USE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|missing script|script not found|is not recognized|no such (?:command|option|subcommand)";
     /// A path or a word that names a file of the day.
     SCRATCH = r"(?i)scratch|\btmp\b|\btemp\b|<tmp>|[-_](?:old|new|before|after|base)\b";
     /// Rules.
