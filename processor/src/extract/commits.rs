@@ -134,7 +134,7 @@ fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Dra
 }
 
 /// Words of a message that gives a reason.
-const BODY_WORDS_MIN: usize = 12;
+const BODY_WORDS_MIN: usize = 8;
 
 /// How many signs of a reason, a rule or a trap a text has.
 pub fn signs(text: &str) -> u8 {

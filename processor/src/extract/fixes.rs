@@ -391,7 +391,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
         paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
     }
     let tags = text::keywords(&format!("{title}\n{body}"), TAGS_MAX);
-    let draft = Draft {
+    Draft {
         kind: Kind::Fix,
         title,
         body,
@@ -416,8 +416,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
         standing: false,
         cues: Vec::new(),
         effect: Effect::Confirms { key: cure_key(failure, cure) },
-    };
-    draft
+    }
 }
 
 /// Whether a signature tells one error from others: by a name, or by enough words.

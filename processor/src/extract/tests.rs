@@ -192,7 +192,7 @@ fn of_a_commit_the_last_version_stands_and_of_a_reverted_one_none() {
     assert_eq!(bodies(story()), [lost]);
     assert_eq!(bodies(commit(story().prompt("two tabs, too"), "Write the cart", late)), [late]);
     let reverted =
-        commit(story().prompt("take it back"), "Revert \"Write the cart\"", "It is slow.");
+        commit(story().prompt("take it back"), r#"Revert \"Write the cart\""#, "It is slow.");
     assert_eq!(bodies(reverted), Vec::<String>::new());
 }
 

@@ -53,7 +53,7 @@ fn is_wish(statement: &Statement) -> bool {
         && !words::ADDRESS.is_match(text)
         && (words::FOR_ALL_TIMES.is_match(text) && !words::LASTING.is_match(text)
             || words::HABIT.is_match(text))
-        && !(words::REQUEST.is_match(text) && !words::EVERMORE.is_match(text))
+        && (!words::REQUEST.is_match(text) || words::EVERMORE.is_match(text))
 }
 
 fn draft(miner: &Miner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<Draft> {
