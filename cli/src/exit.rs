@@ -16,3 +16,5 @@ pub const INVALID: u8 = 5;
 pub const UNHEALTHY: u8 = 6;
 /// `throughline redact --check` or `throughline audit` found a secret.
 pub const FOUND: u8 = 7;
+/// `throughline watch` runs already for this user.
+pub const RUNNING: u8 = 8;

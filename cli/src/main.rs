@@ -10,6 +10,7 @@ mod claude;
 mod command;
 mod exit;
 mod failure;
+mod service;
 mod style;
 mod usage;
 mod world;

@@ -104,6 +104,11 @@ impl UserDirs {
         self.data.join("by-path").join(path_hash(root))
     }
 
+    /// Held by the one `throughline watch` of this user.
+    pub fn watch_lock(&self) -> PathBuf {
+        self.state.join("watch.lock")
+    }
+
     /// Present while `throughline off` is in force; holds the time it ends, or nothing.
     pub fn off_file(&self) -> PathBuf {
         self.state.join("off")

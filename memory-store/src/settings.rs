@@ -54,7 +54,7 @@ pub struct Settings {
     /// What is hidden beside secrets, and what is not.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
-    /// Which extractor runs besides the rules: none, or Ollama.
+    /// Which extractor runs besides the rules: none, or a language model.
     pub llm: Option<Llm>,
     /// Which model gives memories vectors of a second space: none, or one that Ollama runs.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,14 +166,15 @@ pub enum IndexSearch {
     Scan,
 }
 
-/// A local language model that helps to extract memories.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A language model that helps to extract memories.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Llm {
-    /// The provider: `ollama`.
+    /// The provider: `ollama`, `openai` or `claude`.
     pub provider: String,
     /// The model's name.
     pub model: String,
-    /// The endpoint; empty means `OLLAMA_HOST`, or the default of Ollama.
+    /// The endpoint; empty means the provider's usual one: `OLLAMA_HOST` or the default of Ollama, or that
+    /// of Claude Code.
     #[serde(default)]
     pub host: String,
     /// Hosts other than this machine that the user agreed to send redacted text to.
@@ -182,6 +183,46 @@ pub struct Llm {
     /// Seconds that one answer may take.
     #[serde(default = "default_timeout_s")]
     pub timeout_s: u32,
+    /// The environment variable that holds the key of an `openai` endpoint; never the key itself.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub api_key_env: String,
+    /// Tokens, asked and answered, that one day may cost; 0 means no bound. Without, [`Llm::tokens_bound`] says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_per_day: Option<u64>,
+    /// US dollars that one day may cost, where the provider tells what an answer cost; 0 means no bound.
+    #[serde(default = "default_usd_per_day")]
+    pub usd_per_day: f64,
+}
+
+impl Llm {
+    /// Tokens that a day may cost a model that is not on this machine, where the user did not say.
+    const TOKENS_PER_DAY: u64 = 2_000_000;
+
+    /// How many tokens a day may cost; `None` where there is no bound. A model on this machine costs time only.
+    pub fn tokens_bound(&self, is_local: bool) -> Option<u64> {
+        let usual = if is_local { 0 } else { Self::TOKENS_PER_DAY };
+        Some(self.tokens_per_day.unwrap_or(usual)).filter(|tokens| *tokens > 0)
+    }
+
+    /// How many US dollars a day may cost; `None` where there is no bound.
+    pub fn usd_bound(&self) -> Option<f64> {
+        Some(self.usd_per_day).filter(|usd| *usd > 0.0)
+    }
+}
+
+impl Default for Llm {
+    fn default() -> Self {
+        Self {
+            provider: "ollama".to_owned(),
+            model: String::new(),
+            host: String::new(),
+            consented_hosts: Vec::new(),
+            timeout_s: default_timeout_s(),
+            api_key_env: String::new(),
+            tokens_per_day: None,
+            usd_per_day: default_usd_per_day(),
+        }
+    }
 }
 
 /// A model on this machine that finds the names of people in what is committed or leaves it.
@@ -285,10 +326,14 @@ fn default_timeout_s() -> u32 {
     120
 }
 
+fn default_usd_per_day() -> f64 {
+    1.0
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            start_tokens: 1200,
+            start_tokens: 400,
             prompt_tokens: 600,
             prompt_memories: 5,
             tool_tokens: 200,

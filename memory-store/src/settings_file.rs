@@ -511,16 +511,22 @@ fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
-/// What may be named as the provider of a model.
-const PROVIDERS: [&str; 1] = ["ollama"];
+/// What may be named as the provider of a model that reads sessions.
+const READERS: [&str; 3] = ["ollama", "openai", "claude"];
+/// What may be named as the provider of a model that gives vectors.
+const EMBEDDERS: [&str; 1] = ["ollama"];
+/// Bytes of the name of an environment variable.
+const VARIABLE_BYTES_MAX: usize = 100;
+/// US dollars that a day may cost.
+const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
 /// Seconds that an answer of a model may take.
 const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
 
-fn provider(name: &str) -> Result<(), String> {
-    if PROVIDERS.contains(&name) {
+fn provider(name: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&name) {
         return Ok(());
     }
-    Err(format!("`provider` must be {}; it is ignored", PROVIDERS.join(" or ")))
+    Err(format!("`provider` must be {}; it is ignored", known.join(" or ")))
 }
 
 fn within(name: &str, found: u32, range: RangeInclusive<u32>) -> Result<(), String> {
@@ -547,7 +553,7 @@ fn embedder(value: Value) -> Result<Embedder, String> {
     // A hook has 50 ms for everything.
     const HOOK_MS: RangeInclusive<u32> = 0..=40;
     let embedder: Embedder = parsed(value, EXPECTED)?;
-    provider(&embedder.provider)?;
+    provider(&embedder.provider, &EMBEDDERS)?;
     if embedder.model.trim().is_empty() || embedder.model.len() > MODEL_BYTES_MAX {
         return Err("`model` is empty or too long; it is ignored".to_owned());
     }
@@ -562,14 +568,45 @@ fn embedder(value: Value) -> Result<Embedder, String> {
 }
 
 fn llm(value: Value) -> Result<Option<Llm>, String> {
+    if value.get("api_key").is_some() {
+        return Err(
+            "keys are not kept in settings: name the environment variable that holds it in \
+                    `api_key_env`; it is ignored"
+                .to_owned(),
+        );
+    }
     let expected = "a table with `provider = \"ollama\"` and `model = \"...\"`";
     let llm: Llm = parsed(value, expected)?;
-    provider(&llm.provider)?;
+    provider(&llm.provider, &READERS)?;
     if llm.model.trim().is_empty() {
         return Err("`model` is empty; it is ignored".to_owned());
     }
+    if llm.provider == "openai" && llm.host.trim().is_empty() {
+        return Err("`host` is missing, which `openai` needs; it is ignored".to_owned());
+    }
+    if !is_variable(&llm.api_key_env) {
+        // It may be the key, and is not repeated.
+        return Err(
+            "`api_key_env` must be the name of an environment variable that holds the key, \
+                    not the key; it is ignored"
+                .to_owned(),
+        );
+    }
     within("timeout_s", llm.timeout_s, TIMEOUT_S)?;
+    if !USD_PER_DAY.contains(&llm.usd_per_day) {
+        let (least, most) = USD_PER_DAY.into_inner();
+        return Err(format!("`usd_per_day` must be from {least} to {most}; it is ignored"));
+    }
     Ok(Some(llm))
+}
+
+/// Whether a text may name an environment variable, as they are written; a key rarely may.
+fn is_variable(name: &str) -> bool {
+    name.len() <= VARIABLE_BYTES_MAX
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && !name.starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn short(value: &Value) -> String {
@@ -798,6 +835,33 @@ mod tests {
     }
 
     #[test]
+    fn who_reads_sessions_is_named_with_bounds_and_never_with_a_key() {
+        let llm = |text: &str| load(&files(&format!("[llm]\n{text}\n"), "").dirs, None);
+        let (settings, warnings) = llm("provider = \"claude\"\nmodel = \"haiku\"");
+        assert_eq!(warnings, []);
+        let claude = settings.llm.unwrap();
+        assert_eq!(
+            (claude.tokens_bound(false), claude.tokens_bound(true)),
+            (Some(2_000_000), None)
+        );
+        assert_eq!(claude.usd_bound(), Some(1.0));
+        let own = "provider = \"openai\"\nmodel = \"m\"\nhost = \"localhost:8080\"\n\
+                   tokens_per_day = 0\nusd_per_day = 0\napi_key_env = \"MY_KEY_2\"";
+        let own = llm(own).0.llm.unwrap();
+        assert_eq!((own.tokens_bound(false), own.usd_bound()), (None, None));
+        for wrong in [
+            "provider = \"openai\"\nmodel = \"m\"",
+            "provider = \"claude\"\nmodel = \"m\"\nusd_per_day = -1",
+            "provider = \"claude\"\nmodel = \"m\"\napi_key_env = \"sk-abc\"",
+            "provider = \"claude\"\nmodel = \"m\"\napi_key = \"sk-abc\"",
+        ] {
+            let (settings, warnings) = llm(wrong);
+            assert_eq!((settings.llm, warnings.len()), (None, 1), "{wrong}");
+            assert!(!warnings[0].to_string().contains("sk-abc"), "{}", warnings[0]);
+        }
+    }
+
+    #[test]
     fn a_file_that_is_no_toml_is_ignored_with_its_place() {
         let files = files("a = = 1\n", "\u{feff}start_tokens = 7\n");
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
@@ -849,13 +913,7 @@ mod tests {
             (Some(false), true)
         );
         // Every field of the settings can be set, and nothing else.
-        let llm = Llm {
-            provider: "ollama".to_owned(),
-            model: "m".to_owned(),
-            host: String::new(),
-            consented_hosts: Vec::new(),
-            timeout_s: 9,
-        };
+        let llm = Llm { model: "m".to_owned(), ..Llm::default() };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
         let embedder = Some(Embedder::default());
         let settings = Settings {

@@ -91,7 +91,7 @@ fn rounds(
         let new = waiting(dirs, main) || transcripts(dirs, main) != lengths;
         let embeds = report.embedding_waits && report.embedded > 0
             || report.second_waits && report.second_embedded > 0;
-        if !new && !embeds {
+        if !new && !embeds && !report.goes_on() {
             break;
         }
     }

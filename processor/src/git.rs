@@ -6,7 +6,7 @@
 
 pub mod committers;
 mod config;
-mod group;
+pub(crate) mod group;
 pub mod signatures;
 pub mod version;
 

@@ -40,3 +40,4 @@ mod testing;
 pub mod transcript;
 pub mod trees;
 pub mod turns;
+pub mod watch;

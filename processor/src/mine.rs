@@ -23,6 +23,9 @@ use crate::transcript::{Assembly, Redact, assemble};
 /// extractor's own version does not tell.
 const VERSION: u32 = 2;
 
+/// Beginning of the key of a session that a model has not read to its end.
+pub const LATER: &str = "later:";
+
 /// What was mined from one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -37,6 +40,8 @@ pub struct MinedFile {
     pub turns: usize,
     /// The working directory of its first turn.
     pub cwd: String,
+    /// Windows that a model was asked about; 0 without one.
+    pub windows: usize,
     /// What was found.
     pub drafts: Vec<Draft>,
     /// Why nothing could be found.
@@ -53,6 +58,7 @@ impl From<Remains> for MinedFile {
             session: header.session,
             turns,
             cwd,
+            windows: 0,
             drafts,
             failure: None,
         }
@@ -188,13 +194,18 @@ impl Miner<'_> {
             .map(|session| guarded(name, || extract::mine(session, roots)))
             .collect::<Result<Vec<_>, String>>();
         match found {
-            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat()),
+            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat(), 0),
             Err(failure) => self.keep_nothing(name, &sessions, failure),
         }
     }
 
-    /// The same with the help of a language model. What it did not answer is asked again when the
-    /// session is next looked at.
+    /// Returns the key of a session that a model has not read to its end.
+    pub fn later(key: &str) -> String {
+        format!("{LATER}{key}")
+    }
+
+    /// Mines a session with the help of a language model. A window without an answer is asked about
+    /// again later.
     pub fn ask(
         &self,
         name: &str,
@@ -207,7 +218,7 @@ impl Miner<'_> {
             Ok(sessions) => sessions,
             Err(error) => return Ok(self.last(name, &error)),
         };
-        let (mut drafts, mut missing) = (Vec::new(), 0);
+        let (mut drafts, mut missing, mut windows) = (Vec::new(), 0, 0);
         for session in &sessions {
             let by_rules = match guarded(name, || extract::mine(session, roots)) {
                 Ok(drafts) => drafts,
@@ -216,8 +227,10 @@ impl Miner<'_> {
             let extracted = model.extract(session, by_rules, warnings);
             drafts.extend(extracted.drafts);
             missing += extracted.missing;
+            windows += extracted.windows;
         }
-        self.keep(name, if missing == 0 { key } else { "" }, &sessions, drafts)
+        let key = if missing == 0 { key.to_owned() } else { Self::later(key) };
+        self.keep(name, &key, &sessions, drafts, windows)
     }
 
     /// What was last learned from a session whose turns cannot be read now.
@@ -233,7 +246,7 @@ impl Miner<'_> {
 
     /// Without a key it is mined again whenever something is learned, and reported again.
     fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
-        let mined = self.keep(name, "", sessions, Vec::new())?;
+        let mined = self.keep(name, "", sessions, Vec::new(), 0)?;
         Ok(MinedFile { failure: Some(failure), ..mined })
     }
 
@@ -243,6 +256,7 @@ impl Miner<'_> {
         key: &str,
         sessions: &[Session],
         mut drafts: Vec<Draft>,
+        windows: usize,
     ) -> Result<MinedFile> {
         // Taking Markdown out of what was redacted may put a secret together.
         drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
@@ -256,6 +270,7 @@ impl Miner<'_> {
                 .and_then(|session| session.turns.first())
                 .map(|turn| turn.cwd.clone())
                 .unwrap_or_default(),
+            windows,
             drafts,
             failure: None,
         };

@@ -8,6 +8,7 @@ use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
+use memory_store::left::Left;
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{Quarantine, Withholding};
@@ -106,7 +107,9 @@ fn publish(
         foreign.contains(&stored.memory.id) || orders.held(stored, &redactor).is_some()
     };
     let (settings, now) = (publication.settings, publication.now);
-    let start = start::plan(&listing.memories, &said, &is_held, settings, now);
+    let left = Left::read(&publication.dirs.tree(root).left());
+    let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
+    let start = start::plan(&listing.memories, &said, &is_held, &touched, settings, now);
     publisher
         .said(said)
         .quarantine(quarantine)

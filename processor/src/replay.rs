@@ -363,6 +363,7 @@ impl Bench {
             .map(|past| Mined {
                 session: past.mined.session.clone(),
                 turns: past.mined.turns,
+                windows: past.mined.windows,
                 drafts: past.mined.drafts.clone(),
             })
             .collect();

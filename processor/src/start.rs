@@ -1,30 +1,45 @@
 //! What a session starts with: the memories of the session-start block in the order of their
 //! worth. The hook prints as many of them as its budget holds.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use memory_store::index::build::StartPlan;
 use memory_store::memory::Status;
+use memory_store::recall::likeness;
 use memory_store::recall::worth::{Standing, StartGroup, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::{Memory, MemoryId, Timestamp};
 
-/// Wishes that are planned.
-const WISHES_MAX: usize = 10;
+use crate::consolidate::CONTRADICTS;
+
+/// Rules that are planned.
+const RULES_MAX: usize = 6;
+/// Commands that are planned.
+const COMMANDS_MAX: usize = 3;
 /// Warnings that are planned.
-const WARNINGS_MAX: usize = 6;
+const WARNINGS_MAX: usize = 2;
+/// Confidence from which a memory may stand in the block unasked.
+const CONFIDENCE_MIN: f32 = 0.5;
+/// Likeness from which two memories say the same to somebody who has read one.
+const SAME_LIKENESS: f32 = 0.6;
+/// Sessions whose files count as touched last.
+const RECENT_SESSIONS: usize = 2;
 
 /// Returns the memories that a session starts with, the most valuable first.
-/// Those that are `said` anyway are left out, and what is held takes nobody's place: that is asked, as it takes
-/// time, of those alone that would have one.
+///
+/// Memories that are `said` anyway are left out. A quarantined one takes nobody's place: that is asked,
+/// as it takes time, only of those that would have one. `touched` are files with uncommitted changes.
 pub fn plan(
     stored: &[Stored],
     said: &BTreeSet<MemoryId>,
     is_held: &dyn Fn(&Stored) -> bool,
+    touched: &BTreeSet<String>,
     settings: &Settings,
     now: Timestamp,
 ) -> StartPlan {
+    let recent = recent_files(stored, touched);
     let mut ranked: Vec<(StartGroup, f32, &Stored)> = stored
         .iter()
         .filter(|stored| {
@@ -34,26 +49,71 @@ pub fn plan(
         .filter_map(|stored| {
             let standing = Standing::from(&stored.memory);
             let group = StartGroup::of(&standing)?;
-            Some((group, worth(&standing, settings, now), stored))
+            let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
+            let belongs = match group {
+                StartGroup::Pinned => true,
+                StartGroup::Rule | StartGroup::Command => standing.confidence >= CONFIDENCE_MIN,
+                StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
+            };
+            belongs.then(|| (group, worth(&standing, settings, now), stored))
         })
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
         let by_id = stored.memory.id.cmp(&other.memory.id);
         group.cmp(other_group).then(other_worth.total_cmp(worth)).then(by_id)
     });
-    let (mut wishes, mut warnings) = (0, 0);
-    ranked.retain(|(group, _, stored)| match group {
-        StartGroup::Pinned => true,
-        StartGroup::Wish => takes_place(&mut wishes, WISHES_MAX, || is_held(stored)),
-        StartGroup::Warning => takes_place(&mut warnings, WARNINGS_MAX, || is_held(stored)),
-    });
-    StartPlan { memories: ranked.into_iter().map(|(_, _, stored)| stored.memory.id).collect() }
+    let mut taken: Vec<(StartGroup, &Memory)> = Vec::new();
+    for (group, _, stored) in ranked {
+        let memory = &stored.memory;
+        let count = taken.iter().filter(|(of, _)| *of == group).count();
+        let goes_in = count < max_of(group)
+            && !taken.iter().any(|(_, other)| repeats(memory, other) || contradict(memory, other))
+            && !is_held(stored);
+        if goes_in || group == StartGroup::Pinned {
+            taken.push((group, memory));
+        }
+    }
+    StartPlan { memories: taken.into_iter().map(|(_, memory)| memory.id).collect() }
 }
 
-fn takes_place(taken: &mut usize, max: usize, is_held: impl Fn() -> bool) -> bool {
-    let takes = *taken < max && !is_held();
-    *taken += usize::from(takes);
-    takes
+fn max_of(group: StartGroup) -> usize {
+    match group {
+        StartGroup::Pinned => usize::MAX,
+        StartGroup::Rule => RULES_MAX,
+        StartGroup::Command => COMMANDS_MAX,
+        StartGroup::Warning => WARNINGS_MAX,
+    }
+}
+
+/// The files with uncommitted changes, and those that the memories of the last sessions are about.
+fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
+    latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));
+    let mut sessions: Vec<&str> = Vec::new();
+    let mut files = touched.clone();
+    for memory in latest {
+        let Some(session) = memory.source.session.as_deref() else { continue };
+        if !sessions.contains(&session) {
+            if sessions.len() == RECENT_SESSIONS {
+                break;
+            }
+            sessions.push(session);
+        }
+        files.extend(memory.paths.iter().map(|path| path.path.clone()));
+    }
+    files
+}
+
+fn repeats(memory: &Memory, other: &Memory) -> bool {
+    let text = |memory: &Memory| format!("{}\n{}", memory.title, memory.body);
+    likeness(&text(memory), &text(other)) >= SAME_LIKENESS
+}
+
+fn contradict(memory: &Memory, other: &Memory) -> bool {
+    let names = |one: &Memory, id| {
+        one.relations.iter().any(|link| link.kind == CONTRADICTS && link.to == id)
+    };
+    names(memory, other.id) || names(other, memory.id)
 }
 
 fn takes_part(memory: &Memory, settings: &Settings, now: Timestamp) -> bool {
@@ -72,44 +132,88 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_half_life_of_the_settings_changes_the_order() {
-        let now = Timestamp(1_000 * DAY_MS);
-        let memory = |number: u8, kind, days_ago| {
-            let at = Timestamp(now.0 - days_ago * DAY_MS);
-            let memory = Memory::new(MemoryId::new(at, [number; 10]), kind, "Title", "", at);
-            Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
-        };
-        let stored = [
-            memory(1, Kind::Fact, 1),
-            memory(2, Kind::Gotcha, 1),
-            memory(3, Kind::Preference, 60),
-            memory(4, Kind::Convention, 40),
-        ];
+    fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {
+        let at = Timestamp(NOW.0 - days_ago * DAY_MS);
+        let mut memory = Memory::new(MemoryId::new(at, [number; 10]), kind, title, "", at);
+        memory.source.session = Some(format!("s{days_ago}"));
+        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
+    }
+
+    const NOW: Timestamp = Timestamp(1_000 * DAY_MS);
+
+    fn planned(stored: &[Stored], touched: &[&str]) -> Vec<String> {
+        let touched = touched.iter().map(|path| (*path).to_owned()).collect();
         let said = BTreeSet::new();
-        let none = |_: &Stored| false;
-        let ids = |settings: &Settings| plan(&stored, &said, &none, settings, now).memories;
-        let [_, gotcha, preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
-        let mut settings = Settings::default();
-        assert_eq!(ids(&settings), [convention, preference, gotcha]);
-        settings.half_life_days.insert(Kind::Convention, 10);
-        assert_eq!(ids(&settings), [preference, convention, gotcha]);
-        let said = BTreeSet::from([preference]);
-        assert_eq!(plan(&stored, &said, &none, &settings, now).memories, [convention, gotcha]);
+        let plan = plan(stored, &said, &|_| false, &touched, &Settings::default(), NOW);
+        let title = |id: &MemoryId| {
+            let of = stored.iter().find(|stored| stored.memory.id == *id);
+            of.map(|stored| stored.memory.title.clone()).unwrap_or_default()
+        };
+        plan.memories.iter().map(title).collect()
     }
 
     #[test]
-    fn what_is_held_takes_nobodys_place() {
-        let now = Timestamp(1_000 * DAY_MS);
-        let stored = |number: u8| {
-            let id = MemoryId::new(now, [number; 10]);
-            let memory = Memory::new(id, Kind::Preference, "Title", "", now);
-            Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
+    fn rules_come_first_then_commands_then_traps_of_files_last_touched() {
+        let mut trap = stored(3, Kind::Gotcha, "The parser drops the last line", 300);
+        trap.memory.paths =
+            vec![memory_store::memory::PathRef { path: "src/parse.rs".into(), seen: None }];
+        let other = stored(4, Kind::Gotcha, "The cache is never emptied", 300);
+        let mut unsure = stored(5, Kind::Preference, "Maybe use fewer words", 1);
+        unsure.memory.confidence = 0.4;
+        let all = [
+            trap,
+            other,
+            unsure,
+            stored(1, Kind::Command, "`make test` runs the tests", 2),
+            stored(2, Kind::Convention, "Amounts are integer cents", 90),
+            stored(6, Kind::Fact, "The server has two cores", 1),
+        ];
+        let expected = ["Amounts are integer cents", "`make test` runs the tests"];
+        assert_eq!(planned(&all, &[]), expected);
+        assert_eq!(planned(&all, &["src/parse.rs"])[2], "The parser drops the last line");
+    }
+
+    #[test]
+    fn nothing_is_told_twice_and_of_a_contradiction_one_side() {
+        let mut newer = stored(2, Kind::Convention, "Tests run against the sandbox", 1);
+        let older = stored(1, Kind::Convention, "Carriers are mocked in tests", 50);
+        newer.memory.relations =
+            vec![memory_store::memory::Relation { kind: CONTRADICTS.into(), to: older.memory.id }];
+        let again = stored(3, Kind::Preference, "Tests run against the sandbox", 80);
+        assert_eq!(planned(&[older, newer, again], &[]), ["Tests run against the sandbox"]);
+    }
+
+    #[test]
+    fn a_half_life_of_the_settings_changes_the_order() {
+        let stored = [
+            stored(3, Kind::Preference, "Short answers", 60),
+            stored(4, Kind::Convention, "Amounts are integer cents", 40),
+        ];
+        let said = BTreeSet::new();
+        let none = BTreeSet::new();
+        let ids = |settings: &Settings, said: &BTreeSet<MemoryId>| {
+            plan(&stored, said, &|_| false, &none, settings, NOW).memories
         };
-        let all: Vec<Stored> = (1..=40).map(stored).collect();
-        let is_held = |stored: &Stored| stored.memory.id <= all[29].memory.id;
-        let plan = plan(&all, &BTreeSet::new(), &is_held, &Settings::default(), now);
-        let expected: Vec<MemoryId> = all[30..].iter().map(|stored| stored.memory.id).collect();
+        let [preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
+        let mut settings = Settings::default();
+        assert_eq!(ids(&settings, &said), [convention, preference]);
+        settings.half_life_days.insert(Kind::Convention, 10);
+        assert_eq!(ids(&settings, &said), [preference, convention]);
+        let said = BTreeSet::from([preference]);
+        assert_eq!(ids(&settings, &said), [convention]);
+    }
+
+    #[test]
+    fn a_quarantined_memory_takes_nobodys_place() {
+        let words =
+            ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris"];
+        let all: Vec<Stored> = (1..=9)
+            .map(|number: u8| stored(number, Kind::Preference, words[usize::from(number) - 1], 1))
+            .collect();
+        let is_held = |stored: &Stored| stored.memory.id <= all[5].memory.id;
+        let none = BTreeSet::new();
+        let plan = plan(&all, &BTreeSet::new(), &is_held, &none, &Settings::default(), NOW);
+        let expected: Vec<MemoryId> = all[6..].iter().map(|stored| stored.memory.id).collect();
         assert_eq!(plan.memories, expected);
     }
 }

@@ -38,7 +38,7 @@ use serde::Serialize;
 
 use crate::archive::{Archive, Entry, is_damaged};
 use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::consolidate::{Mined, consolidate_proven};
+use crate::consolidate::{Mined, Told, consolidate_with};
 use crate::discover::{self, Found, Territory, Transcript};
 use crate::embed::Embedding;
 use crate::expired::{Expired, Remains};
@@ -128,10 +128,41 @@ pub struct SyncReport {
     pub second_embedded: usize,
     /// Whether more texts wait for it.
     pub second_waits: bool,
+    /// Questions about sessions that a model answered.
+    pub questions: usize,
+    /// Sessions that it has not read to their end yet.
+    pub asked_later: usize,
     /// What went wrong without stopping the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.
     pub millis: u64,
+}
+
+impl SyncReport {
+    /// Whether a model was asked and is to be asked more.
+    pub fn goes_on(&self) -> bool {
+        self.asked_later > 0 && self.questions > 0
+    }
+
+    /// Adds what an earlier part of the same sync did.
+    fn after(mut self, before: Self) -> Self {
+        self.sessions_read += before.sessions_read;
+        self.lines += before.lines;
+        self.lines_skipped += before.lines_skipped;
+        self.written += before.written;
+        self.updated += before.updated;
+        self.removed += before.removed;
+        self.embedded += before.embedded;
+        self.second_embedded += before.second_embedded;
+        self.questions += before.questions;
+        self.nothing_new = false;
+        for warning in before.warnings {
+            if !self.warnings.contains(&warning) {
+                self.warnings.push(warning);
+            }
+        }
+        self
+    }
 }
 
 /// Brings a project up to date.
@@ -142,6 +173,14 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
         return Ok(SyncReport { busy: true, ..SyncReport::default() });
     };
     let mut report = sync_locked(options, &lock)?;
+    // A person waits for all of it, and can use what is published meanwhile.
+    while matches!(options.busy, Busy::Wait(_)) && report.goes_on() {
+        let before = report.questions;
+        report = sync_locked(options, &lock)?.after(report);
+        if report.questions == before {
+            break;
+        }
+    }
     report.millis = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
     Ok(report)
 }
@@ -178,6 +217,8 @@ struct Run<'a> {
     around_stays: bool,
     /// Whether memories wait because names could not be looked for in them.
     names_wait: bool,
+    /// Whether a model is to be asked again how drafts relate.
+    relations_wait: bool,
     /// Whether memories wait because too many signatures were to be checked.
     signatures_wait: bool,
     /// What the trees were like when their memories were written, or when nothing was to be written; empty
@@ -223,6 +264,7 @@ impl<'a> Run<'a> {
             newest: None,
             around_stays: false,
             names_wait: false,
+            relations_wait: false,
             signatures_wait: false,
             written_to: None,
             embedding: None,
@@ -240,7 +282,8 @@ impl<'a> Run<'a> {
         self.publish_left(&inboxes, facts.get(), &[])?;
         let same = self.is_as_published() && changed.is_empty();
         // Turns grow old where nothing happens, too.
-        if same && !self.options.afresh && self.overdue().is_empty() {
+        let nothing_is_due = self.overdue().is_empty() && !self.anything_to_ask();
+        if same && !self.options.afresh && nothing_is_due {
             self.finish(&inboxes)?;
             // The last run may have left texts for this one.
             self.report.nothing_new = !self.settle()?;
@@ -340,6 +383,7 @@ impl<'a> Run<'a> {
         self.report.memories = listings.first().map_or(0, |listing| listing.memories.len());
         let derived = written + updated + unchanged;
         let memories = self.report.memories;
+        let inputs = if self.relations_wait { String::new() } else { inputs };
         self.state.learned = Learned { inputs, memories, derived, tombstoned, expired_turns };
         Ok(Some(mined))
     }
@@ -526,12 +570,16 @@ impl<'a> Run<'a> {
             .map(|file| Mined {
                 session: file.session.clone(),
                 turns: file.turns,
+                windows: file.windows,
                 drafts: file.drafts.clone(),
             })
             .collect();
+        let relations = self.relations(&all);
+        self.relations_wait = relations.missing > 0;
         let proven = |key: &str| self.purged.has_proven(key);
         let project = self.options.tree.project;
-        let memories = consolidate_proven(project, &all, &self.settings, &proven);
+        let told = Told { relations: &relations, proven: &proven };
+        let memories = consolidate_with(project, &all, &self.settings, &told);
         let homes: BTreeMap<&str, PathBuf> = mined
             .iter()
             .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))

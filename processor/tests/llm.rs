@@ -60,13 +60,7 @@ fn good(_question: &str) -> String {
 }
 
 fn settings(host: &str) -> Llm {
-    Llm {
-        provider: "ollama".to_owned(),
-        model: "tiny".to_owned(),
-        host: host.to_owned(),
-        consented_hosts: Vec::new(),
-        timeout_s: 5,
-    }
+    Llm { model: "tiny".to_owned(), host: host.to_owned(), timeout_s: 5, ..Llm::default() }
 }
 
 /// The draft of a rule.
@@ -153,23 +147,26 @@ fn drafts_with_evidence_come_back_and_others_are_dropped() {
 }
 
 #[test]
-fn the_rules_drafts_stand_and_duplicates_collapse() {
+fn prose_of_the_rules_stands_only_where_the_model_did_not_answer() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(good));
     let cache = tempfile::tempdir().unwrap();
     let rules = vec![
         rule("Always run migrations inside transaction", "prompt-0"),
-        rule("Use tabs", "prompt-0"),
+        rule("Use tabs", "elsewhere"),
     ];
-    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules);
+    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules.clone());
     assert_eq!(
         titles(&extracted),
         [
-            "Always run migrations inside transaction",
             "Use tabs",
+            "Migrations run inside a transaction",
             "SQLite instead of Postgres: must run offline"
         ]
     );
-    assert_eq!(extracted.drafts[0].ordinal, 0, "its id stays");
+    server.behave(Behaviour::Fails(500, "gone"));
+    let other = tempfile::tempdir().unwrap();
+    let (extracted, _) = extract(&server.host, other.path(), &session(1), rules);
+    assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
 #[test]
@@ -197,7 +194,7 @@ fn whatever_fails_the_rules_stand_in_and_it_is_reported() {
         (Behaviour::Fails(500, "model requires more system memory"), "more system memory"),
         (Behaviour::Says(|_| "{\"memories\": [{\"kind\": \"fa".to_owned()), "no JSON"),
         (Behaviour::Says(|_| "{\"memories\": 7}".to_owned()), "no JSON"),
-        (Behaviour::BreaksOff, "cannot be used"),
+        (Behaviour::BreaksOff, "broke off"),
     ] {
         let server = Ollama::start(&["tiny"], behaviour);
         let cache = tempfile::tempdir().unwrap();
@@ -241,12 +238,10 @@ fn answers_with_odd_numbers_and_fences_are_read() {
 fn a_server_that_is_not_there_is_asked_once() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let cache = tempfile::tempdir().unwrap();
-    let started = Instant::now();
     let (extracted, report) =
         extract(&free, cache.path(), &session(40), vec![rule("Use tabs", "x")]);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("ollama serve"), "{report:?}");
-    assert!(started.elapsed() < Duration::from_secs(4));
 }
 
 #[test]

@@ -25,6 +25,7 @@ fn memories() -> Vec<Memory> {
         .map(|session| Mined {
             session: session.id.clone(),
             turns: session.turns.len(),
+            windows: 0,
             drafts: mine(session, &roots),
         })
         .collect();

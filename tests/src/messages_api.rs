@@ -118,8 +118,23 @@ fn collect_texts(content: &Value, texts: &mut Vec<String>) {
     }
 }
 
+/// How the stand-in takes what it is asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mood {
+    /// It follows its scripts.
+    #[default]
+    Well,
+    /// It does, and counts so many tokens as were asked each time.
+    Dear(u64),
+    /// It fails with this status, type of error and message.
+    Fails(u16, &'static str, &'static str),
+    /// It never answers.
+    Hangs,
+}
+
 #[derive(Default)]
 struct State {
+    mood: Mutex<Mood>,
     scripts: Mutex<Vec<Script>>,
     requests: Mutex<Vec<Request>>,
     ids: AtomicU64,
@@ -156,6 +171,11 @@ impl MessagesApi {
     /// Adds scripts. Of two that know a prompt, the one added last answers.
     pub fn script(&self, scripts: impl IntoIterator<Item = Script>) {
         lock(&self.state.scripts).extend(scripts);
+    }
+
+    /// Changes how it takes what it is asked from now on.
+    pub fn feels(&self, mood: Mood) {
+        *lock(&self.state.mood) = mood;
     }
 
     /// Returns the requests since the last call, and forgets them.
@@ -267,7 +287,21 @@ fn answer_post(writer: &mut impl Write, state: &State, path: &str, body: &[u8]) 
     if !path.starts_with("/v1/messages") {
         return write_json(writer, 404, &not_found());
     }
-    let reply = Reply::new(state, &request);
+    let mood = *lock(&state.mood);
+    match mood {
+        Mood::Fails(status, kind, message) => {
+            let error = json!({"type": "error", "error": {"type": kind, "message": message}});
+            return write_json(writer, status, &error);
+        }
+        Mood::Hangs => loop {
+            thread::park();
+        },
+        Mood::Well | Mood::Dear(_) => {}
+    }
+    let mut reply = Reply::new(state, &request);
+    if let Mood::Dear(tokens) = mood {
+        reply.tokens_asked = tokens;
+    }
     if request.body["stream"] == Value::Bool(true) {
         reply.stream(writer)
     } else {
@@ -280,6 +314,7 @@ struct Reply {
     id: String,
     model: Value,
     blocks: Vec<Value>,
+    tokens_asked: u64,
 }
 
 impl Reply {
@@ -295,7 +330,12 @@ impl Reply {
                 block["id"] = fresh_id(state, "toolu").into();
             }
         }
-        Self { id: fresh_id(state, "msg"), model: request.body["model"].clone(), blocks }
+        Self {
+            id: fresh_id(state, "msg"),
+            model: request.body["model"].clone(),
+            blocks,
+            tokens_asked: 10,
+        }
     }
 
     fn stop_reason(&self) -> &'static str {
@@ -308,7 +348,7 @@ impl Reply {
             "id": self.id, "type": "message", "role": "assistant", "model": self.model,
             "content": content, "stop_reason": stop_reason, "stop_sequence": null,
             "usage": {
-                "input_tokens": 10, "output_tokens": 5,
+                "input_tokens": self.tokens_asked, "output_tokens": 5,
                 "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
             },
         })

@@ -1,6 +1,6 @@
 //! Questions to the person at the terminal.
 
-use dialoguer::Confirm;
+use dialoguer::{Confirm, Select};
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -12,6 +12,19 @@ pub fn confirm(world: &World, question: &str, default: bool) -> Result<bool> {
     }
     Confirm::new()
         .with_prompt(question)
+        .default(default)
+        .interact()
+        .map_err(|error| Failure::new(format!("the terminal: {error}")))
+}
+
+/// Asks which of some things it is to be; `default` where nobody can be asked.
+pub fn choose(world: &World, question: &str, items: &[String], default: usize) -> Result<usize> {
+    if !world.interactive {
+        return Ok(default);
+    }
+    Select::new()
+        .with_prompt(question)
+        .items(items)
         .default(default)
         .interact()
         .map_err(|error| Failure::new(format!("the terminal: {error}")))

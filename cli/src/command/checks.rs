@@ -50,6 +50,7 @@ pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
     checks.push(transcripts_kept(world, &root));
     checks.extend(fired(world));
     checks.push(server(world, &root));
+    checks.extend(super::service::check(world));
     checks.push(private_folders(world));
     checks.extend(reachable_folders(world, tree));
     checks.push(meaning::check(world, tree));

@@ -2,25 +2,29 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use memory_store::layout::Tree;
 use memory_store::settings::Llm;
 use memory_store::settings_file::{self, Origin};
 use memory_store::store::{Privacy, replace};
+use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::view;
+use super::{ollama, view};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
 use crate::world::World;
 
-/// Shows the settings in effect and where each comes from, or chooses an LLM.
+/// Shows the settings in effect and where each comes from, or chooses who reads sessions.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Config {
+    #[command(subcommand)]
+    what: Option<What>,
     /// Let this Ollama model help to extract memories
     #[arg(long, value_name = "MODEL", conflicts_with = "no_llm")]
     llm: Option<String>,
@@ -38,6 +42,61 @@ pub struct Config {
     json: bool,
 }
 
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Chooses who reads sessions to find what is worth remembering
+    Llm(Reading),
+}
+
+#[derive(Debug, Args)]
+struct Reading {
+    #[command(subcommand)]
+    reader: Reader,
+    /// Tokens that a day may cost; 0 for no bound
+    #[arg(long, global = true, value_name = "COUNT")]
+    tokens_per_day: Option<u64>,
+    /// US dollars that a day may cost; 0 for no bound
+    #[arg(long, global = true, value_name = "AMOUNT")]
+    usd_per_day: Option<f64>,
+    /// Agree to send redacted text to this host, by name; needed once for other machines
+    #[arg(long, global = true, value_name = "HOST")]
+    consent: Vec<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Reader {
+    /// Rules alone: nothing is sent anywhere
+    Rules,
+    /// A model that Ollama runs
+    Ollama {
+        /// The model; without, the first one that Ollama has
+        model: Option<String>,
+        /// Where Ollama answers, if not at OLLAMA_HOST or on this machine
+        #[arg(long, value_name = "ADDRESS")]
+        host: Option<String>,
+    },
+    /// A model behind a server with OpenAI's chat interface: llama.cpp, LM Studio, vLLM and others
+    Openai {
+        /// The model, as the server calls it
+        model: String,
+        /// Where the server answers
+        #[arg(long, value_name = "ADDRESS")]
+        host: String,
+        /// The environment variable that holds the server's key; the key itself is kept nowhere
+        #[arg(long, value_name = "VARIABLE")]
+        key_env: Option<String>,
+    },
+    /// Claude Code's own model, on your plan or bill
+    Claude {
+        /// The model
+        #[arg(default_value = CLAUDE_MODEL)]
+        model: String,
+        /// The gateway that your sessions go through, if they do
+        #[arg(long, value_name = "ADDRESS")]
+        host: Option<String>,
+    },
+}
+
 #[derive(Serialize)]
 struct Line {
     key: &'static str,
@@ -49,20 +108,96 @@ struct Line {
 
 /// Runs the command.
 pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
+    if let Some(What::Llm(reading)) = &args.what {
+        return read_by(reading, world, out);
+    }
     if let Some(model) = &args.llm {
-        let host = args.host.as_deref().unwrap_or_default();
-        use_llm(world, model, host, &args.consent)?;
+        let host = args.host.clone().unwrap_or_default();
+        use_llm(world, &Llm { host, ..ollama_model(model) }, &args.consent, None)?;
         writeln!(out, "{model} helps from the next sync on.")?;
         return Ok(());
     }
     if args.no_llm {
-        edit(&world.dirs.config_file(), |document| {
-            document.remove("llm");
-        })?;
+        use_rules(world)?;
         writeln!(out, "Extraction is by rules alone.")?;
         return Ok(());
     }
     show(args, world, out)
+}
+
+fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
+    let host = |host: &Option<String>| host.clone().unwrap_or_default();
+    let llm = match &reading.reader {
+        Reader::Rules => {
+            use_rules(world)?;
+            writeln!(out, "Sessions are read by rules alone.")?;
+            return Ok(());
+        }
+        Reader::Ollama { model, host: at } => {
+            let model = match model {
+                Some(model) => model.clone(),
+                None => first_model(world, &host(at))?,
+            };
+            Llm { host: host(at), ..ollama_model(&model) }
+        }
+        Reader::Openai { model, host, key_env } => Llm {
+            provider: "openai".to_owned(),
+            model: model.clone(),
+            host: host.clone(),
+            api_key_env: key_env.clone().unwrap_or_default(),
+            ..Llm::default()
+        },
+        Reader::Claude { model, host: at } => Llm { host: host(at), ..claude_model(model) },
+    };
+    let llm = Llm { tokens_per_day: reading.tokens_per_day, ..llm };
+    if llm.provider == "claude" {
+        refuse_claude(world, &Llm { consented_hosts: reading.consent.clone(), ..llm.clone() })?;
+    }
+    let name = format!("{} ({})", llm.model, llm.provider);
+    use_llm(world, &llm, &reading.consent, reading.usd_per_day)?;
+    writeln!(out, "Sessions are read by {name} and the rules from the next sync on.")?;
+    Ok(())
+}
+
+/// The first model of the Ollama that answers.
+pub fn first_model(world: &World, host: &str) -> Result<String> {
+    let models = ollama::models(world, host)
+        .ok_or_else(|| Failure::new("no Ollama answers").hint("Start it with `ollama serve`."))?;
+    models.into_iter().next().ok_or_else(|| {
+        Failure::new("Ollama has no model").hint("Get one with `ollama pull <model>`.")
+    })
+}
+
+/// A model of the Ollama in the usual place.
+pub fn ollama_model(model: &str) -> Llm {
+    Llm { model: model.to_owned(), ..Llm::default() }
+}
+
+/// A model of Claude Code.
+pub fn claude_model(model: &str) -> Llm {
+    Llm { provider: "claude".to_owned(), model: model.to_owned(), ..Llm::default() }
+}
+
+/// Fails where Claude Code cannot be asked, or would be asked elsewhere than sessions go.
+pub fn refuse_claude(world: &World, llm: &Llm) -> Result {
+    match claude_problem(world, llm) {
+        Some(problem) => Err(Failure::new(problem).hint("Nothing was changed.")),
+        None => Ok(()),
+    }
+}
+
+/// Why Claude Code cannot be asked, if it cannot.
+pub fn claude_problem(world: &World, llm: &Llm) -> Option<String> {
+    processor::llm::problem(llm, world.ollama_host.as_deref(), &roots(world))
+}
+
+/// The working trees whose settings of Claude Code count here.
+pub fn roots(world: &World) -> Vec<PathBuf> {
+    match Tree::find(&world.dirs, &world.cwd) {
+        Some(tree) if tree.root != tree.main_root => vec![tree.root, tree.main_root],
+        Some(tree) => vec![tree.root],
+        None => vec![super::root_of(&world.cwd)],
+    }
 }
 
 fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
@@ -99,8 +234,21 @@ fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Sets the model that helps to extract, and keeps the consents given before.
-pub fn use_llm(world: &World, model: &str, host: &str, consent: &[String]) -> Result {
+/// Leaves sessions to the rules.
+pub fn use_rules(world: &World) -> Result {
+    edit(&world.dirs.config_file(), |document| {
+        document.remove("llm");
+    })
+}
+
+/// Sets the model that reads sessions. The consents given before, bounds and patience stay where
+/// nothing else is said.
+pub fn use_llm(
+    world: &World,
+    chosen: &Llm,
+    consent: &[String],
+    usd_per_day: Option<f64>,
+) -> Result {
     let (settings, _) = settings_file::load(&world.dirs, None);
     let mut consented = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
     consented.extend(consent.iter().cloned());
@@ -111,15 +259,34 @@ pub fn use_llm(world: &World, model: &str, host: &str, consent: &[String]) -> Re
             document["llm"] = Item::Table(Table::new());
         }
         let llm = &mut document["llm"];
-        llm["provider"] = value("ollama");
-        llm["model"] = value(model);
-        if !host.is_empty() {
-            llm["host"] = value(host);
+        // What is about a server says nothing about another provider's.
+        let same = llm.get("provider").and_then(Item::as_str) == Some(&*chosen.provider);
+        if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
+            table.remove("host");
+            table.remove("api_key_env");
+        }
+        llm["provider"] = value(&chosen.provider);
+        llm["model"] = value(&chosen.model);
+        for (key, text) in [("host", &chosen.host), ("api_key_env", &chosen.api_key_env)] {
+            if !text.is_empty() {
+                llm[key] = value(text);
+            }
         }
         if !consented.is_empty() {
             llm["consented_hosts"] = value(consented.iter().collect::<toml_edit::Array>());
         }
+        if let Some(tokens) = chosen.tokens_per_day {
+            llm["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
+        }
+        if let Some(usd) = usd_per_day {
+            llm["usd_per_day"] = value(usd);
+        }
     })
+}
+
+/// Lets what is learned wait for a review, in all projects of this user.
+pub fn use_drafts(world: &World) -> Result {
+    edit(&world.dirs.config_file(), |document| document["promote"] = value("review"))
 }
 
 /// A settings file that holds only this LLM.
@@ -130,6 +297,11 @@ pub fn llm_file(llm: &Llm) -> String {
     table["host"] = value(&llm.host);
     table["consented_hosts"] = value(llm.consented_hosts.iter().collect::<toml_edit::Array>());
     table["timeout_s"] = value(i64::from(llm.timeout_s));
+    table["api_key_env"] = value(&llm.api_key_env);
+    table["usd_per_day"] = value(llm.usd_per_day);
+    if let Some(tokens) = llm.tokens_per_day {
+        table["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
+    }
     let mut document = DocumentMut::new();
     document["llm"] = Item::Table(table);
     document.to_string()

@@ -58,6 +58,23 @@ pub struct Edit {
     json: bool,
 }
 
+/// Opens a memory in the person's editor.
+pub fn in_editor(world: &World, id: &str, out: &mut dyn Write) -> Result {
+    let args = Edit {
+        id: id.to_owned(),
+        title: None,
+        body: None,
+        kind: None,
+        tag: Vec::new(),
+        untag: Vec::new(),
+        path: Vec::new(),
+        pin: false,
+        unpin: false,
+        json: false,
+    };
+    run(&args, world, out)
+}
+
 /// Runs the command.
 pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;

@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use memory_store::identity;
 use memory_store::identity::{Identity, Observed};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
-use memory_store::{identity, settings_file};
 use processor::progress::Silent;
 
-use super::{ask, config, eval, folders, ollama, sync};
+use super::preview::{self, Choice};
+use super::reader::Reader;
+use super::{ask, config, eval, folders, reader, sync};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{Registered, register};
@@ -32,6 +34,16 @@ pub struct Init {
     /// Keep memories in the repository, which is the default for a new project
     #[arg(long, conflicts_with = "private")]
     committed: bool,
+    /// Let what is learned wait for `throughline review` before it comes into the repository; sets `promote` in
+    /// your settings, for all projects
+    #[arg(long, conflicts_with = "private")]
+    drafts: bool,
+    /// Tell what there is to be learned, and change nothing
+    #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
+    preview: bool,
+    /// Print JSON, with --preview
+    #[arg(long, requires = "preview")]
+    json: bool,
     /// Which of Claude Code's settings files the hooks go into
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
     settings: Scope,
@@ -44,9 +56,19 @@ pub struct Init {
     /// Leave existing transcripts alone
     #[arg(long)]
     no_sync: bool,
+    /// Who reads sessions: rules, ollama, ollama:MODEL or claude
+    #[arg(long, value_name = "READER", conflicts_with = "register_only")]
+    llm: Option<Reader>,
     /// Ask nothing and do it
     #[arg(long, short = 'y')]
     yes: bool,
+}
+
+impl Init {
+    /// Whether nobody has to be asked where memories are to be kept, or nothing is learned now.
+    const fn is_told(&self) -> bool {
+        self.private || self.committed || self.drafts || self.yes || self.no_sync
+    }
 }
 
 /// Runs the command.
@@ -62,13 +84,20 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     super::refuse_home(world, &root)?;
     let is_new = Tree::find(&world.dirs, &root).is_none_or(|tree| tree.root != root);
     let observed = processor::git::observe(&root);
+    if args.preview {
+        return preview::run(world, &observed, args.json, out);
+    }
     let known = identity::known(&world.dirs, &observed)?;
     let before = known.as_ref().map(|known| known.mode);
     let joins = known.filter(|_| is_new);
     if let Some(project) = &joins {
         confirm_joining(args, world, project)?;
     }
-    let mode = choose_mode(args, world, before)?;
+    let choice = match before {
+        None if !args.is_told() => preview::ask(world, &observed, out)?,
+        None | Some(_) => None,
+    };
+    let mode = choose_mode(args, world, before, choice)?;
     if mode == identity::Mode::Committed {
         store::check_folder(&observed.root)?;
         let memories = observed.root.join(STORE_DIR).join("memories");
@@ -81,6 +110,9 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
     super::trust::hold_by_settings(world, &tree)?;
+    if args.drafts || choice == Some(Choice::Drafts) {
+        config::use_drafts(world)?;
+    }
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
     writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
@@ -93,7 +125,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "  {} {moves}", paint(CARE, "!"))?;
     }
     show_store(mode, &tree, &store, out)?;
-    let was_said = args.private || args.committed || args.yes || before.is_some();
+    let was_said = args.private || args.committed || args.drafts || args.yes || before.is_some();
     if !was_said && !world.interactive {
         writeln!(
             out,
@@ -104,10 +136,10 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         let registered = register(world, args.settings, &tree.root)?;
         show_registered(world, &tree.root, args.settings, &registered, out)?;
     }
+    reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     if !args.no_sync {
-        learn(args, world, &tree, out)?;
+        learn(args, world, &tree, choice.is_some(), out)?;
     }
-    offer_ollama(args, world, out)?;
     writeln!(
         out,
         "\nNext: work as usual. `throughline status` shows what is known, `throughline why`"
@@ -120,7 +152,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
 }
 
 /// Reads the transcripts that are there already, if the user wants it.
-fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
+fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn Write) -> Result {
     let found = processor::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
@@ -134,7 +166,8 @@ fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result
     let mib = found.iter().map(|transcript| transcript.len).sum::<u64>() as f64 / BYTES_PER_MIB;
     writeln!(out, "  transcripts {} of this project ({mib:.1} MiB)", found.len())?;
     out.flush()?;
-    let now = args.yes || ask::confirm(world, "Learn from them now?", world.interactive)?;
+    let now =
+        args.yes || was_shown || ask::confirm(world, "Learn from them now?", world.interactive)?;
     if world.mode != Mode::Full {
         writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
         return Ok(());
@@ -157,25 +190,6 @@ fn learn(args: &Init, world: &World, tree: &Tree, out: &mut dyn Write) -> Result
 
 /// How long `init` looks back for errors that came back.
 const LOOK_BACK: Duration = Duration::from_secs(3);
-
-/// Says when a local Ollama could help, and sets it up if the user wants it. It is never chosen
-/// without being asked: it costs time on every sync.
-fn offer_ollama(args: &Init, world: &World, out: &mut dyn Write) -> Result {
-    let (settings, _) = settings_file::load(&world.dirs, None);
-    if settings.llm.is_some() {
-        return Ok(());
-    }
-    let Some(offer) = ollama::offer(world) else { return Ok(()) };
-    writeln!(out, "  {offer}")?;
-    let model = ollama::models(world, "").and_then(|models| models.into_iter().next());
-    if let (Some(model), false) = (model, args.yes) {
-        out.flush()?;
-        if ask::confirm(world, &format!("Let {model} help to extract memories?"), false)? {
-            config::use_llm(world, &model, "", &[])?;
-        }
-    }
-    Ok(())
-}
 
 /// How a person knows a project: by where it was first seen, and how it keeps its memories.
 fn name(project: &Identity) -> String {
@@ -250,9 +264,15 @@ fn choose_mode(
     args: &Init,
     world: &World,
     before: Option<identity::Mode>,
+    choice: Option<Choice>,
 ) -> Result<identity::Mode> {
     use identity::Mode::{Committed, Private};
-    if args.private || args.committed {
+    match choice {
+        Some(Choice::Private) => return Ok(Private),
+        Some(Choice::Commit | Choice::Drafts) => return Ok(Committed),
+        None => {}
+    }
+    if args.private || args.committed || args.drafts {
         return Ok(if args.private { Private } else { Committed });
     }
     if let Some(before) = before {

@@ -25,6 +25,7 @@ mod folders;
 mod forget;
 mod handoff;
 mod init;
+mod learned;
 mod link;
 mod list;
 mod meaning;
@@ -32,14 +33,17 @@ mod off;
 mod ollama;
 mod on;
 mod pack;
+mod preview;
 mod programs;
 mod purge;
+mod reader;
 mod receipts;
 mod redact;
 mod restore;
 mod review;
 mod search;
 mod second;
+mod service;
 mod show;
 mod status;
 mod stores;
@@ -49,6 +53,7 @@ mod trace;
 mod trust;
 mod uninstall;
 pub mod view;
+mod watch;
 mod why;
 mod why_memory;
 
@@ -56,7 +61,7 @@ mod why_memory;
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found, 8 another one watches."
 )]
 pub struct Args {
     /// Act as if started in this folder
@@ -73,6 +78,8 @@ enum Command {
     Trust(trust::Trust),
     Link(link::Link),
     Sync(sync::Sync),
+    Watch(watch::Watch),
+    Service(service::Service),
     Search(search::Search),
     Show(show::Show),
     List(list::List),
@@ -109,6 +116,8 @@ pub fn run(args: Args) -> Result {
         Command::Trust(args) => trust::run(args, &world, out),
         Command::Link(args) => link::run(args, &world, out),
         Command::Sync(args) => sync::run(args, &world, out),
+        Command::Watch(args) => watch::run(args, &world, out),
+        Command::Service(args) => service::run(args, &world, out),
         Command::Search(args) => search::run(args, &world, out),
         Command::Show(args) => show::run(args, &world, out),
         Command::List(args) => list::run(args, &world, out),

@@ -2,6 +2,7 @@
 
 use memory_store::settings::Llm;
 
+use super::config;
 use super::doctor::Check;
 use crate::world::World;
 
@@ -10,7 +11,7 @@ pub fn offer(world: &World) -> Option<String> {
     let models = models(world, "")?;
     Some(match models.first() {
         Some(model) => format!(
-            "A local Ollama answers: `throughline config --llm {model}` lets it help ({} models).",
+            "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({} models).",
             models.len()
         ),
         None => "A local Ollama answers, but has no model: `ollama pull <model>`.".to_owned(),
@@ -23,8 +24,19 @@ pub fn models(world: &World, host: &str) -> Option<Vec<String>> {
     processor::llm::probe(if is_usual { world.ollama_host.as_deref() } else { Some(host) })
 }
 
-/// Whether the configured model is there.
+/// Whether the configured model is there, or could be asked.
 pub fn check(world: &World, llm: &Llm) -> Check {
+    if llm.provider != "ollama" {
+        let name = format!("{} ({})", llm.model, llm.provider);
+        return match config::claude_problem(world, llm) {
+            Some(problem) => Check::care(
+                "LLM",
+                format!("{problem}; extraction goes on by rules"),
+                "`throughline config llm` chooses another reader.",
+            ),
+            None => Check::good("LLM", format!("{name} can be asked")),
+        };
+    }
     let served = Served {
         check: "LLM",
         table: "llm",

@@ -1,17 +1,19 @@
-//! `throughline review`: what waits for a person's word: what was learned (`promote = "review"`), and what
-//! is held back because it looks like an order to the model or because others committed it.
+//! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
+//! (`promote = "review"`), and what is held back because it looks like an order to the model or because others committed it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
 
 use clap::Args;
 use dialoguer::Select;
+use memory_store::MemoryId;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::suspicion::{Quarantine, Why, Withheld};
 use serde::Serialize;
 
 use super::forget;
+use super::learned::{self, Seen};
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, plain};
 use crate::exit;
@@ -19,7 +21,8 @@ use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Takes what was learned into the memory folder, or turns it down; releases what was held back.
+/// Shows what was learned since the last time, with one key each to keep, edit, drop or supersede it; takes in what
+/// waits; releases what was held back.
 #[derive(Debug, Args)]
 pub struct Review {
     /// Take this one in; may be repeated
@@ -93,11 +96,18 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     if args.json {
         let held = stores.held()?;
+        let mut learned = learned::items(&stores, &waiting, &ids_of(&held))?;
+        learned.retain(|item| !item.waits);
         let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
         let views: Vec<Waiting<'_>> = waiting
             .iter()
             .filter(|stored| !is_held(stored.memory.id))
             .map(|stored| Waiting::new(stored, None))
+            .chain(
+                learned
+                    .iter()
+                    .map(|item| Waiting { new: true, ..Waiting::new(&item.stored, None) }),
+            )
             .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
             .collect();
         return view::json(&views, out);
@@ -107,14 +117,16 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
         return Ok(());
     }
     let held = stores.held()?;
-    if waiting.is_empty() && held.is_empty() {
+    let items = learned::items(&stores, &waiting, &ids_of(&held))?;
+    if items.is_empty() && held.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
         return Ok(());
     }
     show_held(&stores, &held, out)?;
     if world.interactive && world.is_seen {
-        return ask_about(world, &stores, &held, &waiting, out);
+        return ask_about(world, &stores, &held, items, out);
     }
+    learned::list(&items, out)?;
     if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
 }
 
@@ -125,6 +137,9 @@ struct Waiting<'a> {
     memory: MemoryView<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     held_back: Option<HeldView>,
+    /// Whether it stands already, and was learned since a person last looked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    new: bool,
 }
 
 #[derive(Serialize)]
@@ -150,7 +165,7 @@ impl<'a> Waiting<'a> {
             author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
             release: release.clone(),
         });
-        Self { memory, held_back }
+        Self { memory, held_back, new: false }
     }
 }
 
@@ -296,12 +311,12 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks about each memory that is held, then about each that was learned and waits.
+/// Asks about each memory that is held, then about each that was learned.
 fn ask_about(
     world: &World,
     stores: &Stores,
     held: &[Held],
-    waiting: &[Stored],
+    mut items: Vec<learned::Item>,
     out: &mut dyn Write,
 ) -> Result {
     let mut gone = BTreeSet::new();
@@ -324,17 +339,12 @@ fn ask_about(
             Word::Stop => return Ok(()),
         }
     }
-    for stored in waiting.iter().filter(|stored| !gone.contains(&stored.memory.id)) {
-        view::whole(stored, out)?;
-        out.flush()?;
-        match ask("Take it in", "Turn it down", Word::Accept)? {
-            Word::Accept => accept(world, stores, stored, out)?,
-            Word::Reject => reject(world, stores, stored, out)?,
-            Word::Later => {}
-            Word::Stop => return Ok(()),
-        }
-    }
-    Ok(())
+    items.retain(|item| !gone.contains(&item.stored.memory.id));
+    if items.is_empty() { Ok(()) } else { learned::go_through(world, stores, items, out) }
+}
+
+fn ids_of(held: &[Held]) -> BTreeSet<MemoryId> {
+    held.iter().map(|held| held.stored.memory.id).collect()
 }
 
 /// Asks for a word about one memory; `usual` is what a mere return means.
@@ -353,18 +363,21 @@ fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
     Ok(chosen.and_then(|at| words.get(at)).map_or(Word::Stop, |(word, _)| *word))
 }
 
-fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+/// Takes a draft into the memory folder.
+pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
     let quarantine = stores.quarantine(&stores.project)?;
     let saved = Noted::Saved(&promoted, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stores.scope_of(&promoted), saved)?;
+    Seen::note(&stores.project, promoted.memory.id)?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())
 }
 
-fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+/// Turns a draft down: it is not learned again.
+pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
     stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;

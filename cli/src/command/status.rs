@@ -17,8 +17,9 @@ use processor::archive::Archive;
 use processor::log;
 use serde::Serialize;
 
+use super::reader::Cost;
 use super::stores::Stores;
-use super::{meaning, off, ollama, receipts, second, view};
+use super::{meaning, off, ollama, reader, receipts, second, view};
 use crate::claude::register;
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
@@ -67,6 +68,8 @@ struct Summary {
     recall: String,
     second_space: Option<String>,
     llm: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    llm_cost: Option<Cost>,
     ollama: Option<String>,
 }
 
@@ -137,6 +140,10 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
             .as_ref()
             .map(|embedder| second::shown(world, tree, embedder)),
         ollama: if settings.llm.is_none() { ollama::offer(world) } else { None },
+        llm_cost: settings
+            .llm
+            .as_ref()
+            .map(|llm| reader::cost(world, &world.dirs.project(tree.project), llm)),
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
     })
 }
@@ -205,6 +212,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
         (None, Some(offer)) => line("extraction", format!("rules. {offer}"))?,
         (None, None) => line("extraction", "rules".to_owned())?,
     }
+    for told in summary.llm_cost.iter().flat_map(Cost::lines) {
+        line("", told)?;
+    }
     let mut warn = |text: String| -> Result {
         writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&text))?;
         Ok(())
@@ -217,6 +227,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     for problem in &summary.settings_problems {
         warn(problem.clone())?;
+    }
+    for told in summary.llm_cost.iter().flat_map(Cost::warnings) {
+        warn(told)?;
     }
     if summary.broken_files > 0 {
         warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;

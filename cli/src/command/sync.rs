@@ -11,7 +11,7 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::view;
+use super::{reader, view};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -29,6 +29,9 @@ pub struct Sync {
     /// Take everything up again, and build the index anew
     #[arg(long)]
     rebuild: bool,
+    /// Ask the model again about parts of sessions that were set aside because they failed again and again
+    #[arg(long)]
+    retry: bool,
     /// How progress is shown on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
     progress: Form,
@@ -69,7 +72,8 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     let mut failures = Vec::new();
     let mut done = Vec::new();
     for tree in &trees {
-        let request = Request { tree, from: from.clone(), afresh: args.rebuild };
+        let again = args.retry && reader::retry(&world.dirs.project(tree.project))? > 0;
+        let request = Request { tree, from: from.clone(), afresh: args.rebuild || again };
         match sync(world, &request, &*progress) {
             Ok(report) => {
                 if !args.json {

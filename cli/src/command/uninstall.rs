@@ -9,7 +9,7 @@ use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
-/// Takes hooks and MCP server out of Claude Code's files. Memories stay.
+/// Takes hooks and MCP server out of Claude Code's files, and the service of `throughline watch`. Memories stay.
 ///
 /// Run it before you delete the programs: Claude Code notes an error for each hook whose program is
 /// gone.
@@ -27,6 +27,7 @@ pub struct Uninstall {
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
+    super::service::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::ptr::null_mut;
 
 use serde_json::json;
@@ -130,7 +130,12 @@ impl Machine {
         Said { code: status.code().unwrap(), stdout: tidy(stdout), stderr: tidy(stderr) }
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// Starts the command, with nobody to ask.
+    pub fn spawn(&self, args: &[&str], stdout: Stdio) -> Child {
+        self.command(args).stdin(Stdio::null()).stdout(stdout).spawn().unwrap()
+    }
+
+    pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(self.path("bin/throughline"));
         command
             .args(args)

@@ -1,8 +1,10 @@
 //! The command as people and scripts use it, in a sealed environment.
 
 mod common;
+mod learned;
 mod learning;
 mod memories;
 mod pulled;
 mod secrets;
 mod setup;
+mod watch;

@@ -19,6 +19,7 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
       hooks       /home/.claude/settings.json
       backup      /home/.claude/settings.json.backup.1790933400000
       MCP server  /home/.claude.json
+      read by     rules alone (`throughline config llm` lets a model help)
       transcripts none of this project yet
 
     Next: work as usual. `throughline status` shows what is known, `throughline why`
@@ -551,6 +552,65 @@ fn config_chooses_a_model_and_says_where_settings_come_from() {
     assert!(machine.read("home/.config/throughline/config.toml").starts_with("# mine\n"));
     machine.ok(&["config", "--no-llm"]);
     assert!(!machine.ok(&["config"]).contains("small-model"));
+}
+
+#[test]
+fn who_reads_sessions_is_chosen_and_what_it_costs_is_told() {
+    let machine = Machine::new();
+    // Nobody can be asked, so that rules it is; and there is no Claude Code on this machine.
+    assert!(machine.ok(&["init", "--yes"]).contains("rules alone"));
+    let said = machine.run(&["config", "llm", "claude"]);
+    assert!(said.stderr.contains("Claude Code is not installed"), "{}", said.stderr);
+    machine.write("home/.local/bin/claude", "#!/bin/sh\nexit 1\n");
+    let program = machine.path("home/.local/bin/claude");
+    let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, may_run).unwrap();
+    machine.write(
+        "home/work/.claude/settings.json",
+        "{\"env\": {\"CLAUDE_CODE_USE_BEDROCK\": \"1\"}}",
+    );
+    let said = machine.run(&["init", "--yes", "--llm", "claude"]);
+    let told = "`CLAUDE_CODE_USE_BEDROCK` in ";
+    assert!(
+        said.stderr.contains(told) && said.stderr.contains("work/.claude/settings.json"),
+        "{}",
+        said.stderr
+    );
+    assert!(!machine.ok(&["config"]).contains("haiku"));
+    machine.write("home/work/.claude/settings.json", "{}");
+    let said = machine.ok(&["init", "--yes", "--llm", "claude"]);
+    assert!(said.contains("read by     Claude Code (haiku), and rules"), "{said}");
+    assert!(!machine.ok(&["init", "--yes"]).contains("read by"), "it is chosen once");
+
+    machine.ok(&["config", "llm", "claude", "--usd-per-day", "0.5", "--tokens-per-day", "9000"]);
+    let spent = "{\"day\":\"2026-10-02\",\"provider\":\"claude/haiku\",\"session\":\"aaaabbbbcccc\",\
+                 \"questions\":2,\"tokens_in\":8000,\"tokens_out\":1000,\"usd\":0.25}\n";
+    machine.write("home/.local/share/throughline/llm-usage.jsonl", spent);
+    let status = machine.ok(&["status"]);
+    for told in [
+        "rules and haiku (claude)",
+        "today 2 questions, 9000 tokens, $0.2500 (at most 9000 tokens and $0.50 a day)",
+        "2026-10-02 session aaaabbbb by claude/haiku: 2 questions, 9000 tokens, $0.2500",
+        "the rest waits for tomorrow",
+    ] {
+        assert!(status.contains(told), "{told}: {status}");
+    }
+    let status: serde_json::Value =
+        serde_json::from_str(&machine.ok(&["status", "--json"])).unwrap();
+    assert_eq!(status["llm_cost"]["today"]["usd"], 0.25);
+    assert!(machine.run(&["doctor"]).stdout.contains("haiku (claude) can be asked"));
+
+    let server =
+        ["config", "llm", "openai", "m", "--host", "localhost:8080", "--key-env", "MY_KEY"];
+    machine.ok(&server);
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("MY_KEY") && doctor.contains("is not set"), "{doctor}");
+    machine.ok(&["config", "llm", "ollama", "small", "--host", "localhost:9"]);
+    let kept = machine.read("home/.config/throughline/config.toml");
+    assert!(!kept.contains("api_key_env") && kept.contains("usd_per_day = 0.5"), "{kept}");
+    machine.ok(&["sync", "--retry"]);
+    machine.ok(&["config", "llm", "rules"]);
+    assert!(machine.ok(&["config"]).contains("# llm is not set"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::query::Query;
 use super::score::Candidate;
 use super::sources::Sources;
 use crate::index::manifest::Gate;
-use crate::index::record::FLAG_SIGNATURES;
+use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
 use crate::kind::Kind;
 
 /// How much each feature counts. Fitted, as are the usual thresholds, on questions with known answers and on
@@ -115,6 +115,24 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mu
     candidate.gate = seen.map_or(0.0, |seen| seen.score() - digest);
     candidate.features = seen.unwrap_or(common);
     candidate.threshold = threshold(&gate, query.paragraphs.len());
+}
+
+/// How far below its threshold a memory may be that comes with another which opened the gate. Picked on
+/// whole projects (`throughline eval project`).
+const FOLLOW_SLACK: f32 = 1.5;
+
+/// Whether a query is about what the store knows: one memory that may be given passes. Foreign prompts
+/// are told apart by their best score; which of a store's memories is the right one is not.
+pub fn is_open(candidates: &[Candidate]) -> bool {
+    let may_open =
+        |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
+    candidates.iter().filter(may_open).any(Candidate::passes)
+}
+
+/// Whether a candidate may be given once the gate is open: rank decides among those that are not far
+/// below their threshold.
+pub fn follows(candidate: &Candidate) -> bool {
+    candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }
 
 /// How much less is asked of what may help against an error: it was met in this very project, while the

@@ -314,7 +314,7 @@ impl Recall {
             query = followed.query;
         }
         let places = self.sources.settings.prompt_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
+        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
 
     /// Finds what is known about a file, given relative to the tree's root with `/`.
@@ -322,7 +322,7 @@ impl Recall {
         let query = Query::file(path);
         let candidates = named::file(&self.sources, &query, path, now);
         let places = self.sources.settings.tool_memories as usize;
-        self.answer(candidates, &query, &Asked { places, gated: true, now, skip })
+        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
 
     /// Finds what helps against the error of a command: memories, or where none has its signature,
@@ -345,8 +345,11 @@ impl Recall {
         gate::hold_other_fixes(&mut candidates);
         let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));
         let places = self.sources.settings.tool_memories as usize;
-        let mut recalled =
-            self.answer(candidates, &query, &Asked { places, gated: true, now, skip });
+        let mut recalled = self.answer(
+            candidates,
+            &query,
+            &Asked { places, gated: true, is_open: false, now, skip },
+        );
         if !is_known
             && recalled.hits.len() < places
             && let Some(hit) = excerpt::of_error(&self.sources, &query, error, skip)
@@ -473,6 +476,7 @@ impl Recall {
             return self.silent(if no_words { Reason::NoWords } else { Reason::NoCandidate });
         }
         score::sort(&mut candidates);
+        let asked = &Asked { is_open: !asked.gated || gate::is_open(&candidates), ..*asked };
         let mut recalled = self.new_answer();
         let mut kept = collapse::Kept::default();
         let mut best = None;
@@ -525,7 +529,7 @@ impl Recall {
             Fate::Said
         } else if candidate.entry.has(FLAG_HELD) {
             Fate::Held
-        } else if asked.gated && !candidate.passes() {
+        } else if asked.gated && !(asked.is_open && gate::follows(candidate)) {
             Fate::Gate
         } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
             Fate::Cut
@@ -633,11 +637,14 @@ impl Recall {
     }
 }
 
-/// What is asked besides the query.
+/// Conditions of a question besides the query.
+#[derive(Clone, Copy)]
 struct Asked<'a> {
     places: usize,
     /// Whether only what helps is given, and not all that was found.
     gated: bool,
+    /// Whether the query is about what the store knows.
+    is_open: bool,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
 }

@@ -10,7 +10,7 @@ impl Recall {
     pub fn ranked(&self, text: &str, now: Timestamp, places: usize) -> Recalled {
         let query = self.with_vector(Query::prompt(text), &self.sources);
         let candidates = self.for_prompt(&query, text, now);
-        let asked = Asked { places, gated: false, now, skip: &|_| false };
+        let asked = Asked { places, gated: false, is_open: true, now, skip: &|_| false };
         self.answer(candidates, &query, &asked)
     }
 }

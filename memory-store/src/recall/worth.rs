@@ -56,16 +56,19 @@ pub fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestam
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
 
-/// The parts of a session-start block, in their order. Standing wishes come first because no
-/// prompt names them; then what costs time unawares. Everything else comes when a prompt, a file
-/// or an error asks for it: what was given at the start is not given again.
+/// The parts of a session-start block, in their order. Standing rules come first because no prompt
+/// names them; then the commands that work; then traps of the files last touched. Everything else
+/// comes when a prompt, a file or an error asks for it: what was given at the start is not given
+/// again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StartGroup {
-    /// What a person pinned, whatever it says.
+    /// A memory that a person pinned, whatever it says.
     Pinned,
-    /// How things are wanted and done.
-    Wish,
-    /// What is surprising, or did not work.
+    /// A rule: how things are wanted and done.
+    Rule,
+    /// A command that passed.
+    Command,
+    /// A trap, or an approach that failed.
     Warning,
 }
 
@@ -74,8 +77,9 @@ impl StartGroup {
     pub const fn why(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
-            Self::Wish => "a standing wish",
-            Self::Warning => "a warning that no prompt asks for",
+            Self::Rule => "a standing rule",
+            Self::Command => "a command that works",
+            Self::Warning => "a trap of files that were touched last",
         }
     }
 
@@ -85,12 +89,12 @@ impl StartGroup {
             return Some(Self::Pinned);
         }
         match standing.kind {
-            Kind::Preference | Kind::Convention => Some(Self::Wish),
+            Kind::Preference | Kind::Convention => Some(Self::Rule),
+            Kind::Command => Some(Self::Command),
             Kind::Gotcha | Kind::FailedApproach => Some(Self::Warning),
             Kind::Decision
             | Kind::Fact
             | Kind::Procedure
-            | Kind::Command
             | Kind::Fix
             | Kind::Task
             | Kind::Session
@@ -121,9 +125,10 @@ mod tests {
     }
 
     #[test]
-    fn sessions_start_with_wishes_and_warnings() {
+    fn sessions_start_with_rules_commands_and_warnings() {
         let group = |kind| StartGroup::of(&standing(kind, 0).0);
-        assert!(group(Kind::Convention) < group(Kind::FailedApproach));
+        assert!(group(Kind::Convention) < group(Kind::Command));
+        assert!(group(Kind::Command) < group(Kind::FailedApproach));
         assert_eq!(group(Kind::Fact), None);
         let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
         assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));

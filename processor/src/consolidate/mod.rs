@@ -6,6 +6,9 @@
 mod budget;
 mod distinct;
 mod fold;
+mod importance;
+pub mod near;
+pub mod relation;
 mod same;
 mod supersede;
 
@@ -17,6 +20,7 @@ use crate::extract::draft::Draft;
 
 pub use budget::room;
 pub use fold::PASSED_MIN;
+pub use relation::{Relation, Relations};
 
 /// What was mined from one session, its subagents apart or together.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +29,8 @@ pub struct Mined {
     pub session: String,
     /// Its turns; long sessions may keep more memories.
     pub turns: usize,
+    /// Windows that a model was asked about; 0 without one.
+    pub windows: usize,
     /// What was found in it.
     pub drafts: Vec<Draft>,
 }
@@ -35,13 +41,39 @@ struct Entry {
     draft: Draft,
     /// Sessions that say so, each once.
     sessions: Vec<String>,
+    /// Other drafts that it tells, by the ids of the memories that they would be.
+    merged: Vec<MemoryId>,
+    /// Memories that it contradicts.
+    contradicts: Vec<MemoryId>,
     /// The entry that says it newer, by index.
     superseded_by: Option<usize>,
 }
 
 impl Entry {
     fn new(draft: Draft) -> Self {
-        Self { sessions: vec![draft.session.clone()], draft, superseded_by: None }
+        Self {
+            sessions: vec![draft.session.clone()],
+            draft,
+            merged: Vec::new(),
+            contradicts: Vec::new(),
+            superseded_by: None,
+        }
+    }
+
+    /// Takes in an entry that tells the same: the later words stand, unless they matter less.
+    fn retell(&mut self, other: Self) {
+        let importance = |draft: &Draft| draft.importance.unwrap_or_default();
+        if importance(&other.draft) + RETOLD_SLACK >= importance(&self.draft) {
+            self.draft.title.clone_from(&other.draft.title);
+            self.draft.body.clone_from(&other.draft.body);
+        }
+        for session in other.sessions.iter().skip(1) {
+            if !self.sessions.contains(session) {
+                self.sessions.push(session.clone());
+            }
+        }
+        self.merged.extend(other.merged);
+        self.merge(&other.draft);
     }
 
     /// Its title and body.
@@ -56,6 +88,10 @@ impl Entry {
             self.sessions.push(other.session.clone());
             self.draft.confidence = surer(self.draft.confidence, other.confidence);
         }
+        if other.importance > self.draft.importance {
+            self.draft.importance = other.importance;
+        }
+        self.draft.standing |= other.standing;
         unite(&mut self.draft.paths, &other.paths, PATHS_MAX);
         unite(&mut self.draft.cues, &other.cues, CUES_MAX);
         unite(&mut self.draft.tags, &other.tags, TAGS_MAX);
@@ -66,8 +102,14 @@ impl Entry {
     }
 }
 
+/// Importance that later words of the same thing may lack.
+const RETOLD_SLACK: f32 = 0.1;
+
 /// What a memory gains by being said or seen again in another session.
 const REPEAT_GAIN: f32 = 0.5;
+
+/// The kind of link between memories of which only one can be true.
+pub const CONTRADICTS: &str = "contradicts";
 
 /// Sureness never reaches certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
@@ -95,28 +137,53 @@ fn unite(into: &mut Vec<String>, from: &[String], max: usize) {
 
 /// Returns the memories that all drafts of a project amount to, in the order of their time.
 pub fn consolidate(project: ProjectId, mined: &[Mined], settings: &Settings) -> Vec<Memory> {
-    consolidate_proven(project, mined, settings, &|_| false)
+    consolidate_with(
+        project,
+        mined,
+        settings,
+        &Told { relations: &Relations::default(), proven: &|_| false },
+    )
 }
 
-/// The same where commands were `proven` by sessions that are gone: of these, what is left counts, however often it
-/// passed.
-pub fn consolidate_proven(
-    project: ProjectId,
-    mined: &[Mined],
-    settings: &Settings,
-    proven: &dyn Fn(&str) -> bool,
-) -> Vec<Memory> {
-    let mut drafts: Vec<Draft> =
-        mined.iter().flat_map(|mined| mined.drafts.iter().cloned()).collect();
+/// Knowledge about drafts that does not stand in them.
+pub struct Told<'a> {
+    /// How they relate, as a model told.
+    pub relations: &'a Relations,
+    /// Whether sessions that are gone proved a command: what is left of it counts, however often it
+    /// passed.
+    pub proven: &'a dyn Fn(&str) -> bool,
+}
+
+/// Returns the drafts of a project that count, each once, in the order of their time.
+pub fn ordered<'a>(mined: &'a [Mined], settings: &Settings) -> Vec<&'a Draft> {
+    let mut drafts: Vec<&Draft> = mined.iter().flat_map(|mined| &mined.drafts).collect();
     if !settings.kinds.is_empty() {
         drafts.retain(|draft| settings.kinds.contains(&draft.kind));
     }
     drafts.sort_by(|a, b| order(a).cmp(&order(b)));
     drafts.dedup_by(|a, b| order(a) == order(b));
-    let entries = fold::fold(drafts, proven);
-    let entries = same::merge(entries);
-    let mut entries = budget::choose(entries, mined, settings);
-    supersede::mark(&mut entries);
+    drafts
+}
+
+/// Consolidates with knowledge about the drafts.
+pub fn consolidate_with(
+    project: ProjectId,
+    mined: &[Mined],
+    settings: &Settings,
+    told: &Told<'_>,
+) -> Vec<Memory> {
+    let drafts = ordered(mined, settings).into_iter().cloned().collect();
+    let windows = mined.iter().map(|mined| mined.windows).sum();
+    let entries = fold::fold(drafts, told.proven);
+    let entries = told.relations.unite(project, entries);
+    let entries = same::merge(project, entries);
+    let (of_model, of_rules): (Vec<Entry>, Vec<Entry>) =
+        entries.into_iter().partition(|entry| entry.draft.importance.is_some());
+    let mut entries = budget::choose(of_rules, mined, settings);
+    entries.extend(importance::choose(of_model, windows));
+    entries.sort_by(|a, b| order(&a.draft).cmp(&order(&b.draft)));
+    supersede::mark(project, &mut entries, &told.relations.asked);
+    told.relations.mark(project, &mut entries);
     distinct::titles(&mut entries);
     memories(project, entries)
 }
@@ -180,7 +247,11 @@ fn memory(id: MemoryId, entry: Entry, ids: &[MemoryId]) -> Memory {
         cues: draft.cues,
         entities: Vec::new(),
         facts: Vec::new(),
-        relations: Vec::new(),
+        relations: entry
+            .contradicts
+            .into_iter()
+            .map(|to| memory_store::memory::Relation { kind: CONTRADICTS.to_owned(), to })
+            .collect(),
         supersedes: Vec::new(),
         superseded_by: entry.superseded_by.and_then(|index| ids.get(index).copied()),
         pinned: false,
@@ -192,4 +263,4 @@ fn memory(id: MemoryId, entry: Entry, ids: &[MemoryId]) -> Memory {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

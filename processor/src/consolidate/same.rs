@@ -4,8 +4,8 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
-use memory_store::Kind;
 use memory_store::text::telling;
+use memory_store::{Kind, MemoryId, ProjectId};
 
 use super::Entry;
 use crate::extract::word_set;
@@ -20,7 +20,7 @@ const REPEAT_SHARE: f32 = 0.55;
 const RETELL_SHARE: f32 = 0.65;
 
 /// Merges what says the same, the first said keeping its name and the last said its words.
-pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
+pub fn merge(project: ProjectId, entries: Vec<Entry>) -> Vec<Entry> {
     let mut kept: Vec<(Entry, Words)> = Vec::with_capacity(entries.len());
     let mut numbers = Numbers::default();
     for entry in entries {
@@ -31,8 +31,12 @@ pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
                     || repeats(known, &entry) && of.overlap(&words) >= REPEAT_SHARE)
                 || retells(known, &entry) && of.overlap(&words) >= RETELL_SHARE
         });
+        let name: MemoryId = super::id(project, &entry.draft);
+        let merged = entry.merged.clone();
         match same {
             Some((known, of)) if known.draft.kind != entry.draft.kind => {
+                known.merged.push(name);
+                known.merged.extend(merged);
                 if is_counted(known) || known.draft.worth >= entry.draft.worth {
                     known.merge(&entry.draft);
                 } else {
@@ -42,6 +46,8 @@ pub fn merge(entries: Vec<Entry>) -> Vec<Entry> {
                 }
             }
             Some((known, of)) => {
+                known.merged.push(name);
+                known.merged.extend(merged);
                 known.merge(&entry.draft);
                 let better = known.draft.session != entry.draft.session
                     || entry.draft.worth > known.draft.worth;

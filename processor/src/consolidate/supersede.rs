@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use memory_store::Kind;
+use memory_store::{Kind, MemoryId, ProjectId};
 use regex::Regex;
 
 use super::Entry;
@@ -24,12 +24,16 @@ static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Marks the entries that a later one replaces. Each is compared with each, so what costs most is asked last.
-pub fn mark(entries: &mut [Entry]) {
+/// Of those that a model was `asked` about it is not guessed.
+pub fn mark(project: ProjectId, entries: &mut [Entry], asked: &BTreeSet<MemoryId>) {
     let titles: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.draft.title)).collect();
     let texts: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.text())).collect();
     for newer in 0..entries.len() {
+        if asked.contains(&super::id(project, &entries[newer].draft)) {
+            continue;
+        }
         let replaced = replaced_things(&entries[newer].text());
         for older in 0..newer {
             let out = entries[older].superseded_by.is_none()

@@ -7,7 +7,7 @@ use memory_store::{Kind, Memory, ProjectId, Timestamp};
 use super::{Mined, consolidate};
 use crate::extract::draft::{Draft, Effect};
 
-fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
+pub(super) fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
     Draft {
         kind,
         title: title.to_owned(),
@@ -41,6 +41,7 @@ fn consolidated(drafts: &[Draft]) -> Vec<Memory> {
             None => mined.push(Mined {
                 session: draft.session.clone(),
                 turns: 4,
+                windows: 0,
                 drafts: vec![draft.clone()],
             }),
         }

@@ -70,6 +70,17 @@ pub fn read(answer: &str) -> Result<Vec<Proposed>, NoJson> {
     Ok(values.iter().filter_map(proposed).take(ANSWERS_MAX).collect())
 }
 
+/// The objects of the list `key` of an answer to another question than that for memories.
+pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
+    let end = answer.floor_char_boundary(ANSWER_BYTES_MAX);
+    let answer = tame_numbers(&answer[..end]);
+    let mut value: Value = serde_json::from_str(between_braces(&answer)).map_err(|_| NoJson)?;
+    match value.get_mut(key).map(Value::take) {
+        Some(Value::Array(values)) => Ok(values),
+        _ => Err(NoJson),
+    }
+}
+
 /// What lies between the first brace or bracket and the last one: without fences and remarks.
 fn between_braces(answer: &str) -> &str {
     let start = answer.find(['{', '[']).unwrap_or(0);

@@ -12,7 +12,7 @@ use schemars::Schema;
 use schemars::generate::SchemaSettings;
 
 /// Version of instructions and forms: cached answers of another version are not used.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Memories that one answer may hold. Five are asked for.
 pub const ANSWERS_MAX: usize = 8;
@@ -94,6 +94,56 @@ pub fn window(window: &str, ending: &str, note: &str) -> Question {
     Question { instructions: WINDOW, text, form: schema::<WindowForm>() }
 }
 
+/// Instructions for telling how notes relate.
+const RELATIONS: &str = include_str!("../../prompts/relations.md");
+
+/// Form of the answer about relations. Only its schema is used: answers are read leniently.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct RelationsForm {
+    /// Relations between notes; may be empty.
+    relations: Vec<RelationForm>,
+}
+
+/// One relation of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct RelationForm {
+    /// A note of the session, such as `N2`.
+    note: String,
+    /// Another note, such as `E1`.
+    other: String,
+    relation: RelationName,
+    /// The reason in at most fifteen words.
+    why: String,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum RelationName {
+    Same,
+    Replaces,
+    Finishes,
+    Contradicts,
+}
+
+/// Returns the question how the notes of a session relate to one another and to `earlier` ones.
+pub fn relations(new: &str, earlier: &str, note: &str) -> Question {
+    let mut text = format!("Notes of one session:\n\n<notes>\n{}</notes>\n\n", fenced(new));
+    if !earlier.is_empty() {
+        text.push_str(&format!(
+            "Earlier notes near them:\n\n<earlier>\n{}</earlier>\n\n",
+            fenced(earlier)
+        ));
+    }
+    if !note.is_empty() {
+        text.push_str(&format!("{note}\n"));
+    }
+    text.push_str("How do the notes of the session relate to the others?");
+    Question { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
+}
+
 /// Instructions for finding names.
 const NAMES: &str = include_str!("../../prompts/names.md");
 
@@ -114,7 +164,7 @@ pub fn names(text: &str) -> Question {
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
 fn fenced(text: &str) -> Cow<'_, str> {
     static TAGS: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending))").ok());
+        LazyLock::new(|| Regex::new(r"(?i)<(\s*/?\s*(?:session|ending|notes|earlier))").ok());
     match &*TAGS {
         Some(tags) => tags.replace_all(text, "< $1"),
         None => Cow::Borrowed(text),

@@ -35,12 +35,17 @@ impl Cache {
         Ok(())
     }
 
-    fn path(&self, model: &str, window: &str) -> PathBuf {
+    /// What a question is called here.
+    pub fn id(model: &str, window: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
         hasher.update(&(model.len() as u64).to_le_bytes());
         hasher.update(model.as_bytes());
         hasher.update(window.as_bytes());
-        self.0.join(format!("{}.json", &hasher.finalize().to_hex()[..32]))
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    fn path(&self, model: &str, window: &str) -> PathBuf {
+        self.0.join(format!("{}.json", Self::id(model, window)))
     }
 }

@@ -147,6 +147,7 @@ mod tests {
             text: text.to_owned(),
             evidence: vec![text.to_owned()],
             paths: vec!["/work/src/money.rs".to_owned()],
+            is_said: true,
         };
         Window {
             request: None,

@@ -94,7 +94,12 @@ impl Masked {
 
     /// Whether a text still has a mask: one that was changed, or made up, stands for nothing.
     pub fn is_masked(&self, text: &str) -> bool {
-        !self.masks.is_empty() && text.to_ascii_lowercase().contains(&self.ending)
+        let text = text.to_ascii_lowercase();
+        self.masks.iter().any(|(mask, _)| {
+            // One whose end was cut off is known by its beginning: `EMAIL_1_`.
+            let beginning = mask.len() - ENDING;
+            text.contains(&self.ending) || text.contains(&mask[..beginning].to_ascii_lowercase())
+        })
     }
 
     fn add(&mut self, class: &str, original: &str) {

@@ -1,131 +1,112 @@
-//! Merging a model's drafts with those of the rules: the same thing is kept once.
+//! Putting a model's drafts and those of the rules together.
+//!
+//! Prose comes from the model alone where it answered: its drafts say more, and are told better, than
+//! those of the rules. Rules contribute what they know better, because they see it: commands and
+//! cures that passed, the signatures of errors, the files nearby.
 
 use std::collections::BTreeSet;
+
+use memory_store::Kind;
 
 use super::window::Window;
 use crate::extract::draft::Draft;
 use crate::extract::{overlap, word_set};
 
-/// Shared words from which two drafts say the same thing.
-const SAME_SHARE: f32 = 0.65;
-/// The same, when both rest on the same record.
-const SAME_RECORD_SHARE: f32 = 0.45;
-/// What a draft of a model is worth when there is none of the rules to compare it with.
-const WORTH_DEFAULT: f32 = 1.0;
+/// Words that two drafts of the same record share from which they are about the same thing.
+const SAME_RECORD_SHARE: f32 = 0.3;
+/// Words that a model's fix and a cure that was seen to pass share, whatever their records.
+const SAME_CURE_SHARE: f32 = 0.5;
+/// Paths of one draft.
+const PATHS_MAX: usize = 8;
 
-/// Returns the drafts of the rules and of the model. Where both say the same thing, the rule's
-/// draft stays what it is (its id rests on it), and takes the model's words when these are shown
-/// at least as well by the evidence.
-pub fn merge(mut drafts: Vec<Draft>, proposed: Vec<Draft>, windows: &[Window]) -> Vec<Draft> {
-    let worth = upper_quartile(&drafts);
-    let mut sets: Vec<BTreeSet<String>> = drafts.iter().map(words).collect();
-    for mut draft in proposed {
-        draft.worth = worth;
-        let set = words(&draft);
-        let same = (0..drafts.len())
-            .map(|at| (at, likeness(&drafts[at], &sets[at], &draft, &set)))
-            .filter(|(_, likeness)| *likeness > 0.0)
-            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        match same {
-            Some((at, _)) => {
-                unite(&mut drafts[at], draft, windows);
-                sets[at] = words(&drafts[at]);
-            }
-            None => {
-                drafts.push(draft);
-                sets.push(set);
-            }
+/// Returns the drafts of a session: the model's, the rules' of windows that it did not answer, and
+/// commands. A cure that the model tells of gets the signature of the error that it was seen to cure.
+pub fn merge(rules: Vec<Draft>, mut proposed: Vec<Draft>, answered: &[&Window]) -> Vec<Draft> {
+    let records: BTreeSet<&str> = answered
+        .iter()
+        .flat_map(|window| &window.pieces)
+        .map(|piece| piece.uuid.as_str())
+        .collect();
+    let is_answered = |draft: &Draft| {
+        draft.kind == Kind::Session && !answered.is_empty()
+            || draft.turns.iter().any(|turn| records.contains(turn.as_str()))
+    };
+    let sets: Vec<BTreeSet<String>> = proposed.iter().map(words).collect();
+    let mut kept: Vec<Draft> = Vec::new();
+    for draft in rules {
+        if draft.command.is_some() || !is_answered(&draft) {
+            kept.push(draft);
+        } else if draft.signatures.is_empty() {
+            lend_paths(&draft, &mut proposed, &sets);
+        } else {
+            prove(&draft, &mut proposed, &sets);
         }
     }
-    drafts
+    kept.extend(proposed);
+    kept
 }
 
 fn words(draft: &Draft) -> BTreeSet<String> {
     word_set(&format!("{} {}", draft.title, draft.body))
 }
 
-/// How much two drafts say the same; 0 when they do not.
-fn likeness(
-    known: &Draft,
-    known_words: &BTreeSet<String>,
-    new: &Draft,
-    new_words: &BTreeSet<String>,
-) -> f32 {
-    let same_record = known.turns.iter().any(|turn| new.turns.contains(turn));
-    let share_min = match (known.kind == new.kind, same_record) {
-        (true, true) => SAME_RECORD_SHARE,
-        (true, false) | (false, true) => SAME_SHARE,
-        (false, false) => return 0.0,
-    };
-    let share = overlap(known_words, new_words);
-    if share >= share_min { share } else { 0.0 }
-}
-
-fn unite(known: &mut Draft, new: Draft, windows: &[Window]) {
-    let records: Vec<&String> = known.turns.iter().chain(&new.turns).collect();
-    let evidence = evidence_words(windows, &records);
-    let is_better = known.command.is_none()
-        && known.kind == new.kind
-        && grounding(&new, &evidence) >= grounding(known, &evidence);
-    if is_better {
-        known.title = new.title;
-        known.body = new.body;
-        known.extractor = new.extractor;
-    }
-    known.confidence = known.confidence.max(new.confidence);
-    known.worth = known.worth.max(new.worth);
-    add(&mut known.paths, new.paths);
-    add(&mut known.tags, new.tags);
-}
-
-fn add(known: &mut Vec<String>, new: Vec<String>) {
-    const ITEMS_MAX: usize = 12;
-    for item in new {
-        if known.len() < ITEMS_MAX && !known.contains(&item) {
-            known.push(item);
+/// Adds the files of a rule's draft to those of the model that are about the same thing.
+fn lend_paths(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
+    let known = words(rule);
+    for (draft, set) in proposed.iter_mut().zip(sets) {
+        let same_record = rule.turns.iter().any(|turn| draft.turns.contains(turn));
+        if same_record && overlap(&known, set) >= SAME_RECORD_SHARE {
+            add_paths(draft, rule);
         }
     }
 }
 
-/// The words of these records.
-fn evidence_words(windows: &[Window], records: &[&String]) -> BTreeSet<String> {
-    let pieces = windows.iter().flat_map(|window| &window.pieces);
-    let said = pieces.filter(|piece| records.contains(&&piece.uuid));
-    said.flat_map(|piece| word_set(&piece.evidence.join(" "))).collect()
+/// Gives a cure that was seen to pass the model's words. One that the model does not tell of was a slip:
+/// of cures that rules find in tool calls, nine in ten are.
+fn prove(rule: &Draft, proposed: &mut [Draft], sets: &[BTreeSet<String>]) {
+    let known = words(rule);
+    let likeness = |at: usize| {
+        let draft = &proposed[at];
+        let tells = matches!(draft.kind, Kind::Fix | Kind::Gotcha) && draft.signatures.is_empty();
+        let same_record = rule.turns.iter().any(|turn| draft.turns.contains(turn));
+        let share = overlap(&known, &sets[at]);
+        let share_min = if same_record { SAME_RECORD_SHARE } else { SAME_CURE_SHARE };
+        (tells && share >= share_min).then_some((at, share))
+    };
+    let best = (0..proposed.len()).filter_map(likeness).max_by(|a, b| a.1.total_cmp(&b.1));
+    let Some((at, _)) = best else { return };
+    let draft = &mut proposed[at];
+    draft.kind = Kind::Fix;
+    draft.signatures.clone_from(&rule.signatures);
+    draft.effect = rule.effect.clone();
+    add_paths(draft, rule);
 }
 
-/// The share of a draft's words that stand in the evidence.
-fn grounding(draft: &Draft, evidence: &BTreeSet<String>) -> f32 {
-    let words = words(draft);
-    #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    let share = words.intersection(evidence).count() as f32 / words.len().max(1) as f32;
-    share
-}
-
-/// A model that quotes its evidence is better than most rules.
-fn upper_quartile(drafts: &[Draft]) -> f32 {
-    let mut worths: Vec<f32> = drafts.iter().map(|draft| draft.worth).collect();
-    worths.sort_by(f32::total_cmp);
-    worths.get(worths.len() * 3 / 4).copied().unwrap_or(WORTH_DEFAULT)
+fn add_paths(draft: &mut Draft, rule: &Draft) {
+    for path in &rule.paths {
+        if draft.paths.len() < PATHS_MAX && !draft.paths.contains(path) {
+            draft.paths.push(path.clone());
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use memory_store::memory::{SaidBy, Scope};
-    use memory_store::{Kind, Timestamp};
+    use memory_store::Timestamp;
+    use memory_store::memory::{CommandRecord, SaidBy, Scope};
 
     use super::super::window::Piece;
     use super::*;
     use crate::extract::draft::Effect;
 
-    fn draft(extractor: &str, uuid: &str, title: &str, worth: f32) -> Draft {
+    fn draft(extractor: &str, uuid: &str, kind: Kind, title: &str) -> Draft {
         Draft {
-            kind: Kind::Decision,
+            kind,
             title: title.to_owned(),
             body: String::new(),
             scope: Scope::Project,
             occurred: Timestamp(0),
-            confidence: 0.5,
+            confidence: 0.6,
             session: "s".to_owned(),
             turns: vec![uuid.to_owned()],
             ordinal: 0,
@@ -136,58 +117,74 @@ mod tests {
             signatures: Vec::new(),
             command: None,
             extractor: extractor.to_owned(),
-            worth,
-            importance: None,
-            standing: false,
+            worth: 0.0,
+            importance: (extractor == "model").then_some(0.6),
+            standing: true,
             cues: Vec::new(),
             effect: Effect::New,
         }
     }
 
-    fn windows() -> Vec<Window> {
-        let text = "We store amounts as integer cents, because floats lose pennies in sums";
+    fn window(uuid: &str) -> Window {
         let piece = Piece {
-            uuid: "a".to_owned(),
+            uuid: uuid.to_owned(),
             at: Timestamp(0),
             said_by: SaidBy::Assistant,
-            text: text.to_owned(),
-            evidence: vec![text.to_owned()],
+            text: String::new(),
+            evidence: Vec::new(),
             paths: Vec::new(),
+            is_said: true,
         };
-        vec![Window { request: None, pieces: vec![piece] }]
+        Window { request: None, pieces: vec![piece] }
     }
 
     #[test]
-    fn the_same_thing_is_kept_once_with_the_better_words() {
-        let rule =
-            draft("rules", "a", "Going forward store amounts integer cents maybe later", 2.0);
+    fn prose_of_the_rules_stands_for_windows_without_an_answer_only() {
+        let rules = vec![
+            draft("rules", "a", Kind::Decision, "Amounts are stored as integer cents"),
+            draft("rules", "b", Kind::Gotcha, "The nightly job needs a free gigabyte"),
+        ];
         let model =
-            draft("ollama", "a", "Store amounts as integer cents: floats lose pennies", 0.0);
-        let merged = merge(vec![rule.clone()], vec![model.clone()], &windows());
-        assert_eq!(merged.len(), 1);
-        assert_eq!((&merged[0].title, merged[0].ordinal), (&model.title, rule.ordinal));
-        assert_eq!(merged[0].extractor, "ollama");
-        assert_eq!(merged[0].paths, ["rules", "ollama"]);
-
-        let invented =
-            draft("ollama", "a", "Store amounts integer cents for regulators abroad", 0.0);
-        let merged = merge(vec![rule.clone()], vec![invented], &windows());
-        assert_eq!((merged.len(), merged[0].extractor.as_str()), (1, "ollama"));
-        let grounded =
-            draft("rules", "a", "We store amounts as integer cents because floats lose", 2.0);
-        let invented =
-            draft("ollama", "a", "Store amounts integer cents for regulators abroad", 0.0);
-        let merged = merge(vec![grounded], vec![invented], &windows());
-        assert_eq!((merged.len(), merged[0].extractor.as_str()), (1, "rules"));
+            draft("model", "a", Kind::Decision, "Store amounts as integer cents, not floats");
+        let answered = window("a");
+        let merged = merge(rules.clone(), vec![model], &[&answered]);
+        let told: Vec<&str> = merged.iter().map(|draft| draft.extractor.as_str()).collect();
+        assert_eq!(told, ["rules", "model"]);
+        assert_eq!(merged[0].turns, ["b"]);
+        assert_eq!(merged[1].paths, ["model", "rules"]);
+        // An empty answer is one.
+        assert_eq!(merge(rules, Vec::new(), &[&answered]).len(), 1);
     }
 
     #[test]
-    fn other_things_stand_beside() {
-        let rule = draft("rules", "a", "Amounts are stored as integer cents", 2.0);
-        let model = draft("ollama", "b", "The nightly job runs on the small machine", 0.0);
-        let merged = merge(vec![rule], vec![model], &windows());
+    fn what_was_seen_to_pass_is_kept_and_told_by_the_model() {
+        let mut command = draft("rules", "a", Kind::Command, "make test");
+        command.command = Some(CommandRecord {
+            line: "make test".to_owned(),
+            directory: ".".to_owned(),
+            exit_status: 0,
+            passed: 3,
+            last: Timestamp(0),
+        });
+        let mut cure = draft("rules", "a", Kind::Fix, "ECONNREFUSED 8089: start the sandbox first");
+        cure.signatures = vec!["econnrefused".to_owned()];
+        cure.effect = Effect::Confirms { key: "k".to_owned() };
+        let mut slip = cure.clone();
+        slip.title = "Unknown option: run it without".to_owned();
+        let told = draft(
+            "model",
+            "a",
+            Kind::Gotcha,
+            "Start the sandbox first, or ECONNREFUSED 8089 comes",
+        );
+        let answered = window("a");
+        let merged =
+            merge(vec![command.clone(), cure.clone(), slip], vec![told.clone()], &[&answered]);
         assert_eq!(merged.len(), 2);
-        assert!(merged[1].worth >= 2.0);
-        assert_eq!(merge(Vec::new(), Vec::new(), &[]), []);
+        assert_eq!(merged[0], command);
+        assert_eq!((merged[1].kind, &merged[1].title), (Kind::Fix, &told.title));
+        assert_eq!((&merged[1].signatures, &merged[1].effect), (&cure.signatures, &cure.effect));
+        assert_eq!(merge(vec![cure.clone()], Vec::new(), &[&answered]), []);
+        assert_eq!(merge(vec![cure.clone()], Vec::new(), &[]), [cure]);
     }
 }

@@ -1,71 +1,92 @@
-//! Extraction by a local language model, beside the rules: windows of redacted turns go out, drafts
+//! Extraction by a language model, beside the rules: windows of redacted turns go out, drafts
 //! with verbatim evidence come back. Whatever fails, the rules' drafts stand.
 
+pub mod aside;
+pub mod estimate;
 pub mod host;
 pub mod names;
+pub mod usage;
 
 mod answer;
 mod ask;
 mod cache;
+mod claude;
+mod elsewhere;
 mod ending;
+mod fault;
 mod ground;
+mod http;
 mod masks;
 mod merge;
 pub(crate) mod ollama;
+mod openai;
+mod program;
+mod relations;
 mod window;
 
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 pub use ask::VERSION;
+pub use claude::MODEL as CLAUDE_MODEL;
+pub(crate) use fault::Fault;
+pub use usage::Usage;
 
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
 use memory_store::redact::{Names, Redactor};
-use memory_store::settings::Settings;
+use memory_store::settings::{Llm, Settings};
 
 use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
+use aside::Aside;
 use ask::Question;
 use cache::Cache;
+use elsewhere::Environment;
 use ending::Ending;
+use fault::Next;
 use host::Server;
 use masks::Masks;
+use usage::Meter;
 use window::Window;
-
-/// The only provider so far, as settings name it.
-const OLLAMA: &str = "ollama";
 
 /// Joins texts while they are masked together; taken out of them before.
 const SEAM: &str = "\u{1e}";
 
-/// Answers in a row that came too late, after which the model is asked no more.
-const SLOW_MAX: u32 = 2;
+/// Faults in a row that may be everybody's, after which the model is asked no more.
+const ROW_MAX: u32 = 2;
 
-/// Something that can be asked about a window.
-trait Extractor {
+/// Characters of a token, where a provider does not count them.
+const TOKEN_CHARS: u64 = 4;
+
+/// Something that can be asked a question.
+trait Provider {
     /// What memories name as their extractor.
     fn name(&self) -> String;
-    /// Asks a question; the answer is JSON more or less.
-    fn ask(&self, question: Question) -> Result<String, Fault>;
+    /// Whether what it is asked stays on this machine.
+    fn is_local(&self) -> bool;
+    /// Asks a question; the answer is JSON more or less. It may cost `usd_max` US dollars, where the provider
+    /// can be held to that.
+    fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
 }
 
-/// Why a model gave no answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
-    /// Nobody listens there.
-    #[error("nothing answers at {server}; start Ollama with `ollama serve`")]
-    Unreachable { server: String },
-    /// The server does not have the model.
-    #[error("{server} has no model `{model}`; get it with `ollama pull {model}`")]
-    NoModel { model: String, server: String },
-    /// No answer in time.
-    #[error("no answer within {} s; use a smaller model or raise `{setting}`", wait.as_secs_f32())]
-    Slow { wait: Duration, setting: &'static str },
-    /// Names of people could not be looked for in what was to leave this machine.
-    #[error("it was not asked, because names of people could not be found first: {0}")]
-    Names(String),
-    /// The answer cannot be used.
-    #[error("the answer cannot be used: {0}")]
-    Answer(String),
+/// What came of a question, and what it took: a failed one may cost as well.
+struct Reply {
+    answer: Result<String, Fault>,
+    usage: Usage,
+}
+
+impl Reply {
+    fn of(asked: Result<(String, Usage), Fault>) -> Self {
+        match asked {
+            Ok((text, usage)) => Self { answer: Ok(text), usage },
+            Err(fault) => Self::failed(fault),
+        }
+    }
+
+    fn failed(fault: Fault) -> Self {
+        Self { answer: Err(fault), usage: Usage::default() }
+    }
 }
 
 /// What was extracted from a session.
@@ -75,19 +96,47 @@ pub struct Extracted {
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
+    /// Windows of the session: the amount of work.
+    pub windows: usize,
+}
+
+/// What a model is opened for.
+#[derive(Clone, Debug)]
+pub struct Surroundings<'a> {
+    /// The variable `OLLAMA_HOST`, used when the settings name no host.
+    pub ollama_host: Option<&'a str>,
+    /// The folder of the project's answers.
+    pub cache_dir: &'a Path,
+    /// Where what it costs is written down; see [`usage::ledger`].
+    pub ledger: Option<PathBuf>,
+    /// The project's working trees, whose settings of Claude Code count.
+    pub roots: &'a [PathBuf],
+    /// The time, which says what day it is.
+    pub now: Timestamp,
 }
 
 /// A model ready to be asked, for as many sessions as there are.
 pub struct Model {
-    extractor: Box<dyn Extractor>,
+    provider: Box<dyn Provider>,
     cache: Cache,
     redactor: Redactor,
     /// How windows are masked, where they leave this machine, and who finds the names in them.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
-    slow: u32,
+    meter: Meter,
+    aside: Aside,
+    /// The session that is asked about.
+    session: String,
+    /// Whether it answered anything in this run.
+    answered: bool,
+    /// Faults in a row that may be everybody's.
+    row: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
+    /// When it is asked no more in this run, so that what is known by then can be used.
+    until: Option<Instant>,
+    /// Questions that it answered.
+    questions: usize,
 }
 
 impl Model {
@@ -99,52 +148,91 @@ impl Model {
         ollama_host: Option<&str>,
         cache_dir: &Path,
     ) -> Result<Option<Self>, String> {
+        let now = Timestamp::default();
+        Self::open_in(all, &Surroundings { ollama_host, cache_dir, ledger: None, roots: &[], now })
+    }
+
+    /// The same, for a project: what it costs is written down and held to a day's bounds.
+    pub fn open_in(
+        all: &Settings,
+        surroundings: &Surroundings<'_>,
+    ) -> Result<Option<Self>, String> {
         let Some(settings) = &all.llm else { return Ok(None) };
-        if settings.provider != OLLAMA {
-            return Err(format!("`{}` is no provider; use `{OLLAMA}`", settings.provider));
-        }
-        if settings.model.trim().is_empty() {
-            return Err("no model is named; set `llm.model`".to_owned());
-        }
-        let server = Server::agreed(&settings.host, ollama_host, &settings.consented_hosts, "llm")?;
-        let masks = (!server.is_local()).then(|| Masks::new(all));
+        let Surroundings { ollama_host, cache_dir, ledger, roots, now } = surroundings;
+        let provider = provider(settings, *ollama_host, roots)?;
+        let masks = (!provider.is_local()).then(|| Masks::new(all));
         let names = match masks {
-            Some(_) => names::Finder::open(all, ollama_host, cache_dir).transpose(),
+            Some(_) => names::Finder::open(all, *ollama_host, cache_dir).transpose(),
             None => None,
         };
-        let most = (ollama::seconds(settings.timeout_s), "llm.timeout_s");
-        let extractor = ollama::Ollama::new(server, settings.model.trim(), most)?;
-        Ok(Some(Self {
-            extractor: Box::new(extractor),
+        let meter = Meter::new(ledger.clone(), *now, settings, provider.is_local());
+        Ok(Some(Self::with(provider, meter, cache_dir, all, masks, names)))
+    }
+
+    fn with(
+        provider: Box<dyn Provider>,
+        meter: Meter,
+        cache_dir: &Path,
+        all: &Settings,
+        masks: Option<Masks>,
+        names: Option<Result<names::Finder, String>>,
+    ) -> Self {
+        Self {
+            provider,
             cache: Cache::new(cache_dir),
             redactor: Redactor::private(all),
             masks,
             names,
-            slow: 0,
+            meter,
+            aside: Aside::read(cache_dir),
+            session: String::new(),
+            answered: false,
+            row: 0,
             down: None,
-        }))
+            until: None,
+            questions: 0,
+        }
     }
 
-    /// Returns the drafts of the rules and of the model for a session. What went wrong is added to
-    /// `report`, each thing once.
+    /// Sets when it is asked no more; answers that are known count all the same.
+    pub fn ask_until(&mut self, until: Option<Instant>) {
+        self.until = until;
+    }
+
+    /// Returns how many questions it answered.
+    pub fn questions(&self) -> usize {
+        self.questions
+    }
+
+    /// Whether it may be asked at this moment.
+    pub fn has_time(&self) -> bool {
+        self.until.is_none_or(|until| Instant::now() < until)
+    }
+
+    /// Returns the drafts of the rules and of the model for a session. Why it has no answer is added to
+    /// `report`, each reason once.
     pub fn extract(
         &mut self,
         session: &Session,
         drafts: Vec<Draft>,
         report: &mut Vec<String>,
     ) -> Extracted {
+        self.session.clone_from(&session.id);
         let windows = window::windows(session);
         let ending = Ending::of(session).text();
-        let name = self.extractor.name();
+        let name = self.provider.name();
         let mut proposed = Vec::new();
+        let mut answered = Vec::new();
         let mut missing = 0;
         for window in &windows {
             match self.proposed(window, &ending) {
                 Ok(answers) => {
                     proposed.extend(ground::drafts(window, answers, &session.id, &name));
+                    answered.push(window);
                 }
+                Err(Fault::Later) => missing += 1,
                 Err(fault) => {
-                    missing += 1;
+                    missing += usize::from(!fault.is_settled());
                     let line = format!("{name}: {fault}. The rules stand in where it is missing.");
                     if !report.contains(&line) {
                         report.push(line);
@@ -152,7 +240,13 @@ impl Model {
                 }
             }
         }
-        Extracted { drafts: merge::merge(drafts, proposed, &windows), missing }
+        let drafts = merge::merge(drafts, proposed, &answered);
+        Extracted { drafts, missing, windows: windows.len() }
+    }
+
+    /// The name of the provider and its model, as memories carry it.
+    fn name(&self) -> String {
+        self.provider.name()
     }
 
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
@@ -179,7 +273,7 @@ impl Model {
     where
         T: answer::Texts,
     {
-        let name = self.extractor.name();
+        let name = self.provider.name();
         let texts: Vec<String> = texts.iter().map(|text| text.replace(SEAM, " ")).collect();
         let shown = texts.join(SEAM);
         let known_names = match &mut self.names {
@@ -205,44 +299,161 @@ impl Model {
         if let Some(answers) = known {
             return Ok(answers);
         }
+        let id = Cache::id(&name, key);
+        if self.aside.holds(&id) {
+            return Err(Fault::Aside);
+        }
         if let Some(fault) = &self.down {
             return Err(fault.clone());
+        }
+        if !self.has_time() {
+            return Err(Fault::Later);
         }
         let question = match &masked {
             Some(masked) => question(&parts(&masked.text), &masked.note()),
             None => question(&parts(&shown), ""),
         };
-        let asked = self.extractor.ask(question);
+        let asked = self.put(&question);
         self.note(asked.as_ref().err());
-        let mut given = asked?;
-        if let Some(masked) = &masked {
-            given = masked.restore(&given);
+        let answers = asked.and_then(|mut given| {
+            if let Some(masked) = &masked {
+                given = masked.restore(&given);
+            }
+            // An answer is text from outside like any other.
+            let given = self.redactor.redact(&given).into_owned();
+            let answers =
+                read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
+            Ok((given, answers))
+        });
+        match answers {
+            Ok((given, answers)) => {
+                self.answered = true;
+                self.questions += 1;
+                self.aside.answered(&id);
+                // Without a cache the model is asked again next time, which costs time only.
+                drop(self.cache.put(&name, key, &given));
+                Ok(answers)
+            }
+            Err(fault) => {
+                if fault.is_of_the_question(self.answered) {
+                    self.aside.failed(&id);
+                }
+                Err(fault)
+            }
         }
-        // An answer is text from outside like any other.
-        let given = self.redactor.redact(&given);
-        let answers =
-            read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
-        // Without a cache the model is asked again next time, which costs time only.
-        drop(self.cache.put(&name, key, &given));
-        Ok(answers)
     }
 
-    /// Gives up on a model that is not there, or that is too slow again and again.
-    fn note(&mut self, fault: Option<&Fault>) {
-        match fault {
-            None => self.slow = 0,
-            Some(Fault::Answer(_) | Fault::Names(_)) => {}
-            Some(fault @ Fault::Slow { .. }) => {
-                self.slow += 1;
-                if self.slow >= SLOW_MAX {
-                    self.down = Some(fault.clone());
-                }
+    /// Puts a question, again where that may help, within what the day may cost.
+    fn put(&mut self, question: &Question) -> Result<String, Fault> {
+        let name = self.provider.name();
+        for repeats in 0.. {
+            let usd_max = self.meter.allow(&name)?;
+            let Reply { answer, usage } = self.provider.ask(question, usd_max);
+            let usage = match &answer {
+                Ok(answer) if usage.tokens() == 0 => counted(question, answer, usage.usd),
+                Ok(_) | Err(_) => usage,
+            };
+            if usage != Usage::default() {
+                self.meter.note(&name, &self.session, usage);
             }
-            Some(fault @ (Fault::Unreachable { .. } | Fault::NoModel { .. })) => {
-                self.down = Some(fault.clone());
+            match answer.as_ref().err().and_then(|fault| fault.pause(repeats)) {
+                Some(pause) => std::thread::sleep(pause),
+                None => return answer,
             }
         }
+        unreachable!("no fault is repeated for ever")
     }
+
+    /// Gives up on a model that is not there, or that fails again and again.
+    fn note(&mut self, fault: Option<&Fault>) {
+        let Some(fault) = fault else { return self.row = 0 };
+        match fault.next() {
+            Next::Ask => return,
+            Next::AskOnce => self.row += 1,
+            Next::Stop => self.row = ROW_MAX,
+        }
+        if self.row >= ROW_MAX {
+            self.down = Some(fault.clone());
+        }
+    }
+}
+
+/// What a question took, where nobody counted.
+fn counted(question: &Question, answer: &str, usd: Option<f64>) -> Usage {
+    let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
+    let tokens_in = tokens(question.instructions) + tokens(&question.text);
+    Usage { tokens_in, tokens_out: tokens(answer), usd }
+}
+
+/// The provider that the settings name. `Err` says in words what stands in the way.
+fn provider(
+    settings: &Llm,
+    ollama_host: Option<&str>,
+    roots: &[PathBuf],
+) -> Result<Box<dyn Provider>, String> {
+    let model = settings.model.trim();
+    if model.is_empty() {
+        return Err("no model is named; set `llm.model`".to_owned());
+    }
+    let agreed =
+        |variable| Server::agreed(&settings.host, variable, &settings.consented_hosts, "llm");
+    let most = (ollama::seconds(settings.timeout_s), "llm.timeout_s");
+    match settings.provider.as_str() {
+        "ollama" => Ok(Box::new(ollama::Ollama::new(agreed(ollama_host)?, model, most)?)),
+        "openai" if settings.host.trim().is_empty() => {
+            Err("no server is named; set `llm.host`".to_owned())
+        }
+        "openai" => {
+            let key = key(&settings.api_key_env)?;
+            Ok(Box::new(openai::OpenAi::new(agreed(None)?, model, key, most)?))
+        }
+        "claude" => {
+            let server = match settings.host.trim() {
+                "" => None,
+                _ => Some(agreed(None)?),
+            };
+            let environment = Environment::of_process();
+            let claude = claude::Claude::new(environment, roots, server, model, most);
+            Ok(Box::new(claude.map_err(|fault| fault.to_string())?))
+        }
+        other => Err(format!("`{other}` is no provider; use `ollama`, `openai` or `claude`")),
+    }
+}
+
+/// The key of a server, from the variable that the settings name.
+fn key(variable: &str) -> Result<Option<String>, String> {
+    if variable.is_empty() {
+        return Ok(None);
+    }
+    match std::env::var(variable) {
+        Ok(key) if !key.trim().is_empty() => Ok(Some(key.trim().to_owned())),
+        Ok(_) | Err(_) => Err(format!(
+            "the environment variable {variable}, which `llm.api_key_env` names, is not set"
+        )),
+    }
+}
+
+/// What stands in the way of a provider before anything is asked: no consent, no program, another endpoint than
+/// that of the sessions at `roots`. Nothing is sent.
+pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
+    provider(settings, ollama_host, roots).err()
+}
+
+/// Whether what the settings name is on this machine, so that nothing leaves it.
+pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
+    let variable = ollama_host.filter(|_| settings.provider == "ollama");
+    settings.provider != "claude"
+        && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
+}
+
+/// The folder of a project's answers, and of what was set aside.
+pub fn folder(home: &ProjectDir) -> PathBuf {
+    home.0.join(crate::sync::LLM_DIR)
+}
+
+/// Who pays for what Claude Code is asked, in words.
+pub fn claude_bill() -> &'static str {
+    Environment::of_process().bill()
 }
 
 /// Takes texts apart that [`SEAM`] joined.
@@ -270,12 +481,16 @@ mod tests {
     /// Another machine: it notes what it sees and quotes it.
     struct Elsewhere(Arc<Mutex<Vec<String>>>);
 
-    impl Extractor for Elsewhere {
+    impl Provider for Elsewhere {
         fn name(&self) -> String {
             "elsewhere".to_owned()
         }
 
-        fn ask(&self, question: Question) -> Result<String, Fault> {
+        fn is_local(&self) -> bool {
+            false
+        }
+
+        fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
             self.0.lock().unwrap().push(question.text.clone());
             let said = question.text.lines().find_map(|line| line.strip_prefix("[user] "));
             let said = said.unwrap_or_default();
@@ -288,7 +503,8 @@ mod tests {
                 memory(format!("Ask EMAIL_7_{} before releases", &mask[mask.len() - 4..]), said),
                 memory(format!("Ask {wrong} before releases"), said),
             ];
-            Ok(serde_json::json!({ "memories": memories }).to_string())
+            let answer = Ok(serde_json::json!({ "memories": memories }).to_string());
+            Reply { answer, usage: Usage::default() }
         }
     }
 
@@ -297,15 +513,10 @@ mod tests {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let cache = tempfile::tempdir().unwrap();
         let settings = Settings::default();
-        let mut model = Model {
-            extractor: Box::new(Elsewhere(Arc::clone(&seen))),
-            cache: Cache::new(cache.path()),
-            redactor: Redactor::private(&settings),
-            masks: Some(Masks::new(&settings)),
-            names: None,
-            slow: 0,
-            down: None,
-        };
+        let meter = Meter::new(None, Timestamp(0), &Llm::default(), false);
+        let provider = Box::new(Elsewhere(Arc::clone(&seen)));
+        let masks = Some(Masks::new(&settings));
+        let mut model = Model::with(provider, meter, cache.path(), &settings, masks, None);
         let text = "Please ask ann@shop.org before releases, the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a.";
         let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };

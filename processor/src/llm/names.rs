@@ -68,7 +68,7 @@ impl Finder {
         if let Some(down) = &self.down {
             return Err(down.clone());
         }
-        let given = self.ollama.chat(ask::names(text));
+        let given = self.ollama.chat(&ask::names(text));
         let given = given.map_err(|fault| fault.to_string()).inspect_err(|fault| {
             self.down = Some(fault.clone());
         })?;

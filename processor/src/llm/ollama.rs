@@ -11,27 +11,24 @@ use ollama_rs::generation::embeddings::GenerateEmbeddingsResponse;
 use ollama_rs::generation::embeddings::request::{EmbeddingsInput, GenerateEmbeddingsRequest};
 use ollama_rs::generation::parameters::{FormatType, JsonStructure};
 use ollama_rs::models::{LocalModel, ModelOptions};
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::Client;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use tokio::runtime::Runtime;
 
 use super::ask::Question;
 use super::host::Server;
-use super::{Extractor, Fault};
+use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::{Fault, Provider, Reply, Usage};
 
-/// Time to connect. A server that is up answers in a few milliseconds.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// What to do when nobody listens.
+const HINT: &str = "start Ollama with `ollama serve`";
 /// Time for a look whether anybody is there.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
 /// Tokens of question and answer together; Ollama's default would cut a window silently.
 pub const CONTEXT_TOKENS: u64 = 12_288;
 /// Tokens of an answer.
 const ANSWER_TOKENS_MAX: i32 = 2_048;
-/// Characters of a server's error message that are repeated.
-const MESSAGE_CHARS_MAX: usize = 200;
-/// Bytes of a server's error message that are read.
-const MESSAGE_BYTES_MAX: usize = 64 << 10;
 /// Bytes of a response to a question: of its text a quarter is read, and JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a response with vectors: sixteen of 8,192 numbers each.
@@ -64,11 +61,11 @@ impl Ollama {
         most: (Duration, &'static str),
     ) -> Result<Self, String> {
         Ok(Self {
-            client: client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
+            client: http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
             server,
             model: model.to_owned(),
             most,
-            runtime: runtime()?,
+            runtime: http::runtime()?,
         })
     }
 
@@ -87,8 +84,12 @@ impl Ollama {
     }
 
     /// Asks a question; the answer is text, for no model can be relied upon.
-    pub fn chat(&self, question: Question) -> Result<String, Fault> {
-        let Question { instructions, text, form } = question;
+    pub fn chat(&self, question: &Question) -> Result<String, Fault> {
+        self.asked(question).map(|(text, _)| text)
+    }
+
+    fn asked(&self, question: &Question) -> Result<(String, Usage), Fault> {
+        let Question { instructions, text, form } = question.clone();
         let messages = vec![ChatMessage::system(instructions.to_owned()), ChatMessage::user(text)];
         let options = ModelOptions::default()
             .temperature(0.0)
@@ -100,7 +101,13 @@ impl Ollama {
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
             .think(false);
         let response: ChatMessageResponse = self.post("api/chat", &request, CHAT_BYTES_MAX)?;
-        Ok(response.message.content)
+        let counted = response.final_data.as_ref();
+        let usage = Usage {
+            tokens_in: counted.map_or(0, |data| data.prompt_eval_count),
+            tokens_out: counted.map_or(0, |data| data.eval_count),
+            usd: None,
+        };
+        Ok((response.message.content, usage))
     }
 
     /// Sends a request and reads the response to it.
@@ -112,44 +119,40 @@ impl Ollama {
     ) -> Result<T, Fault> {
         let address = format!("{}{path}", self.server.url);
         let request = self.client.post(address).json(request);
-        let given = self.runtime.block_on(exchange(request, bytes_max));
+        let given = self.runtime.block_on(http::exchange(request, bytes_max));
         let given = given.map_err(|problem| self.fault(problem))?;
         serde_json::from_slice(&given).map_err(|error| Fault::Answer(error.to_string()))
     }
 
     fn fault(&self, problem: Problem) -> Fault {
         match problem {
-            Problem::Http(error) if error.is_connect() => {
-                Fault::Unreachable { server: self.server.name() }
-            }
-            Problem::Http(error) if error.is_timeout() => {
-                let (wait, setting) = self.most;
-                Fault::Slow { wait, setting }
-            }
-            Problem::Http(error) => Fault::Answer(error.to_string()),
-            Problem::Long { bytes_max } => {
-                Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
-            }
-            Problem::Refused(text) => self.refusal(&message(&text)),
+            Problem::Http(error) => http::fault(error, &self.server, HINT, self.most),
+            Problem::Long { bytes_max } => http::long(bytes_max),
+            Problem::Refused(refusal) => self.refusal(refusal),
         }
     }
 
-    fn refusal(&self, message: &str) -> Fault {
-        let about_model = message.contains("not found") && message.contains("model");
-        if about_model {
-            return Fault::NoModel { model: self.model.clone(), server: self.server.name() };
+    fn refusal(&self, refusal: Refusal) -> Fault {
+        let message = &refusal.message;
+        if message.contains("not found") && message.contains("model") {
+            let hint = format!("get it with `ollama pull {}`", self.model);
+            return Fault::NoModel { model: self.model.clone(), server: self.server.name(), hint };
         }
-        Fault::Answer(message.chars().take(MESSAGE_CHARS_MAX).collect())
+        refusal.fault()
     }
 }
 
-impl Extractor for Ollama {
+impl Provider for Ollama {
     fn name(&self) -> String {
         format!("ollama/{}", self.model)
     }
 
-    fn ask(&self, question: Question) -> Result<String, Fault> {
-        self.chat(question)
+    fn is_local(&self) -> bool {
+        self.server.is_local()
+    }
+
+    fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
+        Reply::of(self.asked(question))
     }
 }
 
@@ -160,9 +163,9 @@ pub fn seconds(setting: u32) -> Duration {
 
 /// The names of the models on a server; `None` when nobody answers there.
 pub fn models(server: &Server) -> Option<Vec<String>> {
-    let client = client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
+    let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
     let request = client.get(format!("{}api/tags", server.url));
-    let given = runtime().ok()?.block_on(exchange(request, MODELS_BYTES_MAX)).ok()?;
+    let given = http::runtime().ok()?.block_on(http::exchange(request, MODELS_BYTES_MAX)).ok()?;
     let listed: Listed = serde_json::from_slice(&given).ok()?;
     Some(listed.models.into_iter().map(|model| model.name).collect())
 }
@@ -171,63 +174,4 @@ pub fn models(server: &Server) -> Option<Vec<String>> {
 #[derive(Deserialize)]
 struct Listed {
     models: Vec<LocalModel>,
-}
-
-/// Why there is no response.
-enum Problem {
-    /// It did not come.
-    Http(reqwest::Error),
-    /// It is longer than anything that was asked for.
-    Long { bytes_max: usize },
-    /// The server sent an error instead.
-    Refused(String),
-}
-
-/// Sends a request and reads the response, up to a number of bytes.
-async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, Problem> {
-    let response = request.send().await.map_err(Problem::Http)?;
-    if response.status().is_success() {
-        return read(response, bytes_max).await;
-    }
-    let text = read(response, MESSAGE_BYTES_MAX).await.unwrap_or_default();
-    Err(Problem::Refused(String::from_utf8_lossy(&text).into_owned()))
-}
-
-async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Problem> {
-    let mut given = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Problem::Http)? {
-        if given.len() + chunk.len() > bytes_max {
-            return Err(Problem::Long { bytes_max });
-        }
-        given.extend_from_slice(&chunk);
-    }
-    Ok(given)
-}
-
-/// A client with timeouts. A redirect could lead redacted text to
-/// another host, and a proxy is no place for what is meant for this machine.
-fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client, String> {
-    let mut http = Client::builder()
-        .connect_timeout(connect)
-        .read_timeout(answer)
-        .timeout(answer)
-        .redirect(reqwest::redirect::Policy::none());
-    if server.is_local() {
-        http = http.no_proxy();
-    }
-    http.build().map_err(|error| format!("the HTTP client: {error}"))
-}
-
-fn runtime() -> Result<Runtime, String> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| format!("the runtime: {error}"))
-}
-
-/// The message of an error that the server sent as JSON, or its text.
-fn message(text: &str) -> String {
-    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
-    let message = json.as_ref().and_then(|json| json.get("error")?.as_str()).unwrap_or(text);
-    message.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -37,6 +37,8 @@ pub struct Piece {
     pub evidence: Vec<String>,
     /// The files it names.
     pub paths: Vec<String>,
+    /// Whether it is talk or a plan: a window of nothing but other tool calls is not asked about.
+    pub is_said: bool,
 }
 
 /// What is shown to a model at a time.
@@ -111,8 +113,7 @@ pub fn windows(session: &Session) -> Vec<Window> {
 
 fn close(windows: &mut Vec<Window>, open: &mut Window) {
     let window = std::mem::take(open);
-    let said = window.pieces.iter().any(|piece| piece.said_by != SaidBy::Tool);
-    if said {
+    if window.pieces.iter().any(|piece| piece.is_said) {
         windows.push(window);
     }
 }
@@ -136,6 +137,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
         text: turn.prompt.text.trim().to_owned(),
         evidence: vec![turn.prompt.text.clone()],
         paths: Vec::new(),
+        is_said: true,
     };
     let steps = turn.steps.iter().filter_map(|step| {
         let said = |said_by, text: &str| Piece {
@@ -145,6 +147,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
             text: cut(text, TEXT_CHARS_MAX),
             evidence: vec![text.to_owned()],
             paths: Vec::new(),
+            is_said: true,
         };
         match &step.what {
             What::Text { text } => Some(said(SaidBy::Assistant, text)),
@@ -156,6 +159,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
                 text: call_text(call),
                 evidence: call_evidence(call),
                 paths: call_paths(call),
+                is_said: matches!(call.input, Input::Plan { .. }),
                 ..said(SaidBy::Tool, "")
             }),
         }
@@ -166,7 +170,7 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
 
 /// Cuts a piece that is larger than a window between its paragraphs, or else between its lines.
 fn split(piece: Piece) -> Vec<Piece> {
-    const ROOM: usize = WINDOW_CHARS_MAX - REQUEST_CHARS_MAX - 2 * LABEL_CHARS;
+    const ROOM: usize = WINDOW_CHARS_MAX - REQUEST_CHARS_MAX - 3 * LABEL_CHARS;
     let mut parts = Vec::new();
     let mut rest = piece.text.as_str();
     while let Some((end, _)) = rest.char_indices().nth(ROOM) {

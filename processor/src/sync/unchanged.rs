@@ -60,6 +60,7 @@ impl Run<'_> {
             && !self.state.all_turns
             && self.state.learned.inputs == inputs
             && self.overdue().is_empty()
+            && self.report.questions == 0
     }
 
     /// Publishes the turns that the indexes lack, and nothing else.

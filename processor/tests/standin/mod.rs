@@ -3,3 +3,4 @@
 #![expect(dead_code, reason = "each test program uses its part")]
 
 pub mod ollama;
+pub mod openai;

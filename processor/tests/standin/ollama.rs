@@ -244,7 +244,7 @@ fn embedding(text: &str) -> Vec<f32> {
 }
 
 /// Reads a request: method, path, body. `None` when the client is gone.
-fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
+pub fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
     let mut words = line.split_whitespace();
@@ -266,7 +266,7 @@ fn request(reader: &mut impl BufRead) -> Option<(String, String, Vec<u8>)> {
     Some((method, path, body))
 }
 
-fn respond_json(out: &mut impl Write, status: u16, body: &Value) -> bool {
+pub fn respond_json(out: &mut impl Write, status: u16, body: &Value) -> bool {
     respond(out, status, &body.to_string())
 }
 

@@ -3,15 +3,15 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use journeys::checks::Checks;
-use journeys::claude_code::{Begin, Client, Outcome};
-use journeys::environment::TestEnvironment;
+use journeys::claude_code::{Begin, Client, Outcome, PROGRAM_VARIABLE};
+use journeys::environment::{TestEnvironment, printed};
 use journeys::injections::{injected, injections};
 use journeys::ledger_project::{self as ledger, shell};
-use journeys::messages_api::{MessagesApi, Request, Script};
+use journeys::messages_api::{MessagesApi, Mood, Request, Script};
 use serde_json::{Value, json};
 
 const FIRST: &str = "11111111-1111-4111-8111-111111111111";
@@ -36,10 +36,15 @@ const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 const SETTINGS: &str = "{\n    \"model\": \"sonnet\",   \n  \"hooks\": {}\n}\n";
 
 fn main() -> ExitCode {
-    let journeys: [(&str, Journey); 2] =
-        [("the whole journey", whole), ("with CLAUDE_CONFIG_DIR", with_config_dir)];
+    let journeys: [(&str, Journey); 3] = [
+        ("the whole journey", whole),
+        ("with CLAUDE_CONFIG_DIR", with_config_dir),
+        ("with Claude Code as the reader", with_reader),
+    ];
+    // One of them, where a part of its name is given.
+    let wanted = std::env::args().nth(1).unwrap_or_default();
     let mut checks = Checks::default();
-    for (name, journey) in journeys {
+    for (name, journey) in journeys.into_iter().filter(|(name, _)| name.contains(&wanted)) {
         if let Err(error) = journey(&mut checks) {
             checks.check(&format!("{name} runs to its end"), false, error);
         }
@@ -73,6 +78,25 @@ fn with_config_dir(checks: &mut Checks) -> io::Result<()> {
     world.first_session(checks)?;
     world.leaves_nothing_behind(checks)?;
     world.unregisters(checks)
+}
+
+/// Claude Code reads sessions by a session of its own, of which nothing is seen anywhere.
+fn with_reader(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let world = World::new(&environment)?;
+    let fired = environment.path().join("a-hook-fired");
+    world.registers(checks)?;
+    world.adds_a_hook(&fired)?;
+    world.first_session(checks)?;
+    checks.check("the user's own hook fires in a session", fired.exists(), "");
+    let left = environment.wait_until_quiet();
+    checks.check("background work has ended", left.is_empty(), format!("{left:#?}"));
+    fs::remove_file(&fired)?;
+    world.is_read_by_the_client(checks)?;
+    checks.check("no hook fired while it read", !fired.exists(), "");
+    world.says_what_went_wrong(checks)?;
+    checks.check("nor when it failed", !fired.exists(), "");
+    world.leaves_nothing_behind(checks)
 }
 
 /// Everything a journey happens in.
@@ -316,6 +340,143 @@ impl<'a> World<'a> {
         Ok(())
     }
 
+    /// Registers a hook of the user's own that leaves a mark.
+    fn adds_a_hook(&self, mark: &Path) -> io::Result<()> {
+        let path = self.environment.claude_dir().join("settings.json");
+        let mut settings: Value = serde_json::from_str(&fs::read_to_string(&path)?)?;
+        let hook =
+            json!({"hooks": [{"type": "command", "command": format!("touch {}", mark.display())}]});
+        for event in ["SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"] {
+            let hooks = &mut settings["hooks"][event];
+            if hooks.is_null() {
+                *hooks = json!([]);
+            }
+            hooks.as_array_mut().ok_or(io::ErrorKind::InvalidData)?.push(hook.clone());
+        }
+        fs::write(path, settings.to_string())
+    }
+
+    /// Runs `throughline` as somebody who has the client, and a key for it.
+    fn reading(&self, arguments: &[&str], key: Option<&str>) -> io::Result<String> {
+        let mut command = self.environment.command(self.environment.binary("throughline"));
+        command.current_dir(&self.root).env("THROUGHLINE", "full").args(arguments);
+        command.envs(key.map(|key| ("ANTHROPIC_API_KEY", key)));
+        printed(&mut command)
+    }
+
+    fn is_read_by_the_client(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("`throughline config llm claude` has the client read sessions");
+        let folder = self.environment.home().join(".local/bin");
+        fs::create_dir_all(&folder)?;
+        let client = std::env::var_os(PROGRAM_VARIABLE).ok_or(io::ErrorKind::NotFound)?;
+        std::os::unix::fs::symlink(client, folder.join("claude"))?;
+        self.reading(&["config", "llm", "claude", "--host", &self.api.url()], None)?;
+        let memory = json!({
+            "kind": "fact", "title": "total_cents adds up the lines of an invoice",
+            "text": "It is in src/lib.rs.", "quote": "adds up the lines of an invoice, with a test",
+            "paths": ["src/lib.rs"], "importance": 90, "standing": true,
+            "cues": ["sum of an invoice"],
+        });
+        let answer = json!({"memories": [memory]});
+        self.api.script([Script::on("<session>").calls("StructuredOutput", answer)]);
+        self.api.take_requests();
+        let before = self.transcripts()?;
+        self.reading(&["sync"], Some("key"))?;
+        let requests = self.conversation();
+        checks.check("the model was asked", !requests.is_empty(), "");
+        let asked = requests.iter().map(Request::text).collect::<String>();
+        checks.contains("about the session", &asked, "total_cents");
+        let given: Vec<_> = requests.iter().flat_map(injections).collect();
+        checks.check("and given nothing of ours", given.is_empty(), format!("{given:#?}"));
+        let tools: Vec<_> = requests.iter().flat_map(Request::tools).collect();
+        let others = tools.iter().any(|tool| tool.starts_with("mcp__") || *tool == "Bash");
+        checks.check("nor tools that do anything", !others, format!("{tools:?}"));
+        let mined = self.mined()?;
+        checks.contains("its answer is a draft", &mined, "claude/haiku");
+        let after = self.transcripts()?;
+        checks.check("no transcript is left", before == after, format!("{after:#?}"));
+        checks.check("nothing is learned of it", !mined.contains("<session>"), &mined);
+        let status: Value =
+            serde_json::from_str(&self.reading(&["status", "--json"], Some("key"))?)?;
+        let cost = &status["llm_cost"]["today"];
+        let is_told = cost["questions"].as_u64() > Some(0) && cost["usd"].as_f64() > Some(0.0);
+        checks.check("`status` tells what it cost", is_told, cost);
+        Ok(())
+    }
+
+    fn says_what_went_wrong(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("What goes wrong with it is told apart");
+        let path = self.environment.home().join(".config/throughline/config.toml");
+        let text = fs::read_to_string(&path)?;
+        fs::write(&path, text.replace("[llm]\n", "[llm]\ntimeout_s = 4\n"))?;
+        self.api.script([Script::on("<session>").says("I would rather talk.")]);
+        let limit = Mood::Fails(429, "rate_limit_error", "usage limit reached");
+        // A model of another name is asked again about everything.
+        let all = [
+            ("claude-a", None, Mood::Well, "Claude Code is not logged in"),
+            ("claude-b", Some("key"), limit, "the usage limit is reached"),
+            ("haiku", Some("key"), Mood::Dear(9_000_000), "the budget of one question is used up"),
+            ("sonnet", Some("key"), Mood::Well, "the answer cannot be used: it is no JSON"),
+            ("claude-c", Some("key"), Mood::Hangs, "no answer within 4 s"),
+            (
+                "claude-d",
+                Some("key"),
+                Mood::Fails(500, "api_error", "broken"),
+                "the server failed (500)",
+            ),
+            (
+                "claude-e",
+                Some("key"),
+                Mood::Fails(401, "authentication_error", "invalid x-api-key"),
+                "Claude Code is not logged in",
+            ),
+        ];
+        for (model, key, mood, expected) in all {
+            self.api.feels(mood);
+            // What was answered is kept by the name of the model.
+            if model == "haiku" {
+                self.forget_answers()?;
+            }
+            self.reading(&["config", "llm", "claude", model, "--host", &self.api.url()], None)?;
+            let told = self.reading(&["sync", "--rebuild", "--json"], key)?;
+            checks.contains(&format!("{model}: {expected}"), &told, expected);
+        }
+        self.api.feels(Mood::Well);
+        let settings = self.root.join(".claude/settings.local.json");
+        fs::create_dir_all(self.root.join(".claude"))?;
+        fs::write(&settings, "{\"env\": {\"CLAUDE_CODE_USE_BEDROCK\": \"1\"}}")?;
+        self.api.take_requests();
+        let told = self.reading(&["sync", "--rebuild", "--json"], Some("key"))?;
+        checks.contains("other providers are refused by name", &told, "CLAUDE_CODE_USE_BEDROCK");
+        checks.check("and nothing is asked", self.conversation().is_empty(), "");
+        fs::remove_file(settings)
+    }
+
+    /// All files below Claude Code's folder of transcripts.
+    fn transcripts(&self) -> io::Result<Vec<PathBuf>> {
+        let mut files = below(&self.environment.claude_dir().join("projects"))?;
+        files.sort();
+        Ok(files)
+    }
+
+    /// What was mined, as text.
+    fn mined(&self) -> io::Result<String> {
+        let files = below(&self.environment.data_dir().join("projects"))?;
+        let mined = files.iter().filter(|file| file.to_string_lossy().ends_with(".mined.json"));
+        mined.map(fs::read_to_string).collect()
+    }
+
+    /// Removes the answers that were kept, and what was made of them.
+    fn forget_answers(&self) -> io::Result<()> {
+        for file in below(&self.environment.data_dir().join("projects"))? {
+            let name = file.to_string_lossy();
+            if name.contains("/llm/") || name.ends_with(".mined.json") {
+                fs::remove_file(file)?;
+            }
+        }
+        Ok(())
+    }
+
     fn is_switched_off(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("`throughline off` silences everything");
         self.throughline(&["off"])?;
@@ -370,6 +531,19 @@ impl<'a> World<'a> {
         checks.check("the MCP server is gone", !servers.contains("throughline"), servers);
         Ok(())
     }
+}
+
+/// The files below a folder.
+fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => files.extend(below(&path)?),
+            false => files.push(path),
+        }
+    }
+    Ok(files)
 }
 
 fn last(requests: Vec<Request>) -> io::Result<Request> {

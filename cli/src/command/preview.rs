@@ -1,0 +1,137 @@
+//! What `init` would learn from the sessions that are there: found in a temporary home, by rules alone,
+//! before anything is written into the repository.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use dialoguer::Select;
+use memory_store::identity::{self, Mode, Observed};
+use memory_store::layout::UserDirs;
+use memory_store::store::Store;
+use memory_store::{Kind, mode};
+use processor::sync::SyncOptions;
+use serde::Serialize;
+
+use super::{sync, view};
+use crate::failure::{At as _, Failure, Result};
+use crate::style::{QUIET, STRONG, paint};
+use crate::world::World;
+
+/// The confidence from which on a memory is worth keeping; the others may be.
+const WORTH_CONFIDENCE: f32 = 0.7;
+
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+pub struct Preview {
+    /// Transcripts that were read.
+    pub transcripts: usize,
+    /// Memories that are worth keeping.
+    pub worth: usize,
+    /// Others.
+    pub more: usize,
+    /// All of them, by kind.
+    pub kinds: BTreeMap<&'static str, usize>,
+}
+
+/// Where what was found is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    /// Into the repository.
+    Commit,
+    /// Into the repository once a person has taken each in.
+    Drafts,
+    /// Into the private folder.
+    Private,
+}
+
+/// Looks what would be learned. Nothing stays of it.
+pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::new(format!("no temporary folder: {error}"))
+            .hint("Set TMPDIR to a folder that you may write.")
+    })?;
+    let place = |name: &str| folder.path().join(name);
+    // No settings: no model is asked, and nothing leaves this machine.
+    let dirs = UserDirs {
+        data: place("data"),
+        state: place("state"),
+        config: place("config"),
+        claude: world.dirs.claude.clone(),
+        models: None,
+    };
+    let tree = identity::init(&dirs, observed, Mode::Private, super::random()?, world.now)?;
+    let transcripts = processor::discover::transcripts(&dirs, &tree)?.len();
+    if transcripts == 0 {
+        return Ok(Preview::default());
+    }
+    let shown = sync::shown();
+    let options =
+        SyncOptions { dirs: &dirs, ollama_host: None, ..world.sync_options(&tree, &*shown) };
+    processor::sync::sync(&options)?;
+    let memories = Store::open(&dirs, &tree)?.list()?.memories;
+    let mut preview = Preview { transcripts, ..Preview::default() };
+    for stored in memories.iter().filter(|stored| stored.memory.superseded_by.is_none()) {
+        let worth = stored.memory.confidence >= WORTH_CONFIDENCE;
+        *(if worth { &mut preview.worth } else { &mut preview.more }) += 1;
+        *preview.kinds.entry(stored.memory.kind.name()).or_default() += 1;
+    }
+    folder.close().at(&std::env::temp_dir())?;
+    Ok(preview)
+}
+
+/// Tells what was found.
+pub fn show(preview: &Preview, out: &mut dyn Write) -> Result {
+    let Preview { transcripts, worth, more, kinds } = preview;
+    if *transcripts == 0 {
+        writeln!(out, "No transcripts of this project are there.")?;
+        return Ok(());
+    }
+    let found = format!("{worth} worth keeping, {more} more");
+    writeln!(out, "{} in {transcripts} transcripts", paint(STRONG, found))?;
+    let count = |kind: Kind| kinds.get(kind.name()).map(|count| format!("{} {count}", kind.name()));
+    let kinds: Vec<String> = Kind::ALL.into_iter().filter_map(count).collect();
+    if !kinds.is_empty() {
+        writeln!(out, "  {}", paint(QUIET, kinds.join(", ")))?;
+    }
+    Ok(())
+}
+
+/// Prints what would be learned and changes nothing.
+pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) -> Result {
+    let preview = of(world, observed)?;
+    if json {
+        return view::json(&preview, out);
+    }
+    show(&preview, out)?;
+    writeln!(out, "Nothing was written. Models, if any are set, were not asked.")?;
+    Ok(())
+}
+
+/// Shows a person what was found and asks where it is to go; `None` where nothing was found, or nobody
+/// learns here.
+pub fn ask(world: &World, observed: &Observed, out: &mut dyn Write) -> Result<Option<Choice>> {
+    if !world.interactive || world.mode != mode::Mode::Full {
+        return Ok(None);
+    }
+    let preview = of(world, observed)?;
+    if preview.worth + preview.more == 0 {
+        return Ok(None);
+    }
+    show(&preview, out)?;
+    out.flush()?;
+    const CHOICES: [(Choice, &str); 3] = [
+        (Choice::Commit, "Into the repository, for the team to review and commit"),
+        (Choice::Drafts, "Drafts first: `throughline review` takes them into the repository"),
+        (Choice::Private, "Private: into your data directory"),
+    ];
+    let chosen = Select::new()
+        .with_prompt("Where are memories to be kept? Nothing was written yet")
+        .items(CHOICES.map(|(_, text)| text))
+        .default(0)
+        .interact_opt()
+        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
+    match chosen.and_then(|at| CHOICES.get(at)) {
+        Some((choice, _)) => Ok(Some(*choice)),
+        None => Err(Failure::new("nothing was set up")),
+    }
+}

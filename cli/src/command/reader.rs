@@ -1,0 +1,240 @@
+//! Who reads sessions: asked once by `init`, in one screen, and told in `status`.
+
+use std::io::Write;
+
+use memory_store::Timestamp;
+use memory_store::layout::{ProjectDir, Tree};
+use memory_store::settings::Llm;
+use memory_store::settings_file;
+use processor::llm::usage::{self, Spent};
+use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
+use serde::Serialize;
+
+use super::{ask, config, ollama};
+use crate::failure::{Failure, Result};
+use crate::style::{CARE, STRONG, paint};
+use crate::world::World;
+
+/// Sessions whose cost is told, the last ones.
+const SESSIONS_TOLD: usize = 3;
+/// Characters of a session's id that are shown.
+const SESSION_CHARS: usize = 8;
+
+/// A choice that was made on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// Rules alone.
+    Rules,
+    /// A model of Ollama; without a name, the first one.
+    Ollama(Option<String>),
+    /// Claude Code's small model.
+    Claude,
+}
+
+impl std::str::FromStr for Reader {
+    type Err = String;
+
+    fn from_str(text: &str) -> std::result::Result<Self, String> {
+        match text.split_once(':').unwrap_or((text, "")) {
+            ("rules", "") => Ok(Self::Rules),
+            ("claude", "") => Ok(Self::Claude),
+            ("ollama", model) => {
+                Ok(Self::Ollama(Some(model.to_owned()).filter(|model| !model.is_empty())))
+            }
+            _ => Err("use rules, ollama, ollama:MODEL or claude".to_owned()),
+        }
+    }
+}
+
+/// Has somebody chosen: on the command line, before, or now. It is asked once.
+pub fn choose(
+    world: &World,
+    tree: &Tree,
+    said: Option<&Reader>,
+    may_ask: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let reader = match said {
+        Some(reader) => reader.clone(),
+        None if settings.llm.is_some() => return Ok(()),
+        None if may_ask && world.interactive => asked(world, tree, out)?,
+        None => Reader::Rules,
+    };
+    let told = match reader {
+        Reader::Rules => {
+            if said.is_some() {
+                config::use_rules(world)?;
+            }
+            "rules alone (`throughline config llm` lets a model help)".to_owned()
+        }
+        Reader::Ollama(model) => {
+            let model = model.map_or_else(|| config::first_model(world, ""), Ok)?;
+            config::use_llm(world, &config::ollama_model(&model), &[], None)?;
+            format!("{model} by Ollama, and rules")
+        }
+        Reader::Claude => {
+            let llm = config::claude_model(CLAUDE_MODEL);
+            config::refuse_claude(world, &llm).map_err(|failure| {
+                failure.during("Claude Code cannot read sessions here".to_owned())
+            })?;
+            config::use_llm(world, &llm, &[], None)?;
+            format!("Claude Code ({CLAUDE_MODEL}), and rules")
+        }
+    };
+    writeln!(out, "  read by     {told}")?;
+    Ok(())
+}
+
+/// Asks in one screen. A model on this machine stands first; what cannot be had is said with the reason.
+fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
+    let mut items = Vec::new();
+    if let Some(model) = ollama::models(world, "").and_then(|models| models.into_iter().next()) {
+        let label = format!("{model} by Ollama");
+        let means = "nothing leaves this machine; it takes its time".to_owned();
+        items.push((label, means, Reader::Ollama(Some(model))));
+    }
+    let llm = config::claude_model(CLAUDE_MODEL);
+    let refused = config::claude_problem(world, &llm);
+    if refused.is_none() {
+        let label = format!("Claude Code's small model ({CLAUDE_MODEL})");
+        items.push((label, claude_offer(world, tree, &llm), Reader::Claude));
+    }
+    let means = "nothing is sent; fewer memories are found".to_owned();
+    items.push(("Rules alone".to_owned(), means, Reader::Rules));
+    writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
+    for (label, means, _) in &items {
+        writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
+    }
+    if let Some(reason) = refused {
+        writeln!(out, "  {} Claude Code cannot be asked: {reason}", paint(CARE, "!"))?;
+    }
+    out.flush()?;
+    let labels: Vec<String> = items.iter().map(|(label, ..)| label.clone()).collect();
+    // Whoever just presses enter sends nothing away.
+    let safe = items.iter().position(|(.., reader)| *reader != Reader::Claude).unwrap_or_default();
+    let at = ask::choose(world, "Sessions are read by", &labels, safe)?;
+    Ok(items.swap_remove(at).2)
+}
+
+/// What it means to have Claude Code read: where the text goes, who pays, and how much.
+fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
+    let (settings, _) = settings_file::load(&world.dirs, Some(tree));
+    let found = processor::discover::transcripts(&world.dirs, tree).unwrap_or_default();
+    let cost = match estimate::estimate(&settings, &found) {
+        Some(estimate) => format!(
+            "about ${:.4} a session (estimated from your last {})",
+            estimate.each.usd.unwrap_or_default(),
+            estimate.sessions
+        ),
+        None => "some tenths of a cent a session".to_owned(),
+    };
+    format!(
+        "redacted text leaves this machine for Anthropic, as your \
+         sessions do; billed to {}, {cost}, at most ${:.2} a day",
+        llm::claude_bill(),
+        llm.usd_per_day
+    )
+}
+
+/// What reading took, and what is left of it.
+#[derive(Debug, Serialize)]
+pub struct Cost {
+    /// Today, by the model that is set.
+    pub today: Spent,
+    /// Tokens that a day may cost.
+    pub tokens_per_day: Option<u64>,
+    /// US dollars that a day may cost.
+    pub usd_per_day: Option<f64>,
+    /// The last sessions that something was asked about, newest first.
+    pub sessions: Vec<Spent>,
+    /// Questions that failed again and again.
+    pub set_aside: usize,
+    /// Why nothing can be asked.
+    pub problem: Option<String>,
+}
+
+/// What reading took so far.
+pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
+    let spent = usage::spent(&usage::ledger(&world.dirs));
+    let provider = format!("{}/{}", llm.provider, llm.model);
+    let today = today(&spent, world.now, &provider);
+    let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());
+    Cost {
+        today,
+        tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
+        usd_per_day: llm.usd_bound(),
+        sessions: sessions.take(SESSIONS_TOLD).collect(),
+        set_aside: aside::count(&llm::folder(home)),
+        problem: config::claude_problem(world, llm),
+    }
+}
+
+fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
+    Spent { provider: provider.to_owned(), ..usage::of_day(spent, &now.date(), Some(provider)) }
+}
+
+impl Cost {
+    /// What is told of it, in lines.
+    pub fn lines(&self) -> Vec<String> {
+        let mut bounds = Vec::new();
+        bounds.extend(self.tokens_per_day.map(|tokens| format!("{tokens} tokens")));
+        bounds.extend(self.usd_per_day.map(|usd| format!("${usd:.2}")));
+        let most = match bounds.is_empty() {
+            true => String::new(),
+            false => format!(" (at most {} a day)", bounds.join(" and ")),
+        };
+        let mut lines = vec![format!("today {}{most}", amount(&self.today))];
+        lines.extend(self.sessions.iter().map(|one| {
+            let session: String = one.session.chars().take(SESSION_CHARS).collect();
+            format!("{} session {session} by {}: {}", one.day, one.provider, amount(one))
+        }));
+        lines
+    }
+
+    /// What a person should know.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        warnings.extend(
+            self.problem.as_ref().map(|problem| format!("{problem}. The rules do it alone.")),
+        );
+        let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
+            || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);
+        if is_spent {
+            warnings.push(
+                "Today's bound for reading is reached; the rest waits for tomorrow.".to_owned(),
+            );
+        }
+        if self.set_aside > 0 {
+            warnings.push(format!(
+                "{} parts of sessions failed again and again: `throughline sync --retry` asks about them again.",
+                self.set_aside
+            ));
+        }
+        warnings
+    }
+}
+
+fn amount(spent: &Spent) -> String {
+    let usd = spent.usage.usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
+    format!("{} questions, {} tokens{usd}", spent.questions, spent.usage.tokens())
+}
+
+/// Has what was set aside asked again; says how much that is.
+pub fn retry(home: &ProjectDir) -> Result<usize> {
+    aside::retry(home).map_err(Failure::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_is_named_on_the_command_line() {
+        assert_eq!("rules".parse(), Ok(Reader::Rules));
+        assert_eq!("ollama".parse(), Ok(Reader::Ollama(None)));
+        assert_eq!("ollama:qwen3:8b".parse(), Ok(Reader::Ollama(Some("qwen3:8b".to_owned()))));
+        assert_eq!("claude".parse(), Ok(Reader::Claude));
+        assert!("gpt".parse::<Reader>().is_err() && "rules:x".parse::<Reader>().is_err());
+    }
+}

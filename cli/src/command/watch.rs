@@ -1,0 +1,65 @@
+//! `throughline watch`: learns from sessions while they run, without any hook.
+
+use std::io::Write;
+use std::time::Duration;
+
+use clap::Args;
+use memory_store::background;
+use memory_store::mode::Mode;
+use processor::watch::{self, Options, Pace, Waker};
+
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// Learns from the sessions of all projects that are set up while they run, without any hook.
+///
+/// It runs until it is interrupted, at low priority, once for each user; a second one ends with exit
+/// code 8. `throughline service install` starts it whenever you log in.
+#[derive(Debug, Args)]
+pub struct Watch {
+    /// Look every so many seconds instead of waiting for the operating system's word, where that does not come,
+    /// as on a network drive
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u64).range(1..=86_400)
+    )]
+    poll: Option<u64>,
+}
+
+/// Runs the command.
+pub fn run(args: &Watch, world: &World, out: &mut dyn Write) -> Result {
+    if world.mode != Mode::Full {
+        return Err(Failure::new("nothing is learned here: THROUGHLINE, CI or a cloud session")
+            .hint("Set THROUGHLINE=full to learn here."));
+    }
+    let Some(_turn) = watch::take_turn(&world.dirs)? else {
+        return Err(Failure::new("another `throughline watch` of yours is at work")
+            .code(exit::RUNNING)
+            .hint("One is enough for all projects; `throughline service status` tells of it."));
+    };
+    let waker = Waker::default();
+    watch::stop_on_signals(&waker)?;
+    watch::step_back();
+    let mut pace = Pace::default();
+    if let Some(seconds) = args.poll {
+        pace.poll = Duration::from_secs(seconds);
+    }
+    let options = Options {
+        dirs: world.dirs.clone(),
+        processor: world.program(background::PROGRAM),
+        polls: args.poll.is_some(),
+        pace,
+    };
+    // Where nobody reads any more, the work goes on.
+    let mut say = |line: &str| {
+        let _ = writeln!(out, "{line}").and_then(|()| out.flush());
+    };
+    watch::run(&options, &waker, &mut say)?;
+    say("Stopped.");
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! `throughline review` at a terminal and without one: what was learned since the last time.
+
+use serde_json::Value;
+
+use crate::common::Machine;
+
+const TRANSCRIPT: &str =
+    "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
+const SESSION: &str = "11111111-1111-4111-8111-111111111111";
+
+fn learned(machine: &Machine) -> Vec<Value> {
+    machine.json(&["review", "--json"]).as_array().unwrap().clone()
+}
+
+fn ids(machine: &Machine) -> Vec<String> {
+    learned(machine).iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A machine on which a few things were learned, some of them surely.
+fn machine() -> Machine {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    for (kind, title) in [
+        ("fact", "The harbour list is fetched at noon"),
+        ("gotcha", "The tide table has no entry for leap days"),
+        ("fact", "Berths are numbered from the north pier"),
+    ] {
+        machine.ok(&["add", title, "--kind", kind]);
+    }
+    let folder = machine.work().join(".throughline/memories");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut learned = text.replace("extractor: cli", "extractor: rules/4");
+        if learned.contains("harbour") && !learned.contains("confidence:") {
+            learned = learned.replacen("---\n", "---\nconfidence: 0.5\n", 1);
+        }
+        std::fs::write(&path, learned).unwrap();
+    }
+    machine
+}
+
+#[test]
+fn what_was_learned_is_listed_by_kind_and_best_first() {
+    let machine = machine();
+    let all = learned(&machine);
+    assert!(all.len() > 2, "{all:?}");
+    assert!(all.iter().all(|one| one["new"] == true), "{all:?}");
+    let place =
+        |one: &Value| (one["kind"].as_str().unwrap().to_owned(), one["confidence"].as_f64());
+    let kinds: Vec<_> = all.iter().map(place).collect();
+    for pair in kinds.windows(2) {
+        let again = kinds.iter().filter(|(kind, _)| *kind == pair[0].0).count();
+        let run = kinds.iter().skip_while(|(kind, _)| *kind != pair[0].0);
+        assert_eq!(run.take_while(|(kind, _)| *kind == pair[0].0).count(), again, "{kinds:?}");
+        assert!(pair[0].0 != pair[1].0 || pair[0].1 >= pair[1].1, "{kinds:?}");
+    }
+    let said = machine.ok(&["review"]);
+    assert!(said.starts_with(&format!("{} learned since you last looked", all.len())), "{said}");
+    assert_eq!(ids(&machine).len(), all.len(), "a listing decides nothing");
+}
+
+#[test]
+fn each_key_does_its_work_and_what_was_decided_stays_when_somebody_quits() {
+    let machine = machine();
+    let before = ids(&machine);
+    let count = before.len();
+    let shown = machine.at_terminal(
+        &["review"],
+        &[
+            (&format!("1 of {count}"), ""),
+            ("[q]uit > ", "k"),
+            (&format!("2 of {count}"), ""),
+            ("[q]uit > ", "d"),
+            ("[q]uit > ", "q"),
+        ],
+    );
+    assert!(!shown.contains(&format!("4 of {count}")), "{shown}");
+    assert_eq!(ids(&machine), before[2..]);
+    let said = machine.run(&["show", &before[0]]);
+    assert_eq!(said.code, 0, "it was kept");
+    let list = machine.ok(&["list", "--json"]);
+    assert!(list.contains(&before[0]) && !list.contains(&before[1]), "{list}");
+
+    // What is skipped comes again; what another one replaces does not.
+    let rest = &before[2..];
+    let by = format!("{}\r", before[0]);
+    let mut answers = vec![("[q]uit > ", "s"), ("(empty: none)", by.as_str())];
+    answers.extend(rest[1..].iter().map(|_| ("[q]uit > ", "n")));
+    let shown = machine.at_terminal(&["review"], &answers);
+    assert!(shown.contains("Replaced: "), "{shown}");
+    assert_eq!(ids(&machine), rest[1..]);
+    let older = machine.json(&["show", &rest[0], "--json"]);
+    assert_eq!(older[0]["superseded_by"], before[0].as_str(), "{older:#}");
+
+    let keeps: Vec<_> = rest[1..].iter().map(|_| ("[q]uit > ", "k")).collect();
+    machine.at_terminal(&["review"], &keeps);
+    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+}
+
+#[test]
+fn what_waits_is_taken_in_or_turned_down_by_key() {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let before = ids(&machine);
+    let answers = [("waits to be taken in", ""), ("[q]uit > ", "k"), ("[q]uit > ", "d")];
+    machine.at_terminal(&["review"], &answers);
+    let list = machine.ok(&["list", "--json"]);
+    assert_eq!(ids(&machine).len(), before.len() - 2);
+    assert_eq!(before.iter().filter(|id| list.contains(*id)).count(), before.len() - 1, "{list}");
+}
+
+fn with_transcript() -> Machine {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine
+}
+
+/// All that lies in the home folder, Throughline's own files too.
+fn everything(machine: &Machine) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all = crate::common::files(&machine.path("home"));
+    let ours = ["home/.local", "home/.config", "home/work/.throughline"];
+    let there = ours.iter().filter(|folder| machine.path(folder).exists());
+    all.extend(there.map(|folder| (machine.path(folder), Vec::new())));
+    all
+}
+
+#[test]
+fn a_preview_tells_what_is_there_and_writes_nothing() {
+    let machine = with_transcript();
+    let before = everything(&machine);
+    let told = machine.json(&["init", "--preview", "--json"]);
+    assert_eq!(told["transcripts"], 1, "{told:#}");
+    let said = machine.ok(&["init", "--preview"]);
+    assert!(said.contains(" worth keeping, ") && said.contains("Nothing was written."), "{said}");
+    assert_eq!(everything(&machine), before);
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let learned = learned(&machine).len();
+    let counted = told["worth"].as_u64().unwrap() + told["more"].as_u64().unwrap();
+    assert_eq!(counted, learned as u64);
+}
+
+#[test]
+fn a_person_is_shown_what_is_there_and_chooses_where_it_goes() {
+    let memories = "home/work/.throughline/memories";
+    let chosen = |keys: &str| {
+        let machine = with_transcript();
+        let asked = [("worth keeping", ""), ("Private: into your data", keys)];
+        machine.at_terminal(&["init", "--no-register"], &asked);
+        let in_repository = std::fs::read_dir(machine.path(memories)).map_or(0, Iterator::count);
+        let review = learned(&machine);
+        (in_repository, review.iter().filter(|one| one["new"] == true).count(), review.len())
+    };
+    let (in_repository, new, all) = chosen("\r");
+    assert!(in_repository > 0 && new == all, "{in_repository} {new} {all}");
+    assert_eq!(chosen("\x1b[B\r"), (0, 0, all), "drafts");
+    assert_eq!(chosen("\x1b[B\x1b[B\r"), (0, all, all), "private");
+}
+
+#[test]
+fn drafts_may_be_asked_for_without_a_person() {
+    let machine = with_transcript();
+    machine.ok(&["init", "--yes", "--drafts", "--no-register"]);
+    assert_eq!(machine.ok(&["list", "--json"]).matches("\"status\": \"active\"").count(), 0);
+    assert!(machine.read("home/.config/throughline/config.toml").contains("promote = \"review\""));
+    assert!(!learned(&machine).is_empty());
+}

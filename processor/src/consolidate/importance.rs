@@ -1,0 +1,72 @@
+//! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
+
+use super::Entry;
+use memory_store::Kind;
+
+/// Importance below which nothing is kept, once calibrated.
+const IMPORTANCE_MIN: f32 = 0.4;
+/// Importance that models give in the middle of a project, to which others are moved.
+const MEDIAN: f32 = 0.6;
+/// Drafts from which a model's way of counting is known.
+const CALIBRATED_MIN: usize = 20;
+/// Steps in which the shift is made, so that a new session seldom changes all files.
+const SHIFT_STEP: f32 = 0.05;
+/// Loss of a draft that served its session's task only.
+const PASSING_LOSS: f32 = 0.15;
+/// Gain of a draft that another session tells again.
+const REPEAT_GAIN: f32 = 0.1;
+/// Memories that a project of one window keeps; one with four times the work keeps twice as many.
+const ROOM: f32 = 17.0;
+/// Confidence at the calibrated importance 0 and 1.
+const CONFIDENCE: (f32, f32) = (0.2, 0.9);
+
+/// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the
+/// amount of work that they come from.
+pub fn choose(mut entries: Vec<Entry>, windows: usize) -> Vec<Entry> {
+    let shift = shift(&entries);
+    let calibrated = |entry: &Entry| -> f32 {
+        let passing = if entry.draft.standing { 0.0 } else { PASSING_LOSS };
+        let repeat = if entry.sessions.len() > 1 { REPEAT_GAIN } else { 0.0 };
+        (entry.draft.importance.unwrap_or_default() - shift - passing + repeat).clamp(0.0, 1.0)
+    };
+    // A wish inside a task is the task.
+    let is_task = |entry: &Entry| {
+        !entry.draft.standing && matches!(entry.draft.kind, Kind::Preference | Kind::Convention)
+    };
+    entries.retain(|entry| calibrated(entry) >= IMPORTANCE_MIN && !is_task(entry));
+    for entry in &mut entries {
+        let share = calibrated(entry);
+        entry.draft.worth = share;
+        entry.draft.confidence = CONFIDENCE.0 + (CONFIDENCE.1 - CONFIDENCE.0) * share;
+    }
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|&a, &b| {
+        entries[b].draft.worth.total_cmp(&entries[a].draft.worth).then(b.cmp(&a))
+    });
+    order.truncate(room(windows));
+    order.sort_unstable();
+    let mut place = 0..;
+    entries.retain(|_| place.next().is_some_and(|at| order.binary_search(&at).is_ok()));
+    entries
+}
+
+/// How many memories of a model a project keeps.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "small counts"
+)]
+pub fn room(windows: usize) -> usize {
+    (ROOM * (windows.max(1) as f32).sqrt()).round() as usize
+}
+
+/// How far a model's middle is from the usual one, in steps.
+fn shift(entries: &[Entry]) -> f32 {
+    let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
+    if given.len() < CALIBRATED_MIN {
+        return 0.0;
+    }
+    given.sort_by(f32::total_cmp);
+    ((given[given.len() / 2] - MEDIAN) / SHIFT_STEP).round() * SHIFT_STEP
+}

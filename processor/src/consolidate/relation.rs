@@ -1,0 +1,138 @@
+//! Relations between drafts: same, replaced, finished, contradicting. A model tells them (see
+//! `llm/relations.rs`); what it did not look at is left to the rules of `same` and `supersede`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_store::{Kind, MemoryId, ProjectId};
+
+use super::{Entry, id};
+use crate::extract::draft::Draft;
+
+/// How one draft relates to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Relation {
+    /// Both tell the same thing.
+    Same,
+    /// The first one holds in the place of the other.
+    Replaces,
+    /// The first one tells that the other, a task or something broken, is done.
+    Finishes,
+    /// Both claim to hold and cannot.
+    Contradicts,
+}
+
+/// Relations that were told about the drafts of a project.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Relations {
+    /// Each with the draft it is told of, by the ids of the memories that they would be.
+    pub told: BTreeMap<(MemoryId, MemoryId), Relation>,
+    /// Drafts that were asked about: rules do not guess about these.
+    pub asked: BTreeSet<MemoryId>,
+    /// Questions that got no answer; they are worth asking again.
+    pub missing: usize,
+}
+
+/// Returns the id of the memory that a draft would be.
+pub fn name(project: ProjectId, draft: &Draft) -> MemoryId {
+    id(project, draft)
+}
+
+impl Relations {
+    /// Unites what is the same, and leaves out what the session that told it took back.
+    pub(super) fn unite(&self, project: ProjectId, entries: Vec<Entry>) -> Vec<Entry> {
+        if self.told.is_empty() {
+            return entries;
+        }
+        let places: BTreeMap<MemoryId, usize> =
+            entries.iter().enumerate().map(|(at, entry)| (id(project, &entry.draft), at)).collect();
+        let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+        // The place that an entry was merged into.
+        let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
+        for (&(note, other), &relation) in &self.told {
+            let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
+                continue;
+            };
+            let (note, other) = (last(&merged, note), last(&merged, other));
+            if note == other || entries[note].is_none() || entries[other].is_none() {
+                continue;
+            }
+            match relation {
+                Relation::Same => {
+                    let (keep, give) = (note.min(other), note.max(other));
+                    if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
+                        kept.retell(given);
+                        merged.insert(give, keep);
+                    }
+                }
+                Relation::Replaces | Relation::Finishes => {
+                    let session =
+                        |at: usize| entries[at].as_ref().map(|entry| &entry.draft.session);
+                    let is_told_off = session(note) == session(other)
+                        && entries[other].as_ref().is_some_and(|entry| {
+                            entry.draft.kind != Kind::FailedApproach && entry.sessions.len() == 1
+                        });
+                    if is_told_off {
+                        entries[other] = None;
+                    }
+                }
+                Relation::Contradicts => {}
+            }
+        }
+        entries.into_iter().flatten().collect()
+    }
+
+    /// Marks what a later entry replaces, and notes what contradicts.
+    pub(super) fn mark(&self, project: ProjectId, entries: &mut [Entry]) {
+        let places: BTreeMap<MemoryId, usize> = entries
+            .iter()
+            .enumerate()
+            .flat_map(|(at, entry)| {
+                let merged = entry.merged.iter().map(move |id| (*id, at));
+                std::iter::once((id(project, &entry.draft), at)).chain(merged)
+            })
+            .collect();
+        for (&(note, other), &relation) in &self.told {
+            let (Some(&note), Some(&other)) = (places.get(&note), places.get(&other)) else {
+                continue;
+            };
+            if note == other {
+                continue;
+            }
+            match relation {
+                Relation::Replaces | Relation::Finishes => {
+                    // A circle would leave nothing that holds.
+                    if !leads_to(entries, note, other) {
+                        entries[other].superseded_by = Some(note);
+                    }
+                }
+                Relation::Contradicts => {
+                    let name = id(project, &entries[other].draft);
+                    if !entries[note].contradicts.contains(&name) {
+                        entries[note].contradicts.push(name);
+                    }
+                }
+                Relation::Same => {}
+            }
+        }
+    }
+}
+
+fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
+    while let Some(&next) = merged.get(&at) {
+        at = next;
+    }
+    at
+}
+
+/// Whether the chain of what replaces `from` comes to `to`.
+fn leads_to(entries: &[Entry], from: usize, to: usize) -> bool {
+    let mut at = Some(from);
+    for _ in 0..=entries.len() {
+        match at {
+            Some(place) if place == to => return true,
+            Some(place) => at = entries[place].superseded_by,
+            None => return false,
+        }
+    }
+    true
+}

@@ -1,0 +1,129 @@
+//! Questions that failed again and again: they are set aside, told, and put again on request only.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::lock::{Busy, Lock};
+use crate::state::{read_json, write_json};
+use crate::sync::BUSY_MAX;
+
+/// How often a question may fail before it is set aside, each time in another sync.
+const FAILURES_MAX: u32 = 3;
+/// Questions that are remembered as failed; of more, the others are just put again.
+const ENTRIES_MAX: usize = 10_000;
+
+/// What failed in a project so far.
+#[derive(Debug, Default)]
+pub(super) struct Aside {
+    path: PathBuf,
+    kept: Kept,
+}
+
+/// As it is written down.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    /// How often somebody asked for everything again.
+    retries: u32,
+    /// Failures by question.
+    failed: BTreeMap<String, u32>,
+}
+
+impl Kept {
+    fn set_aside(&self) -> usize {
+        self.failed.values().filter(|times| **times >= FAILURES_MAX).count()
+    }
+}
+
+fn path(folder: &Path) -> PathBuf {
+    folder.join("aside.json")
+}
+
+impl Aside {
+    /// What is written down in the folder of answers.
+    pub fn read(folder: &Path) -> Self {
+        let path = path(folder);
+        Self { kept: read_json(&path).unwrap_or_default(), path }
+    }
+
+    /// Whether a question is not put any more.
+    pub fn holds(&self, question: &str) -> bool {
+        self.kept.failed.get(question).is_some_and(|times| *times >= FAILURES_MAX)
+    }
+
+    /// Counts a failure.
+    pub fn failed(&mut self, question: &str) {
+        if self.kept.failed.len() < ENTRIES_MAX || self.kept.failed.contains_key(question) {
+            *self.kept.failed.entry(question.to_owned()).or_default() += 1;
+            self.write();
+        }
+    }
+
+    /// Forgets that a question failed before: it was answered.
+    pub fn answered(&mut self, question: &str) {
+        if self.kept.failed.remove(question).is_some() {
+            self.write();
+        }
+    }
+
+    fn write(&self) {
+        // Otherwise it is asked again, which costs time only.
+        drop(write_json(&self.path, &self.kept));
+    }
+}
+
+/// How many questions are set aside, by the folder of a project's answers.
+pub fn count(folder: &Path) -> usize {
+    read_json::<Kept>(&path(folder)).unwrap_or_default().set_aside()
+}
+
+/// How often everything was asked for again: sessions that were done with are looked at again where it rises.
+pub fn retries(folder: &Path) -> u32 {
+    read_json::<Kept>(&path(folder)).unwrap_or_default().retries
+}
+
+/// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
+/// waited for: it writes down what failed, too.
+pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
+    let Some(_lock) = Lock::take(&home.sync_lock(), Busy::Wait(BUSY_MAX))? else {
+        anyhow::bail!("another sync is at work for very long");
+    };
+    let path = path(&super::folder(home));
+    let kept: Kept = read_json(&path).unwrap_or_default();
+    let count = kept.set_aside();
+    if !kept.failed.is_empty() {
+        let retries = kept.retries.wrapping_add(1);
+        write_json(&path, &Kept { retries, failed: BTreeMap::new() })?;
+    }
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_failures_set_a_question_aside_until_somebody_asks() {
+        let home = tempfile::tempdir().unwrap();
+        let project = ProjectDir(home.path().to_owned());
+        let folder = crate::llm::folder(&project);
+        for expected in [false, false, true] {
+            let mut aside = Aside::read(&folder);
+            assert!(!aside.holds("a"));
+            aside.failed("a");
+            aside.failed("b");
+            aside.answered("b");
+            assert_eq!(Aside::read(&folder).holds("a"), expected);
+        }
+        assert_eq!((count(&folder), retries(&folder)), (1, 0));
+        assert_eq!(retry(&project).unwrap(), 1);
+        assert_eq!((count(&folder), retries(&folder)), (0, 1));
+        assert!(!Aside::read(&folder).holds("a"));
+        // Nothing to ask again.
+        assert_eq!(retry(&project).unwrap(), 0);
+        assert_eq!(retries(&folder), 1);
+    }
+}

@@ -1,0 +1,408 @@
+//! Claude Code itself as the model, by `claude -p`: a question of its own, apart from the user's hooks, settings,
+//! MCP servers and history.
+//!
+//! Nothing of it can be learned again: hooks of ours are off in it, it leaves no transcript, and its folder is an
+//! empty one of its own.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use memory_store::mode;
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::ask::Question;
+use super::elsewhere::{ACCOUNTS, BASE_URL, Environment};
+use super::host::Server;
+use super::http::line;
+use super::program::{self, Failure, Printed};
+use super::{Fault, Provider, Reply, Usage};
+
+/// The model when nobody names another: small, and the cheapest.
+pub const MODEL: &str = "haiku";
+/// US dollars that one question may cost at most.
+const QUESTION_USD_MAX: f64 = 0.25;
+/// Bytes of what it prints: one result.
+const RESULT_BYTES_MAX: u64 = 1 << 20;
+
+/// What keeps it from the network but for the question, and from doing more than it is asked.
+const QUIET: [(&str, &str); 5] = [
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    // It would try for minutes; what is worth a repeat is repeated here.
+    ("CLAUDE_CODE_MAX_RETRIES", "0"),
+    (mode::VARIABLE, "off"),
+];
+
+/// Variables of Claude Code that stay: where its folder is, and who pays.
+const KEPT: [&str; 2] = ["CLAUDE_CONFIG_DIR", "ANTHROPIC_DEFAULT_HAIKU_MODEL"];
+
+/// Claude Code's own model.
+pub struct Claude {
+    program: PathBuf,
+    model: String,
+    /// The endpoint, where the user named one.
+    server: Option<Server>,
+    /// How long an answer may take, and the setting that says so.
+    most: (Duration, &'static str),
+    environment: Environment,
+    folder: TempDir,
+}
+
+impl fmt::Debug for Claude {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.model, self.program.display())
+    }
+}
+
+/// What `--output-format json` prints.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Outcome {
+    is_error: bool,
+    subtype: String,
+    result: Option<Value>,
+    structured_output: Option<Value>,
+    errors: Vec<Value>,
+    api_error_status: Option<u16>,
+    total_cost_usd: Option<f64>,
+    #[serde(rename = "modelUsage")]
+    models: std::collections::BTreeMap<String, Counted>,
+}
+
+/// What one model took.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Counted {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+}
+
+impl Claude {
+    /// Prepares to ask `model`; nothing is started yet. A fault where sessions at `roots` go elsewhere than the
+    /// question would, or where there is no Claude Code.
+    pub fn new(
+        environment: Environment,
+        roots: &[PathBuf],
+        server: Option<Server>,
+        model: &str,
+        most: (Duration, &'static str),
+    ) -> Result<Self, Fault> {
+        if let Some(told) = environment.leads_elsewhere(roots, server.as_ref()) {
+            return Err(Fault::Elsewhere(told));
+        }
+        let program = program_of(&environment).ok_or(Fault::NotInstalled)?;
+        let folder = tempfile::Builder::new().prefix("throughline-question-").tempdir();
+        let folder =
+            folder.map_err(|error| Fault::Elsewhere(format!("an empty folder: {error}")))?;
+        Ok(Self { program, model: model.to_owned(), server, most, environment, folder })
+    }
+
+    fn command(&self, question: &Question, usd_max: Option<f64>) -> Command {
+        let usd = usd_max.unwrap_or(QUESTION_USD_MAX).min(QUESTION_USD_MAX);
+        let mut command = Command::new(&self.program);
+        command
+            .args(["-p", "--no-session-persistence", "--restricted", "--strict-mcp-config"])
+            .args(["--tools", "", "--disable-slash-commands", "--setting-sources", ""])
+            .args(["--system-prompt", question.instructions])
+            .args(["--json-schema", &question.form.as_value().to_string()])
+            .args(["--output-format", "json", "--model", &self.model])
+            .args(["--max-budget-usd", &format!("{usd:.4}")])
+            .current_dir(self.folder.path())
+            .env_clear()
+            .envs(self.environment.all().filter(|(name, _)| is_passed_on(name)))
+            .envs(QUIET);
+        if let Some(server) = &self.server {
+            command.env(BASE_URL, server.url.as_str().trim_end_matches('/'));
+        }
+        command
+    }
+
+    fn fault(&self, outcome: &Outcome) -> Fault {
+        let told = outcome.result.as_ref().and_then(Value::as_str).map(str::to_owned);
+        let told = told.filter(|told| !told.trim().is_empty());
+        let errors =
+            || outcome.errors.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("; ");
+        let told = line(&told.unwrap_or_else(errors));
+        let low = told.to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|words| low.contains(words));
+        if outcome.subtype == "error_max_budget_usd" {
+            return Fault::Budget(told);
+        }
+        // It says so in words only; the status is told where there was a request.
+        if matches!(outcome.api_error_status, Some(401 | 403))
+            || says(&["not logged in", "/login", "invalid api key", "oauth token"])
+        {
+            return Fault::NotLoggedIn(told);
+        }
+        if says(&["usage limit", "limit reached", "hit your", "spend limit", "credit balance"]) {
+            return Fault::Limit(told);
+        }
+        match outcome.api_error_status {
+            Some(404) => {
+                let (model, server) = (self.model.clone(), "Claude Code".to_owned());
+                Fault::NoModel { model, server, hint: "name another in `llm.model`".to_owned() }
+            }
+            Some(429) => Fault::Busy { message: told, wait: None },
+            Some(status @ (408 | 500..)) => Fault::Server { status, message: told },
+            None if says(&["unable to connect", "connection error", "timed out", "socket"]) => {
+                Fault::Broken(told)
+            }
+            _ => Fault::Answer(told),
+        }
+    }
+
+    /// What it printed, read.
+    fn read(&self, printed: &Printed) -> Reply {
+        let Some(outcome) = outcome(&printed.stdout) else {
+            let told = line(&String::from_utf8_lossy(&printed.stderr));
+            let is_old = told.contains("unknown option") || told.contains("unknown argument");
+            return Reply::failed(match (is_old, told.is_empty()) {
+                (true, _) => Fault::Old(told),
+                (false, true) => Fault::Answer("Claude Code printed no result".to_owned()),
+                (false, false) => Fault::Answer(told),
+            });
+        };
+        let mut usage = Usage { usd: outcome.total_cost_usd, ..Usage::default() };
+        for counted in outcome.models.values() {
+            let asked = [counted.cache_read_input_tokens, counted.cache_creation_input_tokens];
+            usage.tokens_in += asked.iter().sum::<u64>() + counted.input_tokens;
+            usage.tokens_out += counted.output_tokens;
+        }
+        let answer = match (&outcome.structured_output, &outcome.result) {
+            _ if outcome.is_error => Err(self.fault(&outcome)),
+            (Some(answer), _) => Ok(answer.to_string()),
+            // It answered in words: whatever JSON stands in them is looked for as in any answer.
+            (None, Some(Value::String(text))) => Ok(text.clone()),
+            (None, _) => Err(self.fault(&outcome)),
+        };
+        Reply { answer, usage }
+    }
+}
+
+impl Provider for Claude {
+    fn name(&self) -> String {
+        format!("claude/{}", self.model)
+    }
+
+    fn is_local(&self) -> bool {
+        false
+    }
+
+    fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply {
+        let (wait, setting) = self.most;
+        let mut command = self.command(question, usd_max);
+        match program::run(&mut command, &question.text, wait, RESULT_BYTES_MAX) {
+            Ok(printed) => self.read(&printed),
+            Err(Failure::Late) => Reply::failed(Fault::Slow { wait, setting }),
+            Err(Failure::Long) => Reply::failed(super::http::long(
+                usize::try_from(RESULT_BYTES_MAX).unwrap_or_default(),
+            )),
+            Err(Failure::Start(error)) if error.kind() == ErrorKind::NotFound => {
+                Reply::failed(Fault::NotInstalled)
+            }
+            Err(Failure::Start(error)) => Reply::failed(Fault::Old(error.to_string())),
+        }
+    }
+}
+
+/// The result: the whole output, or its last line that is one.
+fn outcome(stdout: &[u8]) -> Option<Outcome> {
+    let text = String::from_utf8_lossy(stdout);
+    let mut lines = text.lines().rev().filter(|line| line.trim_start().starts_with('{'));
+    lines.find_map(|line| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        (value["type"] == "result").then(|| serde_json::from_value(value).ok())?
+    })
+}
+
+/// Whether a variable of ours is Claude Code's, too. Those of a session that we were started from would have it
+/// take itself for a part of that.
+fn is_passed_on(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    let is_its_own = name.starts_with("CLAUDE") || name.starts_with("ANTHROPIC_");
+    !is_its_own || KEPT.contains(&&*name) || ACCOUNTS.contains(&&*name)
+}
+
+/// Where Claude Code is: in `PATH`, or where its installers put it.
+pub fn program_of(environment: &Environment) -> Option<PathBuf> {
+    let path = environment.get("PATH").cloned().unwrap_or_else(OsString::new);
+    let home = environment.get("HOME").map(PathBuf::from);
+    let own = home.iter().flat_map(|home| [home.join(".local/bin"), home.join(".claude/local")]);
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    folders.chain(own).map(|folder| folder.join("claude")).find(|file| is_program(file))
+}
+
+fn is_program(file: &Path) -> bool {
+    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::ask;
+    use super::*;
+
+    /// A stand-in for the client that runs this script.
+    struct Fake {
+        folder: TempDir,
+    }
+
+    impl Fake {
+        fn new(script: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join("claude");
+            fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+            Self { folder }
+        }
+
+        /// A client that prints this result.
+        fn printing(result: &Value) -> Self {
+            Self::new(&format!("cat >/dev/null\ncat <<'EOF'\n{result}\nEOF\nexit 1"))
+        }
+
+        fn environment(&self, more: &[(&str, &str)]) -> Environment {
+            let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
+            let home = self.folder.path().to_str().unwrap();
+            Environment::of(&[&[("PATH", path.as_str()), ("HOME", home)], more].concat())
+        }
+
+        fn ask_within(&self, more: &[(&str, &str)], wait: Duration) -> Reply {
+            let environment = self.environment(more);
+            let claude =
+                Claude::new(environment, &[], None, MODEL, (wait, "llm.timeout_s")).unwrap();
+            claude.ask(&ask::window("[user] Hello.\n", "", ""), Some(0.1))
+        }
+
+        fn ask(&self) -> Reply {
+            self.ask_within(&[], Duration::from_secs(20))
+        }
+    }
+
+    fn result(fields: Value) -> Value {
+        let mut result =
+            serde_json::json!({"type": "result", "is_error": true, "subtype": "success"});
+        result.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        result
+    }
+
+    #[test]
+    fn it_is_asked_apart_from_everything_of_the_user() {
+        let fake = Fake::new(
+            "printf '%s\\n' \"$@\" >\"$HOME/args\"; env >\"$HOME/env\"; pwd >\"$HOME/cwd\"; ls -a | wc -l >>\"$HOME/cwd\"\n\
+             cat >\"$HOME/stdin\"\n\
+             echo 'a remark'\n\
+             echo '{\"type\":\"result\",\"is_error\":false,\"structured_output\":{\"memories\":[]},\"total_cost_usd\":0.5,\
+             \"modelUsage\":{\"m\":{\"inputTokens\":7,\"cacheReadInputTokens\":3,\"outputTokens\":2}}}'",
+        );
+        let session =
+            [("CLAUDECODE", "1"), ("CLAUDE_CODE_ENTRYPOINT", "cli"), ("ANTHROPIC_API_KEY", "k")];
+        let reply = fake.ask_within(&session, Duration::from_secs(20));
+        assert_eq!(reply.answer, Ok("{\"memories\":[]}".to_owned()));
+        assert_eq!(reply.usage, Usage { tokens_in: 10, tokens_out: 2, usd: Some(0.5) });
+        let read = |name: &str| fs::read_to_string(fake.folder.path().join(name)).unwrap();
+        let args = read("args");
+        for wanted in [
+            "-p\n",
+            "--no-session-persistence",
+            "--restricted",
+            "--strict-mcp-config",
+            "haiku",
+            "0.1000",
+        ] {
+            assert!(args.contains(wanted), "{wanted}: {args}");
+        }
+        assert!(!args.contains("Hello.") && read("stdin").contains("[user] Hello."));
+        let env = read("env");
+        assert!(
+            env.contains("THROUGHLINE=off\n") && env.contains("ANTHROPIC_API_KEY=k\n"),
+            "{env}"
+        );
+        assert!(!env.contains("CLAUDECODE") && !env.contains("ENTRYPOINT"), "{env}");
+        let cwd = read("cwd");
+        let mut lines = cwd.lines();
+        assert!(lines.next().unwrap().contains("throughline-question-"), "{cwd}");
+        assert_eq!(lines.next().unwrap().trim(), "2", "the folder is empty");
+    }
+
+    #[test]
+    fn what_went_wrong_is_told_apart() {
+        let error = |fields| Fake::printing(&result(fields)).ask().answer.unwrap_err();
+        let text = |text: &str| serde_json::json!({"result": text});
+        let status = |status: u16, text: &str| serde_json::json!({"result": text, "api_error_status": status});
+        let login = "Not logged in · Please run /login";
+        assert_eq!(error(text(login)), Fault::NotLoggedIn(login.to_owned()));
+        assert!(matches!(error(status(401, "Invalid API key")), Fault::NotLoggedIn(_)));
+        assert!(matches!(error(text("Claude usage limit reached")), Fault::Limit(_)));
+        assert!(matches!(error(status(429, "You've hit your session limit")), Fault::Limit(_)));
+        assert!(matches!(error(status(400, "Credit balance is too low")), Fault::Limit(_)));
+        assert!(matches!(error(status(429, "Request rejected")), Fault::Busy { .. }));
+        assert!(matches!(error(status(529, "Overloaded")), Fault::Server { status: 529, .. }));
+        assert!(matches!(error(status(404, "the selected model")), Fault::NoModel { .. }));
+        let budget = serde_json::json!({
+            "subtype": "error_max_budget_usd", "errors": ["Reached maximum budget ($0.1)"],
+            "total_cost_usd": 0.2,
+        });
+        let reply = Fake::printing(&result(budget)).ask();
+        assert_eq!(reply.answer, Err(Fault::Budget("Reached maximum budget ($0.1)".to_owned())));
+        assert_eq!(reply.usage.usd, Some(0.2), "it cost all the same");
+        // Words instead of the form, and no result at all.
+        let words = serde_json::json!({"is_error": false, "result": "I would rather talk."});
+        let reply = Fake::printing(&result(words)).ask();
+        assert_eq!(reply.answer, Ok("I would rather talk.".to_owned()));
+        let garbage = Fake::new("cat >/dev/null; echo garbage; echo 'no result' >&2").ask();
+        assert_eq!(garbage.answer, Err(Fault::Answer("no result".to_owned())));
+        let old = Fake::new("echo \"error: unknown option '--restricted'\" >&2; exit 1").ask();
+        assert!(matches!(old.answer, Err(Fault::Old(_))));
+        let long = Fake::new("cat >/dev/null; head -c 2000000 /dev/zero").ask();
+        assert!(matches!(long.answer, Err(Fault::Answer(told)) if told.contains("1024 KiB")));
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_with_what_it_started() {
+        let fake = Fake::new("echo $$ >\"$HOME/pid\"; sleep 300 & echo $! >>\"$HOME/pid\"; wait");
+        let reply = fake.ask_within(&[], Duration::from_secs(2));
+        assert!(matches!(reply.answer, Err(Fault::Slow { .. })));
+        let pids = fs::read_to_string(fake.folder.path().join("pid")).unwrap();
+        assert_eq!(pids.lines().count(), 2);
+        for pid in pids.lines().map(|pid| pid.parse::<i32>().unwrap()) {
+            // The orphan is waited for by the system, at a time of its own.
+            let gone = (0..500).any(|_| {
+                std::thread::sleep(Duration::from_millis(10));
+                let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                // SAFETY: signal 0 only asks whether there is such a process.
+                stat.contains(") Z ") || unsafe { libc::kill(pid, 0) } != 0
+            });
+            assert!(gone, "{pid} is still there");
+        }
+    }
+
+    #[test]
+    fn without_a_client_or_with_other_endpoints_nothing_is_started() {
+        let empty = tempfile::tempdir().unwrap();
+        let most = (Duration::from_secs(1), "llm.timeout_s");
+        let home = empty.path().to_str().unwrap();
+        let environment = Environment::of(&[("PATH", home), ("HOME", home)]);
+        let refused = Claude::new(environment, &[], None, MODEL, most);
+        assert_eq!(refused.unwrap_err(), Fault::NotInstalled);
+        let fake = Fake::new("touch \"$HOME/ran\"");
+        let environment = fake.environment(&[("CLAUDE_CODE_USE_BEDROCK", "1")]);
+        let refused = Claude::new(environment, &[], None, MODEL, most).unwrap_err();
+        assert!(
+            matches!(&refused, Fault::Elsewhere(told) if told.contains("BEDROCK")),
+            "{refused}"
+        );
+        assert!(!fake.folder.path().join("ran").exists());
+    }
+}

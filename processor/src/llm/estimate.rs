@@ -1,0 +1,67 @@
+//! What a session would cost that is read by Claude Code's small model, told from the sessions at hand.
+
+use std::fs::File;
+use std::io::BufReader;
+
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+
+use super::ending::Ending;
+use super::usage::Usage;
+use super::{TOKEN_CHARS, ask, window};
+use crate::discover::Transcript;
+use crate::transcript::SessionBuilder;
+
+/// Sessions that are looked at, the newest.
+const SESSIONS_MAX: usize = 5;
+/// Bytes of a transcript that is looked at; of a longer one nothing is.
+const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
+/// Tokens that Claude Code puts around a question (2.6 kB, seen with 2.1.330).
+const AROUND_TOKENS: u64 = 700;
+/// Tokens of an answer that fills the form.
+const ANSWER_TOKENS: u64 = 800;
+/// US dollars for a million tokens asked, as Claude Code 2.1.330 counts its small model.
+const USD_PER_MILLION_IN: f64 = 0.10;
+/// The same for tokens answered.
+const USD_PER_MILLION_OUT: f64 = 0.50;
+
+/// What a session of this project takes on average.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// The sessions that were looked at.
+    pub sessions: usize,
+    /// Tokens and US dollars for one.
+    pub each: Usage,
+}
+
+/// Estimates from the newest transcripts; `None` where there is none that can be read.
+pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estimate> {
+    let redactor = Redactor::private(settings);
+    let mut newest: Vec<&Transcript> = transcripts
+        .iter()
+        .filter(|one| one.name.agent.is_none() && one.len <= TRANSCRIPT_BYTES_MAX)
+        .collect();
+    newest.sort_by_key(|one| std::cmp::Reverse(one.modified_ns));
+    let (mut sessions, mut tokens_in, mut tokens_out) = (0, 0, 0);
+    for one in newest.into_iter().take(SESSIONS_MAX) {
+        let Ok(file) = File::open(&one.path) else { continue };
+        let mut builder = SessionBuilder::new(&redactor);
+        if builder.read(BufReader::new(file)).is_err() {
+            continue;
+        }
+        sessions += 1;
+        for session in builder.sessions(&one.name.session, None) {
+            let ending = Ending::of(&session).text();
+            for window in window::windows(&session) {
+                let question = ask::window(&window.text(), &ending, "");
+                let chars = question.instructions.len() + question.text.len();
+                tokens_in += chars as u64 / TOKEN_CHARS + AROUND_TOKENS;
+                tokens_out += ANSWER_TOKENS;
+            }
+        }
+    }
+    let count = u64::try_from(sessions).ok().filter(|count| *count > 0)?;
+    let (tokens_in, tokens_out) = (tokens_in / count, tokens_out / count);
+    let usd = tokens_in as f64 * USD_PER_MILLION_IN + tokens_out as f64 * USD_PER_MILLION_OUT;
+    Some(Estimate { sessions, each: Usage { tokens_in, tokens_out, usd: Some(usd / 1e6) } })
+}

@@ -1,0 +1,138 @@
+//! Why a model gave no answer, and what to do about it.
+
+use std::time::Duration;
+
+/// Pauses before a question is put again that may be answered the second or third time.
+const PAUSES: [Duration; 2] = [Duration::from_millis(300), Duration::from_millis(1_200)];
+/// How long a server that asks for patience is waited for.
+const PATIENCE_MAX: Duration = Duration::from_secs(20);
+
+/// Why a model gave no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Fault {
+    /// Nobody listens there.
+    #[error("nothing answers at {server}; {hint}")]
+    Unreachable { server: String, hint: &'static str },
+    /// The server does not have the model.
+    #[error("{server} has no model `{model}`; {hint}")]
+    NoModel { model: String, server: String, hint: String },
+    /// No answer in time.
+    #[error("no answer within {} s; use a smaller model or raise `{setting}`", wait.as_secs_f32())]
+    Slow { wait: Duration, setting: &'static str },
+    /// The connection ended in the middle.
+    #[error("the connection broke off: {0}")]
+    Broken(String),
+    /// The server says that something is wrong with it.
+    #[error("the server failed ({status}): {message}")]
+    Server { status: u16, message: String },
+    /// The server has too much to do, or is asked too often.
+    #[error("the server is asked too often: {message}; the next sync asks again")]
+    Busy { message: String, wait: Option<Duration> },
+    /// The server does not take the key.
+    #[error(
+        "{server} does not take the key: {message}; put it into the environment variable that \
+         `llm.api_key_env` names"
+    )]
+    Key { server: String, message: String },
+    /// There is no Claude Code to be found.
+    #[error(
+        "Claude Code is not installed: no `claude` in PATH; install it, or choose another reader \
+         with `throughline config llm`"
+    )]
+    NotInstalled,
+    /// There is one that cannot be asked in the way that is needed.
+    #[error("this Claude Code cannot be asked: {0}; update it with `claude update`")]
+    Old(String),
+    /// Nobody is logged in.
+    #[error("Claude Code is not logged in ({0}); run `claude` and /login there")]
+    NotLoggedIn(String),
+    /// The plan or the account allows no more for now.
+    #[error("the usage limit is reached: {0}; a sync after it ended asks again")]
+    Limit(String),
+    /// One question would have cost more than one may.
+    #[error("the budget of one question is used up: {0}; see `llm.usd_per_day`")]
+    Budget(String),
+    /// Sessions go elsewhere than the question would.
+    #[error("{0}")]
+    Elsewhere(String),
+    /// What one day may cost is spent.
+    #[error("{0}; the rest waits for tomorrow")]
+    Bound(String),
+    /// It failed again and again, and is not asked any more.
+    #[error(
+        "parts of sessions failed again and again and are set aside; `throughline sync --retry` asks about them again"
+    )]
+    Aside,
+    /// Names of people could not be looked for in what was to leave this machine.
+    #[error("it was not asked, because names of people could not be found first: {0}")]
+    Names(String),
+    /// It was not asked in this run.
+    #[error("it is asked by a later run")]
+    Later,
+    /// The answer cannot be used.
+    #[error("the answer cannot be used: {0}")]
+    Answer(String),
+}
+
+/// What a fault says about the questions that come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing: the next one is put.
+    Ask,
+    /// When it comes a second time in a row, no more are put in this run.
+    AskOnce,
+    /// No more are put in this run.
+    Stop,
+}
+
+impl Fault {
+    /// How long to wait before the same question is put again; `None` where that is no use. `repeats` tells
+    /// how often it was put again already.
+    pub(super) fn pause(&self, repeats: usize) -> Option<Duration> {
+        match self {
+            Self::Broken(_) | Self::Server { .. } => PAUSES.get(repeats).copied(),
+            Self::Busy { wait, .. } => {
+                let pause = PAUSES.get(repeats)?;
+                Some(wait.unwrap_or(*pause)).filter(|wait| *wait <= PATIENCE_MAX)
+            }
+            // It took long enough.
+            Self::Slow { .. } => (repeats == 0).then_some(Duration::ZERO),
+            _ => None,
+        }
+    }
+
+    /// What it says about the next questions.
+    pub(super) fn next(&self) -> Next {
+        match self {
+            Self::Answer(_) | Self::Names(_) | Self::Aside | Self::Later => Next::Ask,
+            Self::Slow { .. } | Self::Broken(_) | Self::Server { .. } | Self::Busy { .. } => {
+                Next::AskOnce
+            }
+            Self::Unreachable { .. }
+            | Self::NoModel { .. }
+            | Self::Key { .. }
+            | Self::NotInstalled
+            | Self::Old(_)
+            | Self::NotLoggedIn(_)
+            | Self::Limit(_)
+            | Self::Budget(_)
+            | Self::Elsewhere(_)
+            | Self::Bound(_) => Next::Stop,
+        }
+    }
+
+    /// Whether it may be the question's own fault. A server that fails may fail for everybody: only where it
+    /// answered another question of the same run (`answered`) does it count.
+    pub(super) fn is_of_the_question(&self, answered: bool) -> bool {
+        match self {
+            Self::Answer(_) | Self::Slow { .. } => true,
+            Self::Server { .. } | Self::Broken(_) => answered,
+            _ => false,
+        }
+    }
+
+    /// Whether asking again by itself is no use, so that the session counts as read.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self, Self::Aside)
+    }
+}

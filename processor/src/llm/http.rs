@@ -1,0 +1,137 @@
+//! Requests to a model's server: bounded in time and length, never led elsewhere.
+
+use std::time::Duration;
+
+use reqwest::{Client, RequestBuilder, Response};
+use tokio::runtime::Runtime;
+
+use super::Fault;
+use super::host::Server;
+
+/// Time to connect. A server that is up answers in a few milliseconds.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Characters of a server's error message that are repeated.
+const MESSAGE_CHARS_MAX: usize = 200;
+/// Bytes of a server's error message that are read.
+const MESSAGE_BYTES_MAX: usize = 64 << 10;
+
+/// Why there is no response.
+#[derive(Debug)]
+pub enum Problem {
+    /// It did not come.
+    Http(reqwest::Error),
+    /// It is longer than anything that was asked for.
+    Long { bytes_max: usize },
+    /// The server sent an error instead.
+    Refused(Refusal),
+}
+
+/// An error as a server tells it.
+#[derive(Debug)]
+pub struct Refusal {
+    /// The status of the response.
+    pub status: u16,
+    /// How long the server wants to be left alone.
+    pub wait: Option<Duration>,
+    /// What it says, in one line.
+    pub message: String,
+}
+
+impl Refusal {
+    /// What it means where nothing better is known.
+    pub fn fault(self) -> Fault {
+        let Self { status, wait, message } = self;
+        match status {
+            429 => Fault::Busy { message, wait },
+            408 | 500..=599 => Fault::Server { status, message },
+            _ => Fault::Answer(message),
+        }
+    }
+}
+
+/// Sends a request and reads the response, up to a number of bytes.
+pub async fn exchange(request: RequestBuilder, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let response = request.send().await.map_err(Problem::Http)?;
+    let status = response.status();
+    if status.is_success() {
+        return read(response, bytes_max).await;
+    }
+    let wait = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+    let wait = wait.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+    let text = read(response, MESSAGE_BYTES_MAX).await.unwrap_or_default();
+    let message = message(&String::from_utf8_lossy(&text));
+    let message = if message.is_empty() { status.to_string() } else { message };
+    Err(Problem::Refused(Refusal { status: status.as_u16(), wait, message }))
+}
+
+async fn read(mut response: Response, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+    let mut given = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(Problem::Http)? {
+        if given.len() + chunk.len() > bytes_max {
+            return Err(Problem::Long { bytes_max });
+        }
+        given.extend_from_slice(&chunk);
+    }
+    Ok(given)
+}
+
+/// A client with timeouts. A redirect could lead redacted text to
+/// another host, and a proxy is no place for what is meant for this machine.
+pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Client, String> {
+    let mut http = Client::builder()
+        .connect_timeout(connect)
+        .read_timeout(answer)
+        .timeout(answer)
+        .redirect(reqwest::redirect::Policy::none());
+    if server.is_local() {
+        http = http.no_proxy();
+    }
+    http.build().map_err(|error| format!("the HTTP client: {error}"))
+}
+
+/// What requests run in.
+pub fn runtime() -> Result<Runtime, String> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("the runtime: {error}"))
+}
+
+/// What a failed exchange with `server` means; `hint` says how to start it, `most` how long was waited, as the
+/// setting of that name says.
+pub fn fault(
+    error: reqwest::Error,
+    server: &Server,
+    hint: &'static str,
+    most: (Duration, &'static str),
+) -> Fault {
+    if error.is_connect() {
+        return Fault::Unreachable { server: server.name(), hint };
+    }
+    if error.is_timeout() {
+        return Fault::Slow { wait: most.0, setting: most.1 };
+    }
+    // The address that the library adds may hold what is nobody's business.
+    Fault::Broken(error.without_url().to_string())
+}
+
+/// Says that a response was longer than anybody asked for.
+pub fn long(bytes_max: usize) -> Fault {
+    Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
+}
+
+/// The message of an error that the server sent as JSON, in the forms that are usual, or its text.
+fn message(text: &str) -> String {
+    let json: Option<serde_json::Value> = serde_json::from_str(text).ok();
+    let error = json.as_ref().and_then(|json| json.get("error"));
+    let message = error.and_then(|error| error.as_str().or_else(|| error.get("message")?.as_str()));
+    let message = message.or_else(|| json.as_ref()?.get("message")?.as_str());
+    line(message.unwrap_or(text))
+}
+
+/// The beginning of a text that somebody else wrote, in one line.
+pub fn line(text: &str) -> String {
+    let words: Vec<&str> = text.split(|c: char| c.is_whitespace() || c.is_control()).collect();
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ").chars().take(MESSAGE_CHARS_MAX).collect()
+}

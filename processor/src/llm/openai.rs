@@ -1,0 +1,230 @@
+//! Servers that speak the chat interface of OpenAI: llama.cpp's, LM Studio, vLLM, hosted ones.
+
+use std::cell::Cell;
+use std::fmt;
+use std::time::Duration;
+
+use reqwest::Client;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+use super::ask::Question;
+use super::host::Server;
+use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::{Fault, Provider, Reply, Usage};
+
+/// What to do when nobody listens.
+const HINT: &str = "start the server, or correct `llm.host`";
+/// Tokens of an answer.
+const ANSWER_TOKENS_MAX: u32 = 2_048;
+/// Bytes of a response: of its text a quarter is read, and JSON makes it longer.
+const CHAT_BYTES_MAX: usize = 1 << 20;
+/// Words in an error which say that a form of answer is not to be had.
+const FORM_WORDS: [&str; 5] =
+    ["response_format", "json_schema", "json_object", "schema", "grammar"];
+
+/// A model behind a server of this kind.
+pub struct OpenAi {
+    client: Client,
+    server: Server,
+    model: String,
+    /// The key, where one is wanted. Never shown.
+    key: Option<String>,
+    /// How long an answer may take, and the setting that says so.
+    most: (Duration, &'static str),
+    /// What the server was found to understand.
+    form: Cell<Form>,
+    runtime: Runtime,
+}
+
+/// How the form of the answer is asked for, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// By its schema.
+    Schema,
+    /// As any JSON object; the schema stands in the instructions.
+    Object,
+    /// In the instructions alone.
+    Words,
+}
+
+impl Form {
+    /// The next one to try where the server refused this one.
+    fn simpler(self) -> Option<Self> {
+        match self {
+            Self::Schema => Some(Self::Object),
+            Self::Object => Some(Self::Words),
+            Self::Words => None,
+        }
+    }
+}
+
+impl fmt::Debug for OpenAi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at {}", self.model, self.server.name())
+    }
+}
+
+/// What is read of a response.
+#[derive(Deserialize)]
+struct Response {
+    choices: Vec<Choice>,
+    #[serde(default)]
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    content: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Counted {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    /// US dollars, which some hosts tell.
+    cost: Option<f64>,
+}
+
+impl OpenAi {
+    /// Prepares to ask `model`, whose answers may take `most`, as the setting of that name says; nothing
+    /// is sent yet.
+    pub fn new(
+        server: Server,
+        model: &str,
+        key: Option<String>,
+        most: (Duration, &'static str),
+    ) -> Result<Self, String> {
+        Ok(Self {
+            client: http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
+            server,
+            model: model.to_owned(),
+            key,
+            most,
+            form: Cell::new(Form::Schema),
+            runtime: http::runtime()?,
+        })
+    }
+
+    /// Asks, in the best form that the server understands.
+    fn asked(&self, question: &Question) -> Result<(String, Usage), Fault> {
+        loop {
+            let form = self.form.get();
+            let refusal = match self.post(&self.request(question, form)) {
+                Ok(given) => return read(&given),
+                Err(Problem::Refused(refusal)) => refusal,
+                Err(Problem::Long { bytes_max }) => return Err(http::long(bytes_max)),
+                Err(Problem::Http(error)) => {
+                    return Err(http::fault(error, &self.server, HINT, self.most));
+                }
+            };
+            match form.simpler().filter(|_| is_about_form(&refusal)) {
+                Some(simpler) => self.form.set(simpler),
+                None => return Err(self.refusal(refusal)),
+            }
+        }
+    }
+
+    fn request(&self, question: &Question, form: Form) -> Value {
+        let mut instructions = question.instructions.to_owned();
+        if form != Form::Schema {
+            instructions.push_str(&format!(
+                "\n\nAnswer with one JSON object that fits this JSON schema, and with nothing else:\n{}",
+                question.form.as_value()
+            ));
+        }
+        let mut request = json!({
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": instructions},
+                {"role": "user", "content": question.text},
+            ],
+            "temperature": 0,
+            "max_tokens": ANSWER_TOKENS_MAX,
+            "stream": false,
+        });
+        let wanted = match form {
+            Form::Schema => json!({
+                "type": "json_schema",
+                "json_schema": {"name": "answer", "schema": question.form},
+            }),
+            Form::Object => json!({"type": "json_object"}),
+            Form::Words => return request,
+        };
+        request["response_format"] = wanted;
+        request
+    }
+
+    fn post(&self, request: &Value) -> Result<Vec<u8>, Problem> {
+        let base = self.server.url.as_str();
+        // People name the endpoint with the version or without.
+        let version = if base.ends_with("/v1/") { "" } else { "v1/" };
+        let mut call = self.client.post(format!("{base}{version}chat/completions")).json(request);
+        if let Some(key) = &self.key {
+            call = call.bearer_auth(key);
+        }
+        self.runtime.block_on(http::exchange(call, CHAT_BYTES_MAX))
+    }
+
+    fn refusal(&self, refusal: Refusal) -> Fault {
+        let server = self.server.name();
+        let message = refusal.message.to_lowercase();
+        let is_missing = ["not found", "not exist", "not loaded", "no model"];
+        if matches!(refusal.status, 401 | 403) {
+            return Fault::Key { server, message: refusal.message };
+        }
+        if refusal.status < 500
+            && message.contains("model")
+            && is_missing.iter().any(|words| message.contains(words))
+        {
+            let hint = "name one that it has in `llm.model`".to_owned();
+            return Fault::NoModel { model: self.model.clone(), server, hint };
+        }
+        if refusal.status == 402 || message.contains("insufficient_quota") {
+            return Fault::Limit(refusal.message);
+        }
+        refusal.fault()
+    }
+}
+
+/// Whether a server refused the form in which it was to answer, rather than the question.
+fn is_about_form(refusal: &Refusal) -> bool {
+    let message = refusal.message.to_lowercase();
+    matches!(refusal.status, 400 | 404 | 415 | 422 | 500 | 501)
+        && FORM_WORDS.iter().any(|word| message.contains(word))
+}
+
+fn read(given: &[u8]) -> Result<(String, Usage), Fault> {
+    let response: Response =
+        serde_json::from_slice(given).map_err(|error| Fault::Answer(error.to_string()))?;
+    let counted = response.usage.unwrap_or_default();
+    let usage = Usage {
+        tokens_in: counted.prompt_tokens,
+        tokens_out: counted.completion_tokens,
+        usd: counted.cost.filter(|usd| usd.is_finite() && *usd >= 0.0),
+    };
+    let said = response.choices.into_iter().next().and_then(|choice| choice.message.content);
+    Ok((said.unwrap_or_default(), usage))
+}
+
+impl Provider for OpenAi {
+    fn name(&self) -> String {
+        format!("openai/{}", self.model)
+    }
+
+    fn is_local(&self) -> bool {
+        self.server.is_local()
+    }
+
+    fn ask(&self, question: &Question, _usd_max: Option<f64>) -> Reply {
+        Reply::of(self.asked(question))
+    }
+}

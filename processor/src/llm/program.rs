@@ -1,0 +1,84 @@
+//! Runs a program that is asked something: in a process group of its own, with a bound on time and output.
+
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::git::group;
+
+/// Bytes of a program's complaints that are read.
+const STDERR_BYTES_MAX: u64 = 64 << 10;
+/// Time for reading what was printed when the program has ended: something it started may hold the pipe.
+const END: Duration = Duration::from_millis(500);
+
+/// What a program printed.
+#[derive(Debug, Default)]
+pub struct Printed {
+    /// On its standard output.
+    pub stdout: Vec<u8>,
+    /// On its standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// Why there is nothing of it.
+#[derive(Debug)]
+pub enum Failure {
+    /// It could not be started.
+    Start(std::io::Error),
+    /// It took too long, and was ended with all that it started.
+    Late,
+    /// It printed too much.
+    Long,
+}
+
+/// Runs a program with `input` on its standard input.
+pub fn run(
+    command: &mut Command,
+    input: &str,
+    limit: Duration,
+    stdout_bytes_max: u64,
+) -> Result<Printed, Failure> {
+    let deadline = Instant::now() + limit;
+    let left = || deadline.saturating_duration_since(Instant::now());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.process_group(0).spawn().map_err(Failure::Start)?;
+    let _watched = group::watch(&child);
+    // Threads, so that no full pipe keeps anybody waiting; each ends when the group is ended.
+    let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
+    thread::spawn(move || {
+        // It may end without having read all of it.
+        drop(stdin.as_mut().map(|stdin| stdin.write_all(&input)));
+    });
+    let stdout = child.stdout.take().map(|from| whole(from, stdout_bytes_max + 1));
+    let stderr = child.stderr.take().map(|from| whole(from, STDERR_BYTES_MAX));
+    let received = stdout.map(|stdout| stdout.recv_timeout(left()));
+    // Before anybody waits for the child: its number could be another's by then.
+    let mut end = |failure| {
+        group::end(&mut child);
+        Err(failure)
+    };
+    let stdout = match received {
+        Some(Ok(stdout)) if stdout.len() as u64 > stdout_bytes_max => return end(Failure::Long),
+        Some(Ok(stdout)) => stdout,
+        Some(Err(_)) | None => return end(Failure::Late),
+    };
+    let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
+    // All is said: whatever of it still runs is of no use.
+    group::end(&mut child);
+    Ok(Printed { stdout, stderr: stderr.unwrap_or_default() })
+}
+
+/// Reads all that comes, up to a number of bytes.
+fn whole(from: impl Read + Send + 'static, bytes_max: u64) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, received) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What came before an error is all there is.
+        drop(from.take(bytes_max).read_to_end(&mut bytes));
+        drop(sender.send(bytes));
+    });
+    received
+}

@@ -1,0 +1,191 @@
+//! The second question: how the drafts of a session relate to one another and to earlier ones near them.
+//!
+//! It is asked for sameness and truth, not for importance, which a model judges best where it makes a
+//! draft. What it says of two drafts that are not near each other is not believed.
+
+use memory_store::ProjectId;
+use memory_store::embed::Vector;
+use serde_json::Value;
+
+use super::answer::{NoJson, Texts, values};
+use super::{Fault, Model, ask};
+use crate::consolidate::near::{Noted, Portion, portions};
+use crate::consolidate::{Relation, Relations, relation};
+use crate::extract::draft::Draft;
+
+/// Relations of one answer.
+const RELATIONS_MAX: usize = 24;
+/// Share of the notes of a question that an answer may unite or replace: one that throws nearly all of
+/// them away has not understood it.
+const TOLD_SHARE_MAX: f32 = 0.75;
+/// Notes from which that share is asked for.
+const TOLD_MIN: usize = 4;
+
+/// A relation as a model told it, by the names in the question.
+#[derive(Clone, Debug, PartialEq)]
+struct Told {
+    note: String,
+    other: String,
+    relation: String,
+    why: String,
+}
+
+impl Texts for Told {
+    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
+        is_it(&self.why)
+    }
+}
+
+impl Model {
+    /// Asks how drafts relate, which are in the order of their time. A question without an answer leaves
+    /// its drafts to the rules; why it has none is added to `report`.
+    pub fn relations(
+        &mut self,
+        project: ProjectId,
+        drafts: &[&Draft],
+        embed: &dyn Fn(&str) -> Option<Vector>,
+        report: &mut Vec<String>,
+    ) -> Relations {
+        let noted: Vec<Noted<'_>> = drafts.iter().map(|draft| Noted::new(draft, embed)).collect();
+        let mut relations = Relations::default();
+        for portion in portions(&noted) {
+            let name = |at: usize| relation::name(project, drafts[at]);
+            match self.told(&portion, drafts) {
+                Ok(told) => {
+                    relations.asked.extend(portion.new.iter().map(|&at| name(at)));
+                    for (note, other, relation) in believed(&portion, &told) {
+                        relations.told.insert((name(note), name(other)), relation);
+                    }
+                }
+                Err(Fault::Later) => relations.missing += 1,
+                Err(fault) => {
+                    relations.missing += usize::from(!fault.is_settled());
+                    let line = format!("{}: {fault}. Rules tell what says the same.", self.name());
+                    if !report.contains(&line) {
+                        report.push(line);
+                    }
+                }
+            }
+        }
+        relations
+    }
+
+    fn told(&mut self, portion: &Portion, drafts: &[&Draft]) -> Result<Vec<Told>, Fault> {
+        let list = |letter: char, places: &[usize]| -> String {
+            (1..).zip(places).map(|(number, &at)| written(letter, number, drafts[at])).collect()
+        };
+        let (new, earlier) = (list('N', &portion.new), list('E', &portion.earlier));
+        let key = format!("relations\n{new}\n{earlier}");
+        let question = |texts: &[String], note: &str| ask::relations(&texts[0], &texts[1], note);
+        self.asked(&key, &[&new, &earlier], question, read)
+    }
+}
+
+fn written(letter: char, number: usize, draft: &Draft) -> String {
+    let Draft { kind, title, body, occurred, .. } = draft;
+    let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let day = occurred.date();
+    format!("{letter}{number} [{}, {day}] {title}\n   {body}\n", kind.name())
+}
+
+fn read(answer: &str) -> Result<Vec<Told>, NoJson> {
+    // An answer to another question, such as a list of memories, tells nothing.
+    let values = values(answer, "relations")?;
+    let text = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+    };
+    let told = values.iter().map(|value| Told {
+        note: text(value, "note"),
+        other: text(value, "other"),
+        relation: text(value, "relation"),
+        why: text(value, "why"),
+    });
+    Ok(told.take(RELATIONS_MAX).collect())
+}
+
+/// The relations that can be believed, by the places of the drafts.
+fn believed(portion: &Portion, told: &[Told]) -> Vec<(usize, usize, Relation)> {
+    let place = |name: &str| -> Option<usize> {
+        let (list, number) = match name.split_at_checked(1)? {
+            ("N", number) => (&portion.new, number),
+            ("E", number) => (&portion.earlier, number),
+            _ => return None,
+        };
+        list.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
+    };
+    let mut believed: Vec<(usize, usize, Relation)> = Vec::new();
+    for Told { note, other, relation, why: _ } in told {
+        let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
+        let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
+        let relation = match relation.as_str() {
+            "same" => Relation::Same,
+            "replaces" => Relation::Replaces,
+            "finishes" => Relation::Finishes,
+            "contradicts" => Relation::Contradicts,
+            _ => continue,
+        };
+        // Drafts are in the order of their time: nothing is replaced by what was before it.
+        let backwards = matches!(relation, Relation::Replaces | Relation::Finishes) && note < other;
+        if near && note != other && !backwards {
+            believed.push((note, other, relation));
+        }
+    }
+    let mut gone: Vec<usize> = believed
+        .iter()
+        .filter(|(.., relation)| *relation != Relation::Contradicts)
+        .map(|(_, other, _)| *other)
+        .collect();
+    gone.sort_unstable();
+    gone.dedup();
+    let notes = portion.new.len() + portion.earlier.len();
+    #[expect(clippy::cast_precision_loss, reason = "small counts")]
+    let share = gone.len() as f32 / notes as f32;
+    if notes >= TOLD_MIN && share > TOLD_SHARE_MAX { Vec::new() } else { believed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(note: &str, other: &str, relation: &str) -> Told {
+        let [note, other, relation] = [note, other, relation].map(str::to_owned);
+        Told { note, other, relation, why: String::new() }
+    }
+
+    #[test]
+    fn only_neighbours_are_related_and_nothing_is_replaced_by_what_was_before() {
+        let near = [(7, 2), (8, 7), (8, 3)].into();
+        let portion = Portion { new: vec![7, 8, 9], earlier: vec![2, 3, 4], near };
+        let answer = [
+            told("N1", "E1", "replaces"),
+            told("N2", "N1", "same"),
+            told("N1", "N2", "replaces"),
+            told("N3", "E3", "same"),
+            told("N2", "E9", "same"),
+            told("N2", "E2", "disagrees"),
+            told("E2", "N2", "contradicts"),
+            told("X", "", "same"),
+        ];
+        let expected =
+            [(7, 2, Relation::Replaces), (8, 7, Relation::Same), (3, 8, Relation::Contradicts)];
+        assert_eq!(believed(&portion, &answer), expected);
+    }
+
+    #[test]
+    fn an_answer_that_throws_all_away_is_not_believed() {
+        let near = [(1, 0), (2, 0), (3, 0), (2, 1), (3, 2), (3, 1)].into();
+        let portion = Portion { new: vec![0, 1, 2, 3], earlier: Vec::new(), near };
+        let same = |other: &str| told("N1", other, "same");
+        assert_eq!(believed(&portion, &[same("N2"), same("N3"), same("N4")]).len(), 3);
+        let all = [same("N2"), same("N3"), same("N4"), told("N2", "N1", "same")];
+        assert_eq!(believed(&portion, &all), []);
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_none() {
+        assert_eq!(read(r#"{"memories": []}"#), Err(NoJson));
+        assert_eq!(read(r#"{"relations": []}"#), Ok(Vec::new()));
+        let one = read(r#"{"relations": [{"note": "N1", "other": "E2", "relation": "same"}]}"#);
+        assert_eq!(one.unwrap(), [told("N1", "E2", "same")]);
+    }
+}

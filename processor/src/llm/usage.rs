@@ -1,0 +1,255 @@
+//! What models were asked and what it cost: lines by day and session in the user's own folder, over all
+//! projects, by which a day's bounds hold.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use memory_store::Timestamp;
+use memory_store::layout::UserDirs;
+use memory_store::settings::Llm;
+use memory_store::store::{Privacy, replace};
+use serde::{Deserialize, Serialize};
+
+use super::Fault;
+use crate::archive::create_private;
+
+/// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
+const LEDGER_BYTES_MAX: usize = 1 << 20;
+
+/// What a question, or several, took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tokens that were asked.
+    pub tokens_in: u64,
+    /// Tokens that were answered.
+    pub tokens_out: u64,
+    /// US dollars, as far as the provider tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usd: Option<f64>,
+}
+
+impl Usage {
+    /// Tokens in both directions.
+    pub fn tokens(&self) -> u64 {
+        self.tokens_in.saturating_add(self.tokens_out)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
+        self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.usd = match (self.usd, other.usd) {
+            (None, None) => None,
+            (one, two) => Some(one.unwrap_or_default() + two.unwrap_or_default()),
+        };
+    }
+}
+
+/// What the questions about one session took on one day.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// The day, in UTC.
+    pub day: String,
+    /// Who was asked.
+    pub provider: String,
+    /// The session; empty where it was about the project.
+    pub session: String,
+    /// How many questions.
+    pub questions: u64,
+    /// What they took.
+    #[serde(flatten)]
+    pub usage: Usage,
+}
+
+/// Where it is written down.
+pub fn ledger(dirs: &UserDirs) -> PathBuf {
+    dirs.data.join("llm-usage.jsonl")
+}
+
+/// What was spent, by day and session, oldest first.
+pub fn spent(ledger: &Path) -> Vec<Spent> {
+    let is_small = fs::metadata(ledger).is_ok_and(|meta| meta.len() <= 2 * LEDGER_BYTES_MAX as u64);
+    let text =
+        if is_small { fs::read_to_string(ledger).unwrap_or_default() } else { String::new() };
+    let mut order = Vec::new();
+    let mut all: BTreeMap<(String, String, String), Spent> = BTreeMap::new();
+    // A torn line is one question that is not counted.
+    for line in text.lines().filter_map(|line| serde_json::from_str::<Spent>(line).ok()) {
+        let key = (line.day.clone(), line.provider.clone(), line.session.clone());
+        match all.get_mut(&key) {
+            Some(known) => {
+                known.questions += line.questions;
+                known.usage.add(&line.usage);
+            }
+            None => {
+                order.push(key.clone());
+                all.insert(key, line);
+            }
+        }
+    }
+    order.iter().filter_map(|key| all.remove(key)).collect()
+}
+
+/// The sum of what was spent on a day; with a `provider`, by that one.
+pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
+    let mut sum = Spent { day: day.to_owned(), ..Spent::default() };
+    let is_meant =
+        |one: &&Spent| one.day == day && provider.is_none_or(|provider| one.provider == provider);
+    for one in spent.iter().filter(is_meant) {
+        sum.questions += one.questions;
+        sum.usage.add(&one.usage);
+    }
+    sum
+}
+
+/// Holds a provider to the bounds of a day.
+#[derive(Debug)]
+pub(super) struct Meter {
+    ledger: Option<PathBuf>,
+    day: String,
+    tokens_max: Option<u64>,
+    usd_max: Option<f64>,
+    /// What this run spent, where it is not written down.
+    own: Usage,
+}
+
+impl Meter {
+    pub fn new(ledger: Option<PathBuf>, now: Timestamp, llm: &Llm, is_local: bool) -> Self {
+        Self {
+            ledger,
+            day: now.date(),
+            tokens_max: llm.tokens_bound(is_local),
+            usd_max: llm.usd_bound(),
+            own: Usage::default(),
+        }
+    }
+
+    /// Says what may be spent on the next question of this provider, in US dollars where that is bounded; a
+    /// fault where nothing may be.
+    pub fn allow(&self, provider: &str) -> Result<Option<f64>, Fault> {
+        let spent = match &self.ledger {
+            Some(ledger) => of_day(&spent(ledger), &self.day, Some(provider)).usage,
+            None => self.own,
+        };
+        if let Some(max) = self.tokens_max.filter(|max| spent.tokens() >= *max) {
+            let told = format!("today's bound of {max} tokens is reached (`llm.tokens_per_day`)");
+            return Err(Fault::Bound(told));
+        }
+        let usd = spent.usd.unwrap_or_default();
+        match self.usd_max {
+            Some(max) if usd >= max => Err(Fault::Bound(format!(
+                "today's bound of {max:.2} US dollars is reached (`llm.usd_per_day`)"
+            ))),
+            max => Ok(max.map(|max| max - usd)),
+        }
+    }
+
+    /// Writes down what a question took.
+    pub fn note(&mut self, provider: &str, session: &str, usage: Usage) {
+        self.own.add(&usage);
+        let Some(ledger) = &self.ledger else { return };
+        let spent = Spent {
+            day: self.day.clone(),
+            provider: provider.to_owned(),
+            session: session.to_owned(),
+            questions: 1,
+            usage,
+        };
+        // What cannot be written is still counted by this run.
+        if append(ledger, &spent).is_err() {
+            self.ledger = None;
+        }
+    }
+}
+
+fn append(ledger: &Path, spent: &Spent) -> std::io::Result<()> {
+    if let Some(folder) = ledger.parent() {
+        create_private(folder).map_err(std::io::Error::other)?;
+    }
+    let mut line = serde_json::to_string(spent)?;
+    line.push('\n');
+    let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(ledger)?;
+    file.write_all(line.as_bytes())?;
+    if file.metadata()?.len() > LEDGER_BYTES_MAX as u64 {
+        shorten(ledger)?;
+    }
+    Ok(())
+}
+
+/// Makes one line of those of a day and session, and drops the oldest until half of the room is free.
+fn shorten(ledger: &Path) -> std::io::Result<()> {
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    for one in spent(ledger).iter().rev() {
+        let line = serde_json::to_string(one)?;
+        bytes += line.len() + 1;
+        if bytes > LEDGER_BYTES_MAX / 2 {
+            break;
+        }
+        lines.push(line);
+    }
+    lines.reverse();
+    let text = lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    replace(ledger, text.as_bytes(), Privacy::Private).map_err(std::io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(tokens: u64, usd: Option<f64>) -> Usage {
+        Usage { tokens_in: tokens, tokens_out: 0, usd }
+    }
+
+    #[test]
+    fn a_day_has_its_bounds_and_the_next_one_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/usage.jsonl");
+        let llm = Llm { tokens_per_day: Some(100), usd_per_day: 0.5, ..Llm::default() };
+        let meter =
+            |day: i64| Meter::new(Some(path.clone()), Timestamp(day * 86_400_000), &llm, false);
+        let mut first = meter(1);
+        assert_eq!(first.allow("a"), Ok(Some(0.5)));
+        first.note("a", "s", usage(60, Some(0.125)));
+        // Another project's run, which the same record holds.
+        let mut second = meter(1);
+        assert_eq!(second.allow("a"), Ok(Some(0.375)));
+        second.note("a", "t", usage(40, None));
+        let Err(Fault::Bound(told)) = first.allow("a") else { panic!() };
+        assert!(told.contains("100 tokens"), "{told}");
+        assert_eq!(meter(2).allow("a"), Ok(Some(0.5)));
+        let mut dear = meter(2);
+        dear.note("a", "s", usage(1, Some(0.75)));
+        let Err(Fault::Bound(told)) = dear.allow("a") else { panic!() };
+        assert!(told.contains("0.50 US dollars"), "{told}");
+        let all = spent(&path);
+        assert_eq!(all.len(), 3);
+        let sum = of_day(&all, &Timestamp(86_400_000).date(), None);
+        assert_eq!((sum.questions, sum.usage), (2, usage(100, Some(0.125))));
+    }
+
+    #[test]
+    fn the_record_stays_small_and_keeps_what_is_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("usage.jsonl");
+        let line = |number: usize| Spent {
+            day: "2026-01-01".to_owned(),
+            provider: "p".to_owned(),
+            session: format!("s-{number}"),
+            questions: 1,
+            usage: usage(number as u64, None),
+        };
+        let many: String = (0..20_000)
+            .map(|number| format!("{}\n", serde_json::to_string(&line(number)).unwrap()))
+            .collect();
+        assert!(many.len() > LEDGER_BYTES_MAX);
+        fs::write(&path, many).unwrap();
+        append(&path, &line(20_000)).unwrap();
+        assert!(fs::metadata(&path).unwrap().len() <= LEDGER_BYTES_MAX as u64 / 2);
+        assert_eq!(spent(&path).last(), Some(&line(20_000)));
+    }
+}

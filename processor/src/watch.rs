@@ -1,0 +1,212 @@
+//! Watching Claude Code's transcripts: projects that somebody vouched for are brought up to date
+//! while their sessions run, by the same background sync that hooks start, without any hook.
+
+mod marks;
+mod queue;
+mod signals;
+mod source;
+mod waker;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::mode::Mode;
+use memory_store::{ProjectId, Timestamp, background};
+
+use crate::lock::{Busy, Lock};
+use marks::Marks;
+use queue::Queue;
+use source::Source;
+pub use waker::Waker;
+use worker::Worker;
+
+/// Records of working trees that are looked at when it begins.
+const RECORDS_MAX: usize = 10_000;
+/// Bytes of one of them.
+const RECORD_BYTES_MAX: u64 = 16 << 10;
+/// How often a running sync is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How long a project waits while somebody else brings it up to date, or while everything is off.
+const BUSY_WAIT: Duration = Duration::from_secs(30);
+/// How much less important than what the user runs.
+const NICENESS: libc::c_int = 10;
+
+/// How fast it goes about its work.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// A transcript that did not grow for this long is read.
+    pub quiet: Duration,
+    /// One that never rests is read after this long all the same.
+    pub patience: Duration,
+    /// Time between two syncs of one project.
+    pub gap: Duration,
+    /// A session that was quiet for this long has ended, for those who ask models about ended ones.
+    pub settled: Duration,
+    /// Time between two looks where no events come.
+    pub poll: Duration,
+    /// The same where they do come: what was missed is found then.
+    pub rescan: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            quiet: Duration::from_secs(2),
+            patience: Duration::from_secs(30),
+            gap: Duration::from_secs(10),
+            settled: Duration::from_secs(31 * 60),
+            poll: Duration::from_secs(10),
+            rescan: Duration::from_secs(5 * 60),
+        }
+    }
+}
+
+/// What watching needs to know.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where our files and Claude Code's lie.
+    pub dirs: UserDirs,
+    /// The processor's program.
+    pub processor: PathBuf,
+    /// Whether it looks from time to time instead of waiting for events.
+    pub polls: bool,
+    /// How fast it goes about its work.
+    pub pace: Pace,
+}
+
+/// Takes the lock of the one who watches for this user; `None` when another one does.
+pub fn take_turn(dirs: &UserDirs) -> Result<Option<Lock>> {
+    Lock::take(&dirs.watch_lock(), Busy::Leave)
+}
+
+/// Whether somebody watches for this user.
+pub fn is_running(dirs: &UserDirs) -> bool {
+    File::open(dirs.watch_lock())
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
+/// Ends watching on SIGINT and SIGTERM. To be called before any other thread begins.
+pub fn stop_on_signals(waker: &Waker) -> Result<()> {
+    signals::stop_on(waker.clone())
+}
+
+/// Leaves processor and disk to the user; who is started by this process does the same.
+pub fn step_back() {
+    // SAFETY: the call takes no pointers and changes only the priority of this process.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
+    #[cfg(target_os = "linux")]
+    {
+        // ioprio_set(2): a process, and the class that gets the disk when nobody else wants it.
+        const WHO_PROCESS: libc::c_int = 1;
+        const CLASS_IDLE: libc::c_int = 3;
+        const CLASS_SHIFT: u32 = 13;
+        // SAFETY: as above.
+        unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE << CLASS_SHIFT) };
+    }
+}
+
+/// Watches until `waker` says to stop. `say` gets a line when something is worth telling.
+pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let Options { dirs, pace, .. } = options;
+    let folder = dirs.claude.join("projects");
+    let mut source = Source::open(&folder, waker, options.polls);
+    say(&source.told(&folder));
+    let mut marks = Marks::default();
+    let mut queue = Queue::new(*pace);
+    marks.note_all(&folder);
+    for project in vouched_for(dirs) {
+        queue.grew(project, Instant::now());
+    }
+    let mut worker: Option<Worker> = None;
+    let mut look_at = Instant::now() + source.every(pace);
+    loop {
+        let now = Instant::now();
+        let wake_at = match &worker {
+            Some(_) => (now + LOOK_EVERY).min(look_at),
+            None => queue.next_at().map_or(look_at, |at| at.min(look_at)),
+        };
+        let noted = waker.wait(wake_at.saturating_duration_since(now));
+        if noted.stops {
+            break;
+        }
+        let now = Instant::now();
+        if noted.lost || source.waits_for_folder() && now >= look_at {
+            let before = source.told(&folder);
+            source = Source::open(&folder, waker, options.polls);
+            let after = source.told(&folder);
+            if after != before {
+                say(&after);
+            }
+        }
+        let grown = if noted.rescan || noted.lost || now >= look_at {
+            look_at = now + source.every(pace);
+            marks.rescan(dirs, &folder)
+        } else {
+            marks.look_at(dirs, &noted.paths)
+        };
+        for project in grown {
+            queue.grew(project, now);
+        }
+        if let Some((project, succeeded)) = worker.as_mut().and_then(Worker::ended) {
+            worker = None;
+            queue.ended(project, now, succeeded);
+            if !succeeded {
+                say(&format!(
+                    "project {project}: the sync failed; `throughline doctor` in it says why"
+                ));
+            }
+        }
+        if worker.is_none()
+            && let Some(project) = queue.take(now)
+        {
+            if is_off(dirs) || background::is_running(&dirs.project(project)) {
+                // Whoever is at it may have read the transcripts before they grew.
+                queue.postpone(project, now + BUSY_WAIT);
+                continue;
+            }
+            match Worker::start(&options.processor, project) {
+                Ok(started) => worker = Some(started),
+                Err(error) => {
+                    say(&format!("{}: {error}", options.processor.display()));
+                    queue.ended(project, now, false);
+                }
+            }
+        }
+    }
+    if let Some(worker) = worker {
+        worker.stop();
+    }
+    Ok(())
+}
+
+/// Whether `throughline off` is in force.
+fn is_off(dirs: &UserDirs) -> bool {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
+    Mode::Full.unless_off(&dirs.off_file(), now) != Mode::Full
+}
+
+/// The projects that this machine vouched for and that are there.
+fn vouched_for(dirs: &UserDirs) -> BTreeSet<ProjectId> {
+    let Ok(records) = fs::read_dir(dirs.data.join("by-path")) else { return BTreeSet::new() };
+    let records = records.flatten().take(RECORDS_MAX);
+    records
+        .filter_map(|record| {
+            let mut bytes = Vec::new();
+            let file = File::open(record.path()).ok()?;
+            file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+            // `<project> <path>`, then the seal.
+            let line = bytes.split(|byte| *byte == b'\n').next()?;
+            let at = line.iter().position(|byte| *byte == b' ')?;
+            let root = Path::new(std::ffi::OsStr::from_bytes(&line[at + 1..]));
+            Some(Tree::find(dirs, root)?.project)
+        })
+        .collect()
+}

@@ -1,0 +1,116 @@
+//! How long each transcript was when it was last looked at, and whose project what is new belongs to.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::{File, Metadata};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use memory_store::ProjectId;
+use memory_store::layout::{Tree, UserDirs};
+
+use crate::archive::modified_ns;
+use crate::discover;
+
+/// Bytes at the end of what is new in which working directories are looked for.
+const NEW_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of a transcript's beginning in which they are looked for when none is there.
+const HEAD_BYTES_MAX: u64 = 128 << 10;
+
+/// What is remembered of transcripts: a few numbers for each, and no path.
+#[derive(Debug, Default)]
+pub struct Marks(HashMap<u64, Mark>);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Mark {
+    len: u64,
+    modified_ns: i128,
+}
+
+impl Marks {
+    /// Remembers all transcripts as they are.
+    pub fn note_all(&mut self, folder: &Path) {
+        let found = discover::transcripts_in(folder).unwrap_or_default();
+        self.0 = found
+            .transcripts
+            .iter()
+            .map(|transcript| {
+                let mark = Mark { len: transcript.len, modified_ns: transcript.modified_ns };
+                (key(&transcript.path), mark)
+            })
+            .collect();
+    }
+
+    /// Looks at all transcripts; returns the projects of those that changed.
+    pub fn rescan(&mut self, dirs: &UserDirs, folder: &Path) -> BTreeSet<ProjectId> {
+        let before = std::mem::take(&mut self.0);
+        let found = discover::transcripts_in(folder).unwrap_or_default();
+        let mut projects = BTreeSet::new();
+        for transcript in found.transcripts {
+            let key = key(&transcript.path);
+            let mark = Mark { len: transcript.len, modified_ns: transcript.modified_ns };
+            let was = before.get(&key).copied();
+            if was != Some(mark) {
+                projects.extend(projects_of(dirs, &transcript.path, was.unwrap_or_default().len));
+            }
+            self.0.insert(key, mark);
+        }
+        projects
+    }
+
+    /// Looks at some of them; returns the projects of those that changed.
+    pub fn look_at(&mut self, dirs: &UserDirs, paths: &BTreeSet<PathBuf>) -> BTreeSet<ProjectId> {
+        let mut projects = BTreeSet::new();
+        for path in paths {
+            let Some(file) = path.symlink_metadata().ok().filter(Metadata::is_file) else {
+                self.0.remove(&key(path));
+                continue;
+            };
+            let mark = Mark { len: file.len(), modified_ns: modified_ns(&file) };
+            let was = self.0.insert(key(path), mark);
+            if was != Some(mark) {
+                projects.extend(projects_of(dirs, path, was.unwrap_or_default().len));
+            }
+        }
+        projects
+    }
+}
+
+fn key(path: &Path) -> u64 {
+    let hash = blake3::hash(path.as_os_str().as_encoded_bytes());
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hash.as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// The projects that this machine vouched for and that what stands after `from` was recorded in.
+fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
+    let cwds = match new_cwds(path, from) {
+        Ok(cwds) if cwds.is_empty() => cwds_in(path, 0, HEAD_BYTES_MAX),
+        cwds => cwds,
+    };
+    // What vanished or cannot be read now is looked at when it changes again.
+    let cwds = cwds.unwrap_or_default();
+    let project = |cwd: &String| {
+        let cwd = Path::new(cwd);
+        cwd.is_absolute().then(|| Tree::find(dirs, cwd)).flatten().map(|tree| tree.project)
+    };
+    cwds.iter().filter_map(project).collect()
+}
+
+fn new_cwds(path: &Path, from: u64) -> io::Result<BTreeSet<String>> {
+    let len = path.metadata()?.len();
+    // A shorter one is another file.
+    let from = if from > len { 0 } else { from };
+    cwds_in(path, from.max(len.saturating_sub(NEW_BYTES_MAX)), NEW_BYTES_MAX)
+}
+
+fn cwds_in(path: &Path, from: u64, bytes: u64) -> io::Result<BTreeSet<String>> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::Start(from))?;
+    let mut lines = crate::transcript::lines(BufReader::new(file.take(bytes)));
+    let mut cwds = BTreeSet::new();
+    while let Some(line) = lines.next_whole()? {
+        cwds.extend(crate::transcript::place(line).map(|place| place.cwd));
+    }
+    Ok(cwds)
+}

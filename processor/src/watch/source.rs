@@ -1,0 +1,202 @@
+//! Where news of transcripts comes from: the operating system, or a look from time to time where it
+//! tells nothing.
+
+use std::path::Path;
+use std::time::Duration;
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher};
+
+use super::{Pace, Waker};
+use crate::transcript::name::TranscriptName;
+
+/// A source of news.
+#[derive(Debug)]
+pub enum Source {
+    /// The operating system tells.
+    Events(#[expect(dead_code, reason = "events come as long as it lives")] RecommendedWatcher),
+    /// Somebody looks from time to time, and why.
+    Polling(Why),
+}
+
+/// Why no events are waited for.
+#[derive(Debug)]
+pub enum Why {
+    /// The user wants it so.
+    Asked,
+    /// The folder is not there yet.
+    NoFolder,
+    /// The folder lies on another machine, or on a file system that tells nothing of its changes.
+    Remote,
+    /// The operating system refused.
+    Refused(String),
+}
+
+impl Source {
+    /// Begins to listen for what changes below `folder`.
+    pub fn open(folder: &Path, waker: &Waker, polls: bool) -> Self {
+        if polls {
+            return Self::Polling(Why::Asked);
+        }
+        if !folder.is_dir() {
+            return Self::Polling(Why::NoFolder);
+        }
+        if is_remote(folder) {
+            return Self::Polling(Why::Remote);
+        }
+        let (waker, root) = (waker.clone(), folder.to_owned());
+        let listens = notify::recommended_watcher(move |event| take(&root, &waker, event))
+            .and_then(|mut watcher| {
+                watcher.watch(folder, RecursiveMode::Recursive)?;
+                Ok(watcher)
+            });
+        match listens {
+            Ok(watcher) => Self::Events(watcher),
+            Err(error) => Self::Polling(Why::Refused(error.to_string())),
+        }
+    }
+
+    /// Time between two looks at everything.
+    pub const fn every(&self, pace: &Pace) -> Duration {
+        match self {
+            Self::Events(_) => pace.rescan,
+            Self::Polling(_) => pace.poll,
+        }
+    }
+
+    /// Whether there may be events later.
+    pub const fn waits_for_folder(&self) -> bool {
+        matches!(self, Self::Polling(Why::NoFolder))
+    }
+
+    /// Says what is done, for people.
+    pub fn told(&self, folder: &Path) -> String {
+        let folder = folder.display();
+        match self {
+            Self::Events(_) => format!("Watching {folder}."),
+            Self::Polling(Why::Asked) => format!("Looking at {folder} from time to time."),
+            Self::Polling(Why::NoFolder) => {
+                format!("{folder} is not there yet; it is watched once Claude Code made it.")
+            }
+            Self::Polling(Why::Remote) => format!(
+                "Looking at {folder} from time to time: its file system tells nothing of changes."
+            ),
+            Self::Polling(Why::Refused(error)) => {
+                format!("Looking at {folder} from time to time: it cannot be watched ({error}).")
+            }
+        }
+    }
+}
+
+/// Takes up one event of the operating system.
+fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
+    let Ok(event) = event else { return waker.rescan() };
+    if event.need_rescan() {
+        return waker.rescan();
+    }
+    // Reading is no news: we read ourselves.
+    if event.kind.is_access() {
+        return;
+    }
+    let creates = event.kind.is_create();
+    for path in event.paths {
+        if path == root {
+            if event.kind.is_remove() {
+                waker.lost();
+            }
+        } else if TranscriptName::of(&path).is_some() {
+            waker.changed(path);
+        } else if creates && path.is_dir() {
+            // What was written into it before it was listened to is not told.
+            waker.rescan();
+        }
+    }
+}
+
+/// Whether a folder lies on a file system of which no events come.
+#[cfg(target_os = "linux")]
+fn is_remote(folder: &Path) -> bool {
+    use std::os::unix::ffi::OsStrExt;
+    /// statfs(2): 9p, AFS, Ceph, CIFS, Coda, FUSE, Lustre, NCP, NFS, SMB, SMB 2.
+    const TYPES: [u32; 11] = [
+        0x0102_1997,
+        0x5346_414f,
+        0x00c3_6400,
+        0xff53_4d42,
+        0x7375_7245,
+        0x6573_5546,
+        0x0bd0_0bd0,
+        0x564c,
+        0x6969,
+        0x517b,
+        0xfe53_4d42,
+    ];
+    let Ok(path) = std::ffi::CString::new(folder.as_os_str().as_bytes()) else { return false };
+    let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the path is ended by null, and the structure is read only when it was filled.
+    let kind = unsafe {
+        match libc::statfs(path.as_ptr(), found.as_mut_ptr()) {
+            0 => found.assume_init().f_type,
+            _ => return false,
+        }
+    };
+    // Some machines have it signed and some have more of it.
+    TYPES.contains(&(kind as u32))
+}
+
+/// Other systems tell by an error.
+#[cfg(not(target_os = "linux"))]
+const fn is_remote(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use notify::event::{AccessKind, CreateKind, EventKind, Flag, ModifyKind, RemoveKind};
+
+    use super::*;
+
+    fn noted(event: notify::Result<Event>) -> super::super::waker::Noted {
+        let waker = Waker::default();
+        take(Path::new("/p"), &waker, event);
+        waker.wait(Duration::ZERO)
+    }
+
+    fn of(kind: EventKind, path: &str) -> notify::Result<Event> {
+        Ok(Event::new(kind).add_path(path.into()))
+    }
+
+    #[test]
+    fn lost_events_lead_to_a_look_at_everything() {
+        let overflow = Event::new(EventKind::Other).set_flag(Flag::Rescan);
+        assert!(noted(Ok(overflow)).rescan);
+        assert!(noted(Err(notify::Error::generic("queue"))).rescan);
+        assert!(noted(of(EventKind::Remove(RemoveKind::Folder), "/p")).lost);
+    }
+
+    #[test]
+    fn only_transcripts_are_news() {
+        let modified = EventKind::Modify(ModifyKind::Any);
+        let news = noted(of(modified, "/p/-w/s1.jsonl"));
+        assert!(!news.rescan && news.paths.iter().eq([Path::new("/p/-w/s1.jsonl")]), "{news:?}");
+        for (kind, path) in [
+            (modified, "/p/-w/s1.txt"),
+            (EventKind::Access(AccessKind::Any), "/p/-w/s1.jsonl"),
+            (EventKind::Create(CreateKind::File), "/p/-w/memory.md"),
+        ] {
+            assert_eq!(noted(of(kind, path)), Default::default(), "{kind:?} {path}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().to_str().unwrap();
+        assert!(noted(of(EventKind::Create(CreateKind::Folder), made)).rescan);
+    }
+
+    #[test]
+    fn where_no_events_come_it_polls() {
+        let folder = tempfile::tempdir().unwrap();
+        let (waker, pace) = (Waker::default(), Pace::default());
+        let asked = Source::open(folder.path(), &waker, true);
+        assert!(!asked.waits_for_folder() && asked.every(&pace) == pace.poll);
+        let missing = Source::open(&folder.path().join("missing"), &waker, false);
+        assert!(missing.waits_for_folder() && missing.every(&pace) == pace.poll);
+    }
+}

@@ -1,0 +1,121 @@
+//! What wakes the one who watches: changed files, the wish to look at everything, the end.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// Changed files that are remembered; when there are more, everything is looked at.
+const PATHS_MAX: usize = 1024;
+
+/// A bell that threads ring.
+#[derive(Clone, Debug, Default)]
+pub struct Waker(Arc<Bell>);
+
+#[derive(Debug, Default)]
+struct Bell {
+    noted: Mutex<Noted>,
+    rung: Condvar,
+}
+
+/// The reason why it rang.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Noted {
+    /// Files that changed.
+    pub paths: BTreeSet<PathBuf>,
+    /// Whether something may have changed that nobody named.
+    pub rescan: bool,
+    /// Whether the watched folder itself is gone.
+    pub lost: bool,
+    /// Whether to end.
+    pub stops: bool,
+}
+
+impl Noted {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Waker {
+    /// Notes that a file changed.
+    pub fn changed(&self, path: PathBuf) {
+        self.ring(|noted| {
+            if noted.rescan {
+                return;
+            }
+            noted.paths.insert(path);
+            if noted.paths.len() > PATHS_MAX {
+                noted.paths.clear();
+                noted.rescan = true;
+            }
+        });
+    }
+
+    /// Notes that events were lost.
+    pub fn rescan(&self) {
+        self.ring(|noted| {
+            noted.paths.clear();
+            noted.rescan = true;
+        });
+    }
+
+    /// Notes that the watched folder is gone.
+    pub fn lost(&self) {
+        self.ring(|noted| noted.lost = true);
+    }
+
+    /// Ends watching.
+    pub fn stop(&self) {
+        self.ring(|noted| noted.stops = true);
+    }
+
+    /// Waits until it rings, this long at most, and takes what was noted.
+    pub fn wait(&self, most: Duration) -> Noted {
+        let waits = |noted: &mut Noted| noted.is_nothing();
+        let waited = self.0.rung.wait_timeout_while(self.noted(), most, waits);
+        let (mut noted, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *noted)
+    }
+
+    fn ring(&self, note: impl FnOnce(&mut Noted)) {
+        note(&mut self.noted());
+        self.0.rung.notify_all();
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Noted> {
+        // It is whole after every change.
+        self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_many_changes_mean_that_everything_is_looked_at() {
+        let waker = Waker::default();
+        for number in 0..PATHS_MAX {
+            waker.changed(format!("/{number}").into());
+        }
+        let noted = waker.wait(Duration::ZERO);
+        assert_eq!((noted.paths.len(), noted.rescan), (PATHS_MAX, false));
+        for number in 0..=PATHS_MAX {
+            waker.changed(format!("/{number}").into());
+        }
+        waker.changed("/one-more".into());
+        let noted = waker.wait(Duration::ZERO);
+        assert_eq!((noted.paths.len(), noted.rescan), (0, true));
+        assert_eq!(waker.wait(Duration::ZERO), Noted::default(), "it was taken");
+    }
+
+    #[test]
+    fn who_waits_is_woken() {
+        let waker = Waker::default();
+        let other = waker.clone();
+        let waits = std::thread::spawn(move || other.wait(Duration::from_secs(600)));
+        waker.stop();
+        assert!(waits.join().unwrap().stops);
+    }
+}

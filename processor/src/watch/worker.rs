@@ -1,0 +1,82 @@
+//! The sync that runs: a child with its own process group, which ends before the one who started it.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use memory_store::ProjectId;
+use memory_store::background::is_passed_on;
+
+use super::signals;
+
+/// How long it may take to end when it is asked to.
+const END_MAX: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// A sync at work.
+#[derive(Debug)]
+pub struct Worker {
+    project: ProjectId,
+    child: Child,
+}
+
+impl Worker {
+    /// Starts the processor as hooks do.
+    pub fn start(program: &Path, project: ProjectId) -> io::Result<Self> {
+        let mut command = Command::new(program);
+        command
+            .args(["sync", "--project", &project.to_string(), "--background"])
+            .env_clear()
+            .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        let before_exec = || {
+            // It goes when we are killed, too: everything on disk is whole at any moment.
+            #[cfg(target_os = "linux")]
+            // SAFETY: the call takes numbers and may be made between fork and exec.
+            unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM)
+            };
+            signals::unblock()
+        };
+        // SAFETY: nothing is allocated and no lock is taken there.
+        unsafe { command.pre_exec(before_exec) };
+        Ok(Self { project, child: command.spawn()? })
+    }
+
+    /// The project and whether it succeeded, once it ended.
+    pub fn ended(&mut self) -> Option<(ProjectId, bool)> {
+        match self.child.try_wait() {
+            Ok(None) => None,
+            Ok(Some(status)) => Some((self.project, status.success())),
+            Err(_) => Some((self.project, false)),
+        }
+    }
+
+    /// Ends it, and what it started.
+    pub fn stop(mut self) {
+        self.signal(libc::SIGTERM);
+        let asked = Instant::now();
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if asked.elapsed() >= END_MAX {
+                self.signal(libc::SIGKILL);
+                // It cannot refuse.
+                let _ = self.child.wait();
+                return;
+            }
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        let Ok(group) = libc::pid_t::try_from(self.child.id()) else { return };
+        // SAFETY: the call takes numbers. The child was not waited for, so the group is its own.
+        unsafe { libc::kill(-group, signal) };
+    }
+}
