@@ -10,7 +10,7 @@ use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use crate::id::MemoryId;
 use crate::kind::Kind;
-use crate::memory::{CUE_CHARS_MAX, CUES_MAX, Memory, Scope, Status};
+use crate::memory::{CUES_MAX, Memory, Scope, Status};
 use crate::text::{self, term_hash};
 use crate::time::Timestamp;
 
@@ -18,8 +18,8 @@ use crate::time::Timestamp;
 pub const MEMORY_BYTES_MAX: usize = 4 << 10;
 /// Bytes of a turn's text that an index keeps.
 pub const TURN_BYTES_MAX: usize = 16 << 10;
-/// Bytes of a cue that an index keeps.
-const CUE_BYTES_MAX: usize = 4 * CUE_CHARS_MAX;
+/// Bytes of a cue that an index keeps: `CUE_CHARS_MAX` characters of up to four bytes.
+const CUE_BYTES_MAX: usize = 320;
 /// Terms of a document that are counted.
 const TERMS_MAX: usize = 4096;
 
