@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::window::cut;
 use crate::extract::episodes;
-use crate::transcript::session::{Call, Input, Session, Turn, What};
+use crate::transcript::session::{Input, Session, Turn, What};
 
 /// Commits that are named, the last ones.
 const COMMITS_MAX: usize = 16;
@@ -96,26 +96,14 @@ fn last_text(turn: &Turn) -> Option<&str> {
 fn failing(session: &Session) -> Option<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
     let mut commands = steps.filter_map(|step| match &step.what {
-        What::Call(call) => shell(call).map(|command| (call, command)),
+        What::Call(call) => match &call.input {
+            Input::Shell { command, .. } => Some((call, command)),
+            _ => None,
+        },
         What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
     });
     let (call, command) = commands.next()?;
     (call.failed && !call.denied).then(|| line(command))
-}
-
-fn shell(call: &Call) -> Option<&str> {
-    match &call.input {
-        Input::Shell { command, .. } => Some(command),
-        Input::Read { .. }
-        | Input::Edit { .. }
-        | Input::Search { .. }
-        | Input::Question { .. }
-        | Input::Plan { .. }
-        | Input::Todos { .. }
-        | Input::Agent { .. }
-        | Input::Other { .. }
-        | Input::Unknown => None,
-    }
 }
 
 fn line(text: &str) -> String {
@@ -127,7 +115,7 @@ mod tests {
     use memory_store::Timestamp;
 
     use super::*;
-    use crate::transcript::session::{Prompt, Step, Todo};
+    use crate::transcript::session::{Call, Prompt, Step, Todo};
 
     #[test]
     fn the_end_has_commits_open_items_the_failure_and_the_answer() {
