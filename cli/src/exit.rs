@@ -1,6 +1,6 @@
 //! The exit codes of `throughline`. They are part of its interface: scripts may rely on them.
 
-/// Done, also when there was nothing to do or nothing was found.
+/// Done, also when there was nothing to do or nothing was found, or when a day's bound leaves sessions to the next day.
 pub const OK: u8 = 0;
 /// Something went wrong that is none of the below, for example a full disk.
 pub const FAILED: u8 = 1;

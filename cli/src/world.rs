@@ -177,6 +177,7 @@ impl World {
             progress,
             busy: Busy::Wait(BUSY_MAX),
             afresh: false,
+            asked_at_once: processor::sync::ASKED_AT_ONCE,
             ollama_host: self.ollama_host.as_deref(),
         }
     }

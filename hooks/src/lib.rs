@@ -23,6 +23,7 @@ pub mod prompt;
 pub mod receipt;
 pub mod second;
 pub mod session;
+pub mod spelling;
 pub mod start;
 pub mod stop;
 pub mod strange;

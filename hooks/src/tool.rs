@@ -5,8 +5,6 @@
 //! it opens the index and the session's file, and writes nothing. A command that passed leaves a note and
 //! opens no index.
 
-use std::path::Path;
-
 use memory_store::MemoryId;
 use memory_store::index::document::session_bits;
 use memory_store::recall::{Recall, Recalled};
@@ -18,6 +16,7 @@ use crate::inbox;
 use crate::notice;
 use crate::output::Output;
 use crate::session::Session;
+use crate::spelling::relative;
 
 /// The tool that runs commands.
 const SHELL: &str = "Bash";
@@ -56,9 +55,11 @@ fn leave_note(hook: &Hook) {
 
 /// The memories about the file that a tool read or changed.
 fn of_file(hook: &Hook, call: &ToolCall) -> Output {
-    let Some(path) = call.file.as_deref().and_then(|file| relative(file, hook)) else {
+    let found = |file| relative(file, &hook.event.cwd, &hook.tree, &hook.dirs);
+    let Some(path) = call.file.as_deref().and_then(found) else {
         return Output::default();
     };
+    let path: &str = &path;
     recall(hook, path, "file", Unclaimed::Withhold, |recall, session| {
         recall.file(path, hook.now, &|id| session.has(id))
     })
@@ -93,14 +94,4 @@ fn recall(
     let how = Asked { with, budget_tokens, below: "", unclaimed };
     let injection = give::memories(hook, &mut session, give::hits(hook, recalled), &how);
     injection.into_output(hook, &mut session, Some(query), settings)
-}
-
-/// The path below the root of the tree; `None` for files elsewhere, and for our own memories.
-fn relative<'a>(file: &'a Path, hook: &Hook) -> Option<&'a str> {
-    let below = file
-        .strip_prefix(&hook.tree.root)
-        .or_else(|_| file.strip_prefix(&hook.tree.main_root))
-        .ok()?;
-    let path = below.to_str()?;
-    (!path.starts_with(memory_store::layout::STORE_DIR)).then_some(path)
 }

@@ -113,6 +113,9 @@ pub struct MemoryHit {
     pub paths: Vec<String>,
     /// Why it was found.
     pub why: String,
+    /// Change of its files since it was learned, where that is much: it may be true no longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale: Option<String>,
 }
 
 /// A memory to save.
@@ -130,6 +133,10 @@ pub struct RememberRequest {
     pub paths: Vec<String>,
     /// This project, or every project of this user.
     pub scope: Scope,
+    /// Ids of the memories that it replaces.
+    pub supersedes: Vec<String>,
+    /// Whether it and what it seems to contradict or repeat both hold.
+    pub both_hold: bool,
 }
 
 /// What was saved.
@@ -145,9 +152,24 @@ pub struct RememberResponse {
     pub file: String,
     /// Secrets that were taken out before saving.
     pub redacted: usize,
+    /// Memories near it, those first that it seems to repeat, replace or contradict.
+    pub neighbours: Vec<NeighbourHit>,
     /// What the caller should know, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+/// A memory near one that was saved.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct NeighbourHit {
+    /// Its short id.
+    pub id: String,
+    /// What it says: decision, fix, ...
+    pub kind: String,
+    /// Its title.
+    pub title: String,
+    /// How the saved memory relates to it: `duplicate`, `update`, `contradiction` or `near`.
+    pub relation: String,
 }
 
 /// What was put aside.

@@ -1,20 +1,22 @@
 //! Answers from this machine's stores.
 
+mod remember;
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use memory_store::background::has_unprocessed;
 use memory_store::index::journal;
 use memory_store::layout::{STORE_DIR, Tree};
-use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
+use memory_store::memory::Scope;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Hit, Judge, Recall, Recalled, Search, WEAK, render};
-use memory_store::settings::{Promote, Pulled, Settings};
-use memory_store::store::{Change, Forget, Store, read_below};
+use memory_store::settings::{Pulled, Settings};
+use memory_store::store::{Forget, Store, Stored};
 use memory_store::suspicion::Quarantine;
 use memory_store::text::excerpt;
-use memory_store::{Error, Kind, MemoryId, settings_file};
+use memory_store::{Error, Kind, settings_file};
 
 use crate::backend::{
     Backend, Failure, ForgetResponse, KindCount, MemoryHit, Page, RecallRequest, RecallResponse,
@@ -33,10 +35,6 @@ const TEXT_CHARS_MAX: usize = 1_500;
 const EXCERPT_CHARS_MAX: usize = 900;
 /// Characters of a turn before or after it.
 const NEIGHBOUR_CHARS_MAX: usize = 160;
-/// How sure we are of what a model chose to remember.
-const CONFIDENCE: f32 = 0.9;
-/// Bytes of a file that are read to know later whether it changed.
-const HASHED_BYTES_MAX: usize = 4 << 20;
 /// What is said instead of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or somebody else \
                          committed them. Only the user can look at them and release them: `throughline review`.";
@@ -44,6 +42,14 @@ const HELD_BACK: &str = "Some memories were held back: they look like instructio
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
+
+/// A memory that was named by its id.
+struct Found {
+    store: Store,
+    quarantine: Quarantine,
+    stored: Stored,
+    scope: Scope,
+}
 
 /// A backend over the stores of one user, for the project that the server was started in.
 pub struct Local {
@@ -95,6 +101,23 @@ impl Local {
         Recall::open(&self.environment.dirs, tree).settings().pulled
     }
 
+    /// Finds a memory by its id, in the project's store or the user's own.
+    fn find(&self, id: &str, tree: &Tree, settings: &Settings) -> Result<Found, Failure> {
+        let indexed = self.indexed(tree);
+        let project = Store::open(&self.environment.dirs, tree)?;
+        let (store, quarantine) = judged(project, settings, indexed)?;
+        match store.find(id) {
+            Ok(stored) => Ok(Found { store, quarantine, stored, scope: Scope::Project }),
+            Err(Error::NotFound { found: 0, .. }) => {
+                let user = Store::user(&self.environment.dirs)?;
+                let (store, quarantine) = judged(user, settings, indexed)?;
+                let stored = store.find(id)?;
+                Ok(Found { store, quarantine, stored, scope: Scope::User })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// What memories are found with. Where the index was published by other settings it holds all that somebody else
     /// may have written: of that we know what we wrote.
     fn recall_of(&self, tree: &Tree) -> Result<Recall, Failure> {
@@ -111,53 +134,6 @@ impl Local {
         files.retain(|stored| quarantine.held(stored, &redactor).is_none());
         let given = files.into_iter().map(|stored| stored.path).collect();
         Ok(recall.judged_by(Box::new(Given(given))))
-    }
-
-    /// Makes the memory that is to be saved, secrets and all.
-    fn memory(
-        &self,
-        request: RememberRequest,
-        tree: &Tree,
-        settings: &Settings,
-    ) -> Result<Memory, Failure> {
-        let now = self.environment.clock.now();
-        let mut random = [0; 10];
-        getrandom::fill(&mut random)
-            .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
-        let waits = settings.promote == Promote::Review && request.scope != Scope::User;
-        let memory = Memory {
-            id: MemoryId::new(now, random),
-            kind: request.kind,
-            title: request.title,
-            body: request.text,
-            scope: request.scope,
-            created: now,
-            occurred: Some(now),
-            valid_from: None,
-            valid_until: None,
-            confidence: CONFIDENCE,
-            source: Source {
-                session: self.environment.session.clone(),
-                said_by: Some(SaidBy::Assistant),
-                extractor: Some("mcp".to_owned()),
-                ..Source::default()
-            },
-            paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
-            topic: None,
-            tags: request.tags,
-            cues: Vec::new(),
-            entities: Vec::new(),
-            facts: Vec::new(),
-            relations: Vec::new(),
-            supersedes: Vec::new(),
-            superseded_by: None,
-            pinned: false,
-            status: if waits { Status::Draft } else { Status::Active },
-            author: None,
-            signatures: Vec::new(),
-            command: None,
-        };
-        Ok(memory)
     }
 
     /// A path as a person of this project would write it.
@@ -220,75 +196,14 @@ impl Backend for Local {
     }
 
     fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
-        let tree = self.writable_tree()?;
-        let asked_paths = request.paths.len();
-        let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
-        let memory = self.memory(request, &tree, &settings)?;
-        let left_out = asked_paths - memory.paths.len();
-        let store = match memory.scope {
-            Scope::User => Store::user(&self.environment.dirs)?,
-            Scope::Project | Scope::Paths => Store::open(&self.environment.dirs, &tree)?,
-        };
-        let (store, quarantine) = judged(store, &settings, self.indexed(&tree))?;
-        let redactor = store.redactor_for_writing(&settings)?;
-        let waits = memory.status == Status::Draft;
-        let scope = memory.scope;
-        let saved = store.save(memory, &redactor, self.environment.clock.now())?;
-        let journalled = journal::note(
-            &self.environment.dirs,
-            &tree,
-            scope,
-            journal::Change::Saved(&saved.stored, &redactor, &quarantine),
-        );
-        let mut notes = Vec::new();
-        if let Some(held) = quarantine.held(&saved.stored, &redactor) {
-            notes.push(format!(
-                "It is saved but held back: {}. The user can release it with `throughline review --release {}`.",
-                held.reason(),
-                saved.stored.memory.id.short()
-            ));
-        }
-        if let Err(error) = journalled {
-            notes.push(format!("It is saved, but recalled only after the next sync: {error}"));
-        }
-        if left_out > 0 {
-            notes.push(format!("{left_out} path(s) outside of the project were left out."));
-        }
-        if waits {
-            notes.push("It waits for the user's `throughline review`.".to_owned());
-        }
-        Ok(RememberResponse {
-            id: saved.stored.memory.id.short(),
-            change: match saved.change {
-                Change::Created => "created",
-                Change::Updated => "updated",
-                Change::Unchanged => "unchanged",
-            }
-            .to_owned(),
-            file: self.shown(&saved.stored.path, &tree),
-            title: render::clean(&saved.stored.memory.title),
-            redacted: saved.hidden,
-            note: (!notes.is_empty()).then(|| notes.join(" ")),
-        })
+        self.save(request)
     }
 
     fn forget(&self, id: &str) -> Result<ForgetResponse, Failure> {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
-        let indexed = self.indexed(&tree);
-        let project = Store::open(&self.environment.dirs, &tree)?;
-        let (project, quarantine) = judged(project, &settings, indexed)?;
-        let (store, quarantine, stored, scope) = match project.find(id) {
-            Ok(stored) => (project, quarantine, stored, Scope::Project),
-            Err(Error::NotFound { found: 0, .. }) => {
-                let user = Store::user(&self.environment.dirs)?;
-                let (user, quarantine) = judged(user, &settings, indexed)?;
-                let stored = user.find(id)?;
-                (user, quarantine, stored, Scope::User)
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let Found { store, quarantine, stored, scope } = self.find(id, &tree, &settings)?;
         // What is held back is not said in passing. That is asked while the file is there, whose text may tell
         // that we wrote it.
         let redactor = store.redactor(&settings);
@@ -376,6 +291,7 @@ impl Local {
             file: self.shown(&hit.file, tree),
             paths: hit.paths.iter().map(|path| render::clean(path)).collect(),
             why: render::clean(&hit.why),
+            stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
         }
     }
 }
@@ -492,16 +408,6 @@ fn with_remarks(text: String, shown: usize, rest: &Rest) -> String {
     parts.join("\n")
 }
 
-/// The path relative to the project's root, if it lies inside; with the content it has now.
-fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
-    let path = relative(path, tree);
-    let inside = Path::new(&path)
-        .components()
-        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    (inside && !path.is_empty())
-        .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
-}
-
 /// A path below the root of the working tree is given relative to it, with `/`.
 fn relative(path: &str, tree: &Tree) -> String {
     let path = Path::new(path);
@@ -511,11 +417,4 @@ fn relative(path: &str, tree: &Tree) -> String {
         .unwrap_or(path);
     let below: PathBuf = below.components().filter(|part| *part != Component::CurDir).collect();
     below.to_string_lossy().replace('\\', "/")
-}
-
-/// The first digits of a file's hash, so that it can be seen later whether it changed. What a
-/// repository's links lead to is nothing to tell of.
-fn content_hash(root: &Path, path: &Path) -> Option<String> {
-    let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
-    Some(blake3::hash(&bytes).to_hex()[..16].to_owned())
 }

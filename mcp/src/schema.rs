@@ -92,6 +92,12 @@ pub struct RememberWire {
     #[serde(default)]
     #[schemars(with = "Option<ScopeWire>")]
     scope: Option<String>,
+    /// Ids of memories that this one replaces: they are kept and no longer given.
+    #[serde(default)]
+    supersedes: Vec<String>,
+    /// True if this holds beside the memories that an earlier answer named.
+    #[serde(default)]
+    both_hold: Option<bool>,
 }
 
 /// Where a memory applies.
@@ -181,6 +187,8 @@ impl TryFrom<RememberWire> for RememberRequest {
             tags: items(wire.tags),
             paths: items(wire.paths),
             scope: scope(wire.scope.as_deref())?,
+            supersedes: items(wire.supersedes),
+            both_hold: wire.both_hold.unwrap_or_default(),
         })
     }
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::backend::{
-    Backend, Failure, ForgetResponse, RecallRequest, RecallResponse, RememberRequest,
+    Backend, Failure, ForgetResponse, NeighbourHit, RecallRequest, RecallResponse, RememberRequest,
     RememberResponse, SessionsRequest, SessionsResponse, StatusResponse,
 };
 use crate::input::Watched;
@@ -89,8 +89,9 @@ impl ToolName {
             Self::Remember => {
                 "Save one thing that will matter in later sessions: a lasting wish of the user, a \
                  decision with its reason, a fix, a gotcha, a command that works. Self-contained, \
-                 one thing in one memory. Saving the same kind and title again updates it. Secrets \
-                 are taken out."
+                 one thing in one memory. Saving the same kind and title again updates it. The answer \
+                 names what is near it; say what it replaces (`supersedes`) or that both hold \
+                 (`both_hold`) where the answer asks. Secrets are taken out."
             }
             Self::Forget => {
                 "Put a memory aside that is wrong or unwanted. It is not recalled or learned again; \
@@ -240,6 +241,9 @@ fn remembered(response: &RememberResponse) -> String {
         format!("{} {}: {} ({})", response.id, response.change, response.title, response.file);
     if response.redacted > 0 {
         text.push_str(&format!("\n{} secret(s) were taken out before saving.", response.redacted));
+    }
+    for NeighbourHit { id, kind, title, relation } in &response.neighbours {
+        text.push_str(&format!("\n{relation}: {id} {kind}, {title}"));
     }
     if let Some(note) = &response.note {
         text.push('\n');

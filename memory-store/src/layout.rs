@@ -145,6 +145,16 @@ impl ProjectDir {
         self.0.join("ledger.jsonl")
     }
 
+    /// What the files of each memory held when it was learned (see the processor's `anchors`).
+    pub fn anchors(&self) -> PathBuf {
+        self.0.join("anchors.json")
+    }
+
+    /// What a person looked at and confirmed (see [`crate::reviewed`]).
+    pub fn reviewed(&self) -> PathBuf {
+        self.0.join("reviewed.json")
+    }
+
     /// The archive of redacted turns, one compressed file per session.
     pub fn archive(&self) -> PathBuf {
         self.0.join("archive")
@@ -201,6 +211,11 @@ impl TreeDir {
     /// Vectors of the index's memories in the second space (see [`crate::second`]).
     pub fn second(&self) -> PathBuf {
         self.0.join("second.vectors")
+    }
+
+    /// What the files of memories were like when they were last compared (see the processor's `anchors`).
+    pub fn compared(&self) -> PathBuf {
+        self.0.join("compared.json")
     }
 
     /// What hooks leave for the processor: one JSON object a line.

@@ -27,6 +27,8 @@ pub mod lines;
 pub mod memory;
 pub mod mode;
 pub mod names;
+#[cfg(feature = "write")]
+pub mod neighbour;
 pub mod note;
 pub mod policy;
 pub mod progress;
@@ -35,6 +37,8 @@ pub mod recall;
 #[cfg(feature = "write")]
 pub mod redact;
 pub mod regular;
+#[cfg(feature = "write")]
+pub mod reviewed;
 pub mod seal;
 pub mod second;
 pub mod settings;
@@ -42,9 +46,11 @@ pub mod settings;
 pub mod settings_file;
 pub mod signature;
 pub mod spare;
+pub mod staleness;
 pub mod stamp;
 #[cfg(feature = "write")]
 pub mod store;
+pub mod succession;
 pub mod suspicion;
 pub mod text;
 pub mod time;

@@ -76,6 +76,11 @@ impl Memory {
         renewed.max(self.occurred).unwrap_or(self.created)
     }
 
+    /// Whether the time is over until which it held.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.valid_until.is_some_and(|until| until < now)
+    }
+
     /// A memory that says this and nothing more; all else has its default.
     pub fn new(
         id: MemoryId,

@@ -186,6 +186,9 @@ pub struct Llm {
     /// The environment variable that holds the key of an `openai` endpoint; never the key itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub api_key_env: String,
+    /// Tokens of question and answer together that the model takes, where that is less than the usual 14,336.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<u32>,
     /// Tokens, asked and answered, that one day may cost; 0 means no bound. Without, [`Llm::tokens_bound`] says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_day: Option<u64>,
@@ -219,6 +222,7 @@ impl Default for Llm {
             consented_hosts: Vec::new(),
             timeout_s: default_timeout_s(),
             api_key_env: String::new(),
+            context: None,
             tokens_per_day: None,
             usd_per_day: default_usd_per_day(),
         }
@@ -333,10 +337,10 @@ fn default_usd_per_day() -> f64 {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            start_tokens: 1200,
+            start_tokens: 400,
             prompt_tokens: 600,
             prompt_memories: 5,
-            tool_tokens: 200,
+            tool_tokens: 260,
             tool_memories: 3,
             alpha: 0.05,
             due_minutes: 5,

@@ -521,6 +521,8 @@ const VARIABLE_BYTES_MAX: usize = 100;
 const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
 /// Seconds that an answer of a model may take.
 const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
+/// Tokens of a model's context. In a smaller one the instructions leave no room for a part of a session.
+pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
 
 fn provider(name: &str, known: &[&str]) -> Result<(), String> {
     if known.contains(&name) {
@@ -593,6 +595,9 @@ fn llm(value: Value) -> Result<Option<Llm>, String> {
         );
     }
     within("timeout_s", llm.timeout_s, TIMEOUT_S)?;
+    if let Some(tokens) = llm.context {
+        within("context", tokens, CONTEXT_TOKENS)?;
+    }
     if !USD_PER_DAY.contains(&llm.usd_per_day) {
         let (least, most) = USD_PER_DAY.into_inner();
         return Err(format!("`usd_per_day` must be from {least} to {most}; it is ignored"));
@@ -854,6 +859,7 @@ mod tests {
             "provider = \"claude\"\nmodel = \"m\"\nusd_per_day = -1",
             "provider = \"claude\"\nmodel = \"m\"\napi_key_env = \"sk-abc\"",
             "provider = \"claude\"\nmodel = \"m\"\napi_key = \"sk-abc\"",
+            "provider = \"ollama\"\nmodel = \"m\"\ncontext = 1024",
         ] {
             let (settings, warnings) = llm(wrong);
             assert_eq!((settings.llm, warnings.len()), (None, 1), "{wrong}");

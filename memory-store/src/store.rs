@@ -19,7 +19,8 @@ pub use clean::Cleaned;
 pub(crate) use disk::if_there;
 pub(crate) use disk::private_options;
 pub use disk::{
-    Privacy, create_folder, read as read_bounded, read_below, read_if_there, remove, replace,
+    Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
+    replace,
 };
 pub use gone::{Gone, Unlearned};
 pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
@@ -34,6 +35,7 @@ use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::memory::{Memory, Scope, Status};
+use crate::neighbour::CONTRADICTS;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
 use crate::suspicion::{Quarantine, Whose};
@@ -248,10 +250,22 @@ impl Store {
             return Self::user(&self.dirs)?.save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
+        // All are read before the lock is taken; while it is held, only those that may be the same and what
+        // came meanwhile.
+        let known = listing::paths(&self.folders());
+        let mut same: Vec<PathBuf> = self
+            .list()?
+            .memories
+            .into_iter()
+            .filter(|stored| is_same(stored, &memory))
+            .map(|stored| stored.path)
+            .collect();
         let _lock = self.lock()?;
+        same.extend(listing::paths(&self.folders()).difference(&known).cloned());
+        let now_there = same.iter().filter_map(|path| Some(listing::read(path).ok()?.stored));
+        let mut same = now_there.filter(|stored| is_same(stored, &memory));
         // What others committed and nobody let out is not united with: all of it that `memory` does not
         // replace would be the user's from then on, and where it says the same, nothing would be theirs.
-        let mut same = self.list()?.memories.into_iter().filter(|stored| is_same(stored, &memory));
         match same.find(|stored| !self.withholds(stored)) {
             Some(stored) => {
                 let saved = self.update(&stored.path, redactor, |old| unite(old, memory, now))?;
@@ -281,6 +295,41 @@ impl Store {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
         self.update(&stored.path, redactor, change)
+    }
+
+    /// Changes the memory in this file; no other file is read.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the file holds another memory by now; others when it is gone, or somebody
+    /// else's and held back.
+    pub fn edit_at(
+        &self,
+        path: &Path,
+        id: MemoryId,
+        redactor: &Redactor,
+        change: impl FnOnce(&mut Memory),
+    ) -> Result<Saved> {
+        let _lock = self.lock()?;
+        let is_it = self.folders().iter().any(|folder| path.starts_with(folder))
+            && listing::read(path)?.stored.memory.id == id;
+        if !is_it {
+            return Err(Error::NotFound { id: id.to_string(), found: 0 });
+        }
+        self.update(path, redactor, change)
+    }
+
+    /// Marks the memory in this file as replaced by another one, as [`Store::edit_at`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn supersede(
+        &self,
+        path: &Path,
+        id: MemoryId,
+        by: MemoryId,
+        redactor: &Redactor,
+    ) -> Result<Saved> {
+        self.edit_at(path, id, redactor, |memory| memory.superseded_by = Some(by))
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id
@@ -731,11 +780,13 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let title = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     stored.memory.id == memory.id
         || live
+            // What was replaced and is said again holds again, as a memory of its own.
+            && stored.memory.superseded_by.is_none()
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
 }
 
-/// Makes `old` say what `new` says: its text, with the tags and paths of both. What was said again
+/// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. What was said again
 /// in other words happened again.
 fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let before = old.clone();
@@ -765,6 +816,18 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     }
     if let Some(command) = new.command {
         old.command = Some(command);
+    }
+    for older in new.supersedes {
+        if older != old.id && !old.supersedes.contains(&older) {
+            old.supersedes.push(older);
+        }
+    }
+    // Contradictions were looked for again, or settled.
+    old.relations.retain(|link| link.kind != CONTRADICTS);
+    for link in new.relations {
+        if link.to != old.id && !old.relations.contains(&link) {
+            old.relations.push(link);
+        }
     }
     if *old != before {
         old.occurred = old.occurred.max(Some(occurred));

@@ -570,9 +570,19 @@ fn other_scripts_are_found() {
 fn a_memory_that_no_longer_holds_is_not_given() {
     let fixture = Fixture::filled();
     let mut old = memory(50, Kind::Fact, "The quota probe is paused", "Until the audit is over.");
+    // It was in time when the index was published, and is no longer.
+    old.valid_until = Some(Timestamp(NOW.0 + 1));
+    fixture.write(old.clone());
+    fixture.publish();
+    let asked = |now: Timestamp| {
+        let found = fixture.recall().prompt("is the quota probe paused?", now, &|_| false);
+        (titles(&found.hits).len(), found.silent)
+    };
+    assert_eq!(asked(NOW), (1, None));
+    assert_eq!(asked(Timestamp(NOW.0 + 2)), (0, Some(Reason::Skipped)));
     old.valid_until = Some(Timestamp(NOW.0 - 1));
     fixture.write(old);
-    fixture.publish();
-    let found = fixture.recall().prompt("is the quota probe paused?", NOW, &|_| false);
-    assert_eq!((titles(&found.hits), found.silent), (Vec::new(), Some(Reason::Skipped)));
+    let docs = fixture.publish().memories;
+    assert_eq!(docs as usize, fixture.list().len() - 1);
+    assert_eq!(asked(NOW).0, 0);
 }

@@ -207,3 +207,33 @@ fn what_is_held_leads_to_nothing_either() {
     publish(&fixture);
     assert_eq!(brings(), [true, true]);
 }
+
+/// What a prompt about the pool brings where nobody has judged the files yet, besides the first memory.
+fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
+    let fixture = Fixture::empty();
+    for memory in common::memories() {
+        fixture.write(memory);
+    }
+    fixture.write(first.clone());
+    let title = "The quota probe runs at night";
+    fixture.write(memory(61, Kind::Fact, title, ""));
+    prepare(&fixture);
+    let hits = fixture.recall().prompt(PROMPT, NOW, &|_| false).hits;
+    hits.into_iter().filter(|hit| hit.id != first.id).map(|hit| hit.title).collect()
+}
+
+#[test]
+fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
+    let harmless = Memory { body: "The pool has 20 connections.".to_owned(), ..poisoned() };
+    let all_are_taken = |_: &Fixture| {};
+    // The one that answers brings the other along, which would not come by itself.
+    assert_eq!(others(&harmless, all_are_taken).len(), 1);
+    assert!(others(&poisoned(), all_are_taken).is_empty());
+    // Where others may have committed any of them, nothing is given.
+    let limited = |fixture: &Fixture| {
+        let withheld = fixture.dirs.project(fixture.tree.project).withheld();
+        std::fs::create_dir_all(withheld.parent().unwrap()).unwrap();
+        std::fs::write(withheld, "{}").unwrap();
+    };
+    assert!(others(&harmless, limited).is_empty());
+}

@@ -125,6 +125,52 @@ fn saving_the_same_kind_and_title_again_updates() {
 }
 
 #[test]
+fn writers_that_save_the_same_at_once_leave_one_memory() {
+    let home = Home::new();
+    let start = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let (store, start) = (home.store(), &start);
+            scope.spawn(move || {
+                start.wait();
+                let said = memory(number, Kind::Decision, "We deploy with Helm", "");
+                store.save(said, &Redactor::default(), NOW).unwrap();
+            });
+        }
+    });
+    assert_eq!(home.store().list().unwrap().memories.len(), 1);
+}
+
+#[test]
+fn what_is_replaced_is_found_by_its_file_and_is_said_again_as_another() {
+    let home = Home::new();
+    let (store, redactor) = (home.store(), Redactor::default());
+    let said = |number, title: &str| memory(number, Kind::Decision, title, "");
+    let save = |memory: Memory| store.save(memory, &redactor, NOW).unwrap().stored;
+    let helm = save(said(1, "We deploy with Helm"));
+    let mut newer = said(2, "We deploy with Kustomize");
+    newer.supersedes = vec![helm.memory.id];
+    let newer = save(newer);
+    let supersede = |path: &Path, id| store.supersede(path, id, newer.memory.id, &redactor);
+    // A file that holds another memory by now, and one that is none of the store's.
+    assert!(matches!(supersede(&newer.path, helm.memory.id), Err(Error::NotFound { .. })));
+    let elsewhere = home.tree.root.join("copy.md");
+    fs::copy(&helm.path, &elsewhere).unwrap();
+    assert!(matches!(supersede(&elsewhere, helm.memory.id), Err(Error::NotFound { .. })));
+    let older = supersede(&helm.path, helm.memory.id).unwrap().stored.memory;
+    assert_eq!(older.superseded_by, Some(newer.memory.id));
+
+    let mut again = said(3, "We deploy with Helm");
+    again.supersedes = vec![newer.memory.id];
+    assert_eq!(save(again.clone()).memory.id, again.id);
+    // Once more, it is that one.
+    let mut more = said(4, "We deploy with Helm");
+    more.supersedes = vec![helm.memory.id];
+    let united = save(more).memory;
+    assert_eq!((united.id, united.supersedes), (again.id, vec![newer.memory.id, helm.memory.id]));
+}
+
+#[test]
 fn memories_are_found_by_id_whatever_their_file_is_called() {
     let home = Home::new();
     let store = home.store();

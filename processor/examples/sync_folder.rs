@@ -39,6 +39,7 @@ fn main() -> Result<()> {
             progress: &Silent,
             busy: Busy::Leave,
             afresh: false,
+            asked_at_once: processor::sync::ASKED_AT_ONCE,
             ollama_host: None,
         };
         println!("{}", serde_json::to_string_pretty(&sync(&options)?)?);

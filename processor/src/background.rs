@@ -80,6 +80,7 @@ fn rounds(
             progress: &Silent,
             busy: Busy::Leave,
             afresh: false,
+            asked_at_once: crate::sync::ASKED_AT_ONCE,
             ollama_host,
         };
         let report = sync(&options)?;

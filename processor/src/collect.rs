@@ -88,9 +88,18 @@ pub fn changed(
 pub struct SessionRead {
     name: String,
     file: SessionFile,
-    left: Option<(String, LeftSession)>,
+    end: End,
     fate: Fate,
     counts: Counts,
+}
+
+/// How a session ended, as far as it came.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct End {
+    /// Where it was left, and the working directory it was left in.
+    left: Option<(String, LeftSession)>,
+    /// Files that it edited, and when it did so last.
+    edited: BTreeMap<String, Timestamp>,
 }
 
 /// What becomes of a session that was read.
@@ -107,7 +116,7 @@ enum Fate {
 impl SessionRead {
     /// Where the session was left, and the working directory it was left in.
     pub fn left(&self) -> Option<&(String, LeftSession)> {
-        self.left.as_ref()
+        self.end.left.as_ref()
     }
 }
 
@@ -172,18 +181,18 @@ impl Collector<'_> {
         } else {
             Fate::New
         };
-        let left = left_of(&file, self.territory, self.redact);
-        Ok(SessionRead { name: name.to_owned(), file, left, fate, counts })
+        let end = end_of(&file, self.territory, self.redact);
+        Ok(SessionRead { name: name.to_owned(), file, end, fate, counts })
     }
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
-        let SessionRead { name, file, left, fate, counts } = read;
+        let SessionRead { name, file, end, fate, counts } = read;
         let entry = match fate {
             Fate::Dropped => return Ok(Collected { name, state: None, counts }),
             Fate::Known => self.archive.entry(&name)?,
             Fate::New => self.archive.store(&file)?,
         };
-        Ok(Collected { name, state: Some(state_with(&file, &entry, left)), counts })
+        Ok(Collected { name, state: Some(state_with(&file, &entry, end)), counts })
     }
 
     /// What is archived of a session. A damaged file is put aside: its transcript may still hold
@@ -268,14 +277,10 @@ pub fn state_of(
     territory: &Territory,
     redact: &dyn Redact,
 ) -> SessionState {
-    state_with(file, entry, left_of(file, territory, redact))
+    state_with(file, entry, end_of(file, territory, redact))
 }
 
-fn state_with(
-    file: &SessionFile,
-    entry: &Entry,
-    left: Option<(String, LeftSession)>,
-) -> SessionState {
+fn state_with(file: &SessionFile, entry: &Entry, End { left, edited }: End) -> SessionState {
     let (first, last) = span(&file.records).unwrap_or((Timestamp::default(), Timestamp::default()));
     let mut cwds: Vec<String> = file.records.iter().filter_map(cwd).map(str::to_owned).collect();
     cwds.sort();
@@ -289,36 +294,37 @@ fn state_with(
         cwds,
         from_folder: file.header.from_folder,
         left,
+        edited,
         mined: None,
     }
 }
 
-/// Where a session was left. A fault in it, which mining meets and reports too, costs no more than
+/// How a session ended. A fault in telling it, which mining meets and reports too, costs no more than
 /// this.
-fn left_of(
-    file: &SessionFile,
-    territory: &Territory,
-    redact: &dyn Redact,
-) -> Option<(String, LeftSession)> {
-    let (cwd, left) =
-        catch_unwind(AssertUnwindSafe(|| left(file, territory))).unwrap_or_default()?;
+fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
+    let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
     // What the archive holds is redacted; taking out its Markdown may put a secret together.
-    Some((cwd, left::redacted(left, redact)))
+    end.left = end.left.map(|(cwd, left)| (cwd, left::redacted(left, redact)));
+    end
 }
 
-/// Where a session was left, as it is by itself: the last turn of a fork is its own.
-fn left(file: &SessionFile, territory: &Territory) -> Option<(String, LeftSession)> {
+/// How a session ended, as it is by itself: the last turn of a fork is its own.
+fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
-        return None;
+        return End::default();
     }
-    let mut session =
-        assemble(&file.header.session, None, &file.records, &Assembly::ALONE).into_iter().next()?;
+    let session = assemble(&file.header.session, None, &file.records, &Assembly::ALONE);
+    let Some(mut session) = session.into_iter().next() else { return End::default() };
     if !file.header.from_folder {
         session.turns.retain(|turn| territory.is_ours(turn));
     }
-    let cwd = session.turns.last()?.cwd.clone();
+    let Some(cwd) = session.turns.last().map(|turn| turn.cwd.clone()) else {
+        return End::default();
+    };
     let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
-    Some((cwd, left::session(&session, &Roots::new(roots))?))
+    let roots = Roots::new(roots);
+    let left = left::session(&session, &roots).map(|left| (cwd, left));
+    End { left, edited: left::edited(&session, &roots) }
 }
 
 fn cwd(record: &Record) -> Option<&str> {

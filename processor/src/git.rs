@@ -4,6 +4,7 @@
 //! answer is empty and the project works by path. So it is with a git too old to be kept from running
 //! what a repository names (see [`version`]), wherever that matters.
 
+pub mod blobs;
 pub mod committers;
 mod config;
 pub(crate) mod group;
@@ -12,7 +13,7 @@ pub mod version;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -383,6 +384,12 @@ fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
     Some((status?, text))
 }
 
+/// The same for one that reads `input`.
+fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u8>)> {
+    let Answer { status, text } = answer_from(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)?;
+    Some((status?, text))
+}
+
 /// What git printed.
 #[derive(Debug)]
 struct Answer {
@@ -394,11 +401,20 @@ struct Answer {
 
 /// Runs git for so long at most; `None` when it cannot be run.
 fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
+    answer_from(command, Vec::new(), limit)
+}
+
+/// The same for one that reads `input`, where its stdin is a pipe.
+fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<Answer> {
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
     let mut child = command.process_group(0).spawn().ok()?;
     let _watched = group::watch(&child);
     let stdout = child.stdout.take()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // By itself, since git answers before it has read all; one that ends early wants no more.
+        std::thread::spawn(move || drop(stdin.write_all(&input)));
+    }
     let (sender, pieces) = mpsc::channel();
     // A thread reads, so that a full pipe cannot keep git from ending, nor an open one us.
     std::thread::spawn(move || pass_on(stdout.take(OUTPUT_BYTES_MAX + 1), &sender));

@@ -33,7 +33,7 @@ impl Ignore {
         let patterns: Vec<String> =
             globs.iter().filter(|glob| !glob.trim().is_empty()).map(|glob| pattern(glob)).collect();
         if patterns.is_empty() {
-            return Ok(Self { globs: None, fingerprint: String::new() });
+            return Ok(Self::none());
         }
         ensure!(
             patterns.len() <= GLOBS_MAX,
@@ -46,6 +46,11 @@ impl Ignore {
             .build()
             .context("`ignore_paths` is too long; nothing is read until its globs are shorter")?;
         Ok(Self { globs: Some(globs), fingerprint })
+    }
+
+    /// Ignores nothing.
+    pub fn none() -> Self {
+        Self { globs: None, fingerprint: String::new() }
     }
 
     /// Whether a path, absolute or relative, is ignored.

@@ -1,6 +1,8 @@
 //! Where the work was left: what the last sessions asked, did and left open, for the block that a
 //! new session starts with. Drawn from the last turns of each session, by rules alone.
 
+use std::collections::BTreeMap;
+
 use memory_store::Timestamp;
 use memory_store::left::{Left, LeftSession};
 use memory_store::signature::{CommandClass, classify, error_signature, normalise_command};
@@ -18,6 +20,9 @@ pub const SESSIONS_MAX: usize = 20;
 
 /// Days after which a session is forgotten here; its memories stay.
 pub const FORGOTTEN_DAYS: i64 = 60;
+
+/// Files of one session that are known as edited: those it came to last.
+const EDITED_MAX: usize = 100;
 
 /// Items of a list, and characters of each text.
 const ITEMS_MAX: usize = 4;
@@ -57,6 +62,24 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
         failing: failing(session, roots).filter(sound),
         merged: false,
     })
+}
+
+/// Returns the files that a session edited, relative to their working tree, and when it did so last.
+pub fn edited(session: &Session, roots: &Roots) -> BTreeMap<String, Timestamp> {
+    let mut edited = BTreeMap::new();
+    for step in session.turns.iter().rev().flat_map(|turn| turn.steps.iter().rev()) {
+        let What::Call(call) = &step.what else { continue };
+        let Input::Edit { path, .. } = &call.input else { continue };
+        if call.failed || call.denied || call.interrupted {
+            continue;
+        }
+        let Some(path) = roots.relative(path) else { continue };
+        if edited.len() < EDITED_MAX || edited.contains_key(&path) {
+            // The latest comes first.
+            edited.entry(path).or_insert(step.at);
+        }
+    }
+    edited
 }
 
 /// Returns the same without secrets that show only now that the texts are plain.
@@ -164,8 +187,9 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
             failing.retain(|(known, of, _)| !same(known, *of));
             if call.failed && is_failure(&key, call) {
                 let directory = roots.directory(&turn.cwd, "");
-                let place =
-                    if directory == "." { String::new() } else { format!(" (in {directory})") };
+                let place = directory
+                    .filter(|directory| directory != ".")
+                    .map_or(String::new(), |directory| format!(" (in {directory})"));
                 let told = format!("{}{place}", cut(&key, ITEM_CHARS_MAX));
                 failing.push((key, class, told));
             }

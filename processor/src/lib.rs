@@ -1,6 +1,7 @@
 //! From Claude Code's transcripts to memories: collect, parse, redact, archive, mine, extract,
 //! consolidate, write, index.
 
+pub mod anchors;
 pub mod archive;
 pub mod audit;
 pub mod background;

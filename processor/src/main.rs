@@ -65,6 +65,7 @@ fn run() -> Result<()> {
         progress: &*progress,
         busy: Busy::Wait(BUSY_MAX),
         afresh: false,
+        asked_at_once: processor::sync::ASKED_AT_ONCE,
         ollama_host: ollama_host.as_deref(),
     };
     let report = sync(&options)?;

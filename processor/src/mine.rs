@@ -15,7 +15,7 @@ use crate::extract::draft::Draft;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::ownership::Ownership;
-use crate::state::{SessionState, read_json, write_json};
+use crate::state::{SessionState, State, read_json, write_json};
 use crate::transcript::session::Session;
 use crate::transcript::{Assembly, Redact, assemble};
 
@@ -107,6 +107,15 @@ impl MinedFile {
             digest: hasher.finalize().to_hex()[..32].to_owned(),
         }
     }
+}
+
+/// A session that was read, before a model is asked about it.
+#[derive(Debug)]
+pub enum Prepared {
+    /// Its parts, each with the drafts of the rules.
+    Ready(Vec<(Session, Vec<Draft>)>),
+    /// It cannot be read now.
+    Failed(MinedFile),
 }
 
 /// Mines the sessions of one project.
@@ -204,27 +213,37 @@ impl Miner<'_> {
         format!("{LATER}{key}")
     }
 
+    /// Reads a session and what the rules find in it, which is what a model needs to be asked.
+    pub fn prepare(&self, name: &str, roots: &Roots) -> Result<Prepared> {
+        let sessions = match self.sessions(name) {
+            Ok(sessions) => sessions,
+            Err(error) => return Ok(Prepared::Failed(self.last(name, &error))),
+        };
+        let found = sessions.iter().map(|session| guarded(name, || extract::mine(session, roots)));
+        match found.collect::<Result<Vec<_>, String>>() {
+            Ok(drafts) => Ok(Prepared::Ready(sessions.into_iter().zip(drafts).collect())),
+            Err(failure) => Ok(Prepared::Failed(self.keep_nothing(name, &sessions, failure)?)),
+        }
+    }
+
     /// Mines a session with the help of a language model. A window without an answer is asked about
     /// again later.
     pub fn ask(
         &self,
         name: &str,
         key: &str,
-        roots: &Roots,
+        prepared: Prepared,
         model: &mut Model,
         warnings: &mut Vec<String>,
     ) -> Result<MinedFile> {
-        let sessions = match self.sessions(name) {
-            Ok(sessions) => sessions,
-            Err(error) => return Ok(self.last(name, &error)),
+        let prepared = match prepared {
+            Prepared::Ready(prepared) => prepared,
+            Prepared::Failed(mined) => return Ok(mined),
         };
-        let (mut drafts, mut missing, mut windows) = (Vec::new(), 0, 0);
-        for session in &sessions {
-            let by_rules = match guarded(name, || extract::mine(session, roots)) {
-                Ok(drafts) => drafts,
-                Err(failure) => return self.keep_nothing(name, &sessions, failure),
-            };
-            let extracted = model.extract(session, by_rules, warnings);
+        let (mut sessions, mut drafts, mut missing, mut windows) = (Vec::new(), Vec::new(), 0, 0);
+        for (session, by_rules) in prepared {
+            let extracted = model.extract(&session, by_rules, warnings);
+            sessions.push(session);
             drafts.extend(extracted.drafts);
             missing += extracted.missing;
             windows += extracted.windows;
@@ -302,6 +321,13 @@ fn guarded(name: &str, mine: impl FnOnce() -> Vec<Draft>) -> Result<Vec<Draft>, 
              please report it"
         )
     })
+}
+
+/// Counts the sessions that a model has not read to their end.
+pub fn waiting(home: &ProjectDir) -> usize {
+    let state = State::read(home);
+    let mined = state.sessions.values().filter_map(|session| session.mined.as_ref());
+    mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
 /// What was last mined from a session, whether it still holds or not.

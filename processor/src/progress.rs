@@ -1,5 +1,6 @@
 //! How a sync tells how far it is.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -10,6 +11,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 pub trait Progress: Sync {
     /// A stage of `steps` steps begins.
     fn stage(&self, name: &str, steps: usize);
+    /// A stage goes on, so many of whose `steps` are `done`.
+    fn resume(&self, name: &str, _done: usize, steps: usize) {
+        self.stage(name, steps);
+    }
     /// One step of the stage is done.
     fn step(&self);
     /// All is done.
@@ -28,16 +33,20 @@ impl Progress for Silent {
 
 /// A bar on the terminal.
 #[derive(Debug)]
-pub struct Bar(ProgressBar);
+pub struct Bar {
+    bar: ProgressBar,
+    now: Mutex<Stage>,
+}
 
 impl Bar {
     /// Draws on stderr; hidden when that is no terminal.
     pub fn new() -> Self {
         let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len}") {
+        if let Ok(style) = ProgressStyle::with_template("{msg:>12} [{bar:30}] {pos}/{len}{prefix}")
+        {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self(bar)
+        Self { bar, now: Mutex::default() }
     }
 }
 
@@ -49,17 +58,27 @@ impl Default for Bar {
 
 impl Progress for Bar {
     fn stage(&self, name: &str, steps: usize) {
-        self.0.set_length(steps as u64);
-        self.0.set_position(0);
-        self.0.set_message(name.to_owned());
+        self.resume(name, 0, steps);
+    }
+
+    fn resume(&self, name: &str, done: usize, steps: usize) {
+        let Ok(mut now) = self.now.lock() else { return };
+        now.begin(name, done, steps);
+        self.bar.set_length(steps as u64);
+        self.bar.set_position(done as u64);
+        self.bar.set_message(name.to_owned());
+        self.bar.set_prefix(now.told_left());
     }
 
     fn step(&self) {
-        self.0.inc(1);
+        let Ok(mut now) = self.now.lock() else { return };
+        now.step();
+        self.bar.set_prefix(now.told_left());
+        self.bar.inc(1);
     }
 
     fn done(&self) {
-        self.0.finish_and_clear();
+        self.bar.finish_and_clear();
     }
 }
 
@@ -70,32 +89,81 @@ pub struct Lines {
     now: Mutex<Stage>,
 }
 
-#[derive(Debug)]
+/// Time between two lines of one stage.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Time that a stage took so far from which on it is told how long it will take.
+const ESTIMATE_FROM: Duration = Duration::from_secs(5);
+
+/// The stage that the work is in, and how long its steps take.
+#[derive(Debug, Default)]
 struct Stage {
     name: String,
     done: usize,
     steps: usize,
-    told: Instant,
+    /// When it was told last.
+    told: Option<Instant>,
+    /// When the last step ended, or the stage began.
+    last: Option<Instant>,
+    /// Steps of each stage, and the time they took: one that is gone on with is known.
+    paces: BTreeMap<String, (u32, Duration)>,
 }
 
-/// Time between two lines of one stage.
-const PAUSE: Duration = Duration::from_millis(500);
+impl Stage {
+    fn begin(&mut self, name: &str, done: usize, steps: usize) {
+        let now = Some(Instant::now());
+        name.clone_into(&mut self.name);
+        (self.done, self.steps, self.told, self.last) = (done, steps, now, now);
+    }
+
+    fn step(&mut self) {
+        self.done += 1;
+        let now = Instant::now();
+        let took = self.last.replace(now).map(|last| now - last).unwrap_or_default();
+        let pace = self.paces.entry(self.name.clone()).or_default();
+        *pace = (pace.0.saturating_add(1), pace.1.saturating_add(took));
+    }
+
+    /// How long the rest takes, where that can be told and is worth telling.
+    fn left(&self) -> Option<Duration> {
+        let (steps, time) =
+            self.paces.get(&self.name).filter(|(_, time)| *time >= ESTIMATE_FROM)?;
+        let rest =
+            u32::try_from(self.steps.saturating_sub(self.done)).ok().filter(|rest| *rest > 0)?;
+        Some((*time / (*steps).max(1)).saturating_mul(rest))
+    }
+
+    fn told_left(&self) -> String {
+        self.left().map(|left| format!(", {} left", about(left))).unwrap_or_default()
+    }
+}
+
+/// Tells a time in round words: `about 2 h 40 min`.
+pub fn about(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3_600, seconds / 60, seconds) {
+        (0, 0, seconds) => format!("about {} s", seconds.max(1)),
+        (0, minutes, _) => format!("about {minutes} min"),
+        (hours @ ..48, minutes, _) => format!("about {hours} h {} min", minutes % 60),
+        (hours, ..) => format!("about {} days", hours / 24),
+    }
+}
 
 impl Lines {
     /// Plain lines, or one JSON object a line.
     pub fn new(json: bool) -> Self {
-        Self {
-            json,
-            now: Mutex::new(Stage { name: String::new(), done: 0, steps: 0, told: Instant::now() }),
-        }
+        Self { json, now: Mutex::default() }
     }
 
     fn tell(&self, stage: &Stage) {
         let line = if self.json {
-            serde_json::json!({"stage": stage.name, "done": stage.done, "steps": stage.steps})
-                .to_string()
+            let mut line =
+                serde_json::json!({"stage": stage.name, "done": stage.done, "steps": stage.steps});
+            if let Some(left) = stage.left() {
+                line["seconds_left"] = left.as_secs().into();
+            }
+            line.to_string()
         } else {
-            format!("{} {}/{}", stage.name, stage.done, stage.steps)
+            format!("{} {}/{}{}", stage.name, stage.done, stage.steps, stage.told_left())
         };
         // Nobody may be listening any more.
         let _ = writeln!(std::io::stderr(), "{line}");
@@ -104,8 +172,12 @@ impl Lines {
 
 impl Progress for Lines {
     fn stage(&self, name: &str, steps: usize) {
+        self.resume(name, 0, steps);
+    }
+
+    fn resume(&self, name: &str, done: usize, steps: usize) {
         let Ok(mut now) = self.now.lock() else { return };
-        *now = Stage { name: name.to_owned(), done: 0, steps, told: Instant::now() };
+        now.begin(name, done, steps);
         if steps > 0 {
             self.tell(&now);
         }
@@ -113,9 +185,10 @@ impl Progress for Lines {
 
     fn step(&self) {
         let Ok(mut now) = self.now.lock() else { return };
-        now.done += 1;
-        if now.told.elapsed() >= PAUSE || now.done == now.steps {
-            now.told = Instant::now();
+        now.step();
+        let is_due = now.told.is_none_or(|told| told.elapsed() >= PAUSE);
+        if is_due || now.done == now.steps {
+            now.told = Some(Instant::now());
             self.tell(&now);
         }
     }
@@ -126,4 +199,41 @@ impl Progress for Lines {
 /// A bar where a person looks, plain lines elsewhere.
 pub fn for_stderr() -> Box<dyn Progress> {
     if std::io::stderr().is_terminal() { Box::new(Bar::new()) } else { Box::new(Lines::new(false)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_is_told_by_the_steps_so_far() {
+        let mut stage = Stage::default();
+        stage.begin("asking", 10, 1_000);
+        assert_eq!(stage.told_left(), "");
+        stage.paces.insert("asking".to_owned(), (6, Duration::from_secs(60)));
+        assert_eq!(stage.left(), Some(Duration::from_secs(9_900)));
+        assert_eq!(stage.told_left(), ", about 2 h 45 min left");
+        // It is known when the stage is gone on with, and of no use to another.
+        stage.begin("indexing", 0, 100);
+        assert_eq!(stage.told_left(), "");
+        stage.begin("asking", 999, 1_000);
+        assert_eq!(stage.told_left(), ", about 10 s left");
+        stage.step();
+        assert_eq!(stage.left(), None);
+    }
+
+    #[test]
+    fn times_are_told_in_round_words() {
+        let told = [0, 59, 61, 3_600, 47 * 3_600, 49 * 3_600];
+        let told = told.map(|seconds| about(Duration::from_secs(seconds)));
+        let expected = [
+            "about 1 s",
+            "about 59 s",
+            "about 1 min",
+            "about 1 h 0 min",
+            "about 47 h 0 min",
+            "about 2 days",
+        ];
+        assert_eq!(told, expected);
+    }
 }

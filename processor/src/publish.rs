@@ -1,5 +1,6 @@
 //! Publishing: the index of each working tree, made from its memory files and the turns.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::suspicion::{Quarantine, Withholding};
 
+use crate::anchors::Anchors;
 use crate::graph::HnswGraphs;
 use crate::known::Known;
 use crate::start;
@@ -27,6 +29,8 @@ pub struct Publication<'a> {
     pub vectors: Option<&'a dyn Vectors>,
     /// What others committed and is not given, by the working tree's root.
     pub withheld: &'a BTreeMap<PathBuf, Arc<Withholding>>,
+    /// What the files of memories held when these were learned; without, nobody looks.
+    pub anchors: Option<&'a RefCell<Anchors>>,
     /// The time.
     pub now: Timestamp,
 }
@@ -103,17 +107,26 @@ fn publish(
         stored.memory = redactor.redacted(&stored.memory);
     }
     let said = known.said(&listing.memories);
+    let stale = match publication.anchors {
+        // The user's own memories are about no files of a project.
+        Some(anchors) if *root != publication.dirs.data => {
+            let state = publication.dirs.tree(root);
+            anchors.borrow_mut().compare(&state, root, &listing.memories)
+        }
+        Some(_) | None => BTreeMap::new(),
+    };
     let is_held = |stored: &Stored| {
         foreign.contains(&stored.memory.id) || orders.held(stored, &redactor).is_some()
     };
     let (settings, now) = (publication.settings, publication.now);
     let left = Left::read(&publication.dirs.tree(root).left());
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
-    let start = start::plan(&listing.memories, &said, &is_held, &touched, settings, now);
+    let start = start::plan(&listing.memories, &said, &stale, &is_held, &touched, settings, now);
     publisher
         .said(said)
         .quarantine(quarantine)
         .held(foreign)
+        .stale(stale)
         .publish(Content {
             root,
             memories: &listing.memories,
@@ -149,8 +162,14 @@ mod tests {
             BTreeMap::from([(root.to_owned(), judged)])
         };
         let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
-            let publication =
-                Publication { dirs, settings: &settings, vectors: None, withheld, now: NOW };
+            let publication = Publication {
+                dirs,
+                settings: &settings,
+                vectors: None,
+                withheld,
+                anchors: None,
+                now: NOW,
+            };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();
             let recall = Recall::open(dirs, &project.tree);
             let search = Search { text: title.to_owned(), ..Search::default() };

@@ -1,18 +1,19 @@
 //! What a session starts with: the memories of the session-start block in the order of their
 //! worth. The hook prints as many of them as its budget holds.
 
-use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
 
 use memory_store::index::build::StartPlan;
 use memory_store::memory::Status;
+use memory_store::neighbour::CONTRADICTS;
 use memory_store::recall::likeness;
 use memory_store::recall::worth::{Standing, StartGroup, worth};
 use memory_store::settings::Settings;
+use memory_store::staleness::Staleness;
 use memory_store::store::Stored;
+use memory_store::succession::superseded;
 use memory_store::{Memory, MemoryId, Timestamp};
-
-use crate::consolidate::CONTRADICTS;
 
 /// Rules that are planned.
 const RULES_MAX: usize = 6;
@@ -29,30 +30,36 @@ const RECENT_SESSIONS: usize = 2;
 
 /// Returns the memories that a session starts with, the most valuable first.
 ///
-/// Memories that are `said` anyway are left out. A quarantined one takes nobody's place: that is asked,
+/// Memories that are `said` anyway are left out, `stale` ones come after those that are not. A quarantined one takes nobody's place: that is asked,
 /// as it takes time, only of those that would have one. `touched` are files with uncommitted changes.
 pub fn plan(
     stored: &[Stored],
     said: &BTreeSet<MemoryId>,
+    stale: &BTreeMap<MemoryId, Staleness>,
     is_held: &dyn Fn(&Stored) -> bool,
     touched: &BTreeSet<String>,
     settings: &Settings,
     now: Timestamp,
 ) -> StartPlan {
     let recent = recent_files(stored, touched);
+    let superseded = superseded(stored.iter().map(|stored| &stored.memory), now);
     let mut ranked: Vec<(StartGroup, f32, &Stored)> = stored
         .iter()
         .filter(|stored| {
             let memory = &stored.memory;
-            takes_part(memory, settings, now) && !said.contains(&memory.id)
+            takes_part(memory, settings, now)
+                && !superseded.contains(&memory.id)
+                && !said.contains(&memory.id)
         })
         .filter_map(|stored| {
-            let standing = Standing::from(&stored.memory);
+            let stale = stale.contains_key(&stored.memory.id);
+            let standing = Standing { stale, ..Standing::from(&stored.memory) };
             let group = StartGroup::of(&standing)?;
             let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
             let belongs = match group {
-                StartGroup::Pinned => true,
-                StartGroup::Rule | StartGroup::Command => standing.confidence >= CONFIDENCE_MIN,
+                // A command was seen to pass, whatever readers think of a memory of it.
+                StartGroup::Pinned | StartGroup::Command => true,
+                StartGroup::Rule => standing.confidence >= CONFIDENCE_MIN,
                 StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
             };
             belongs.then(|| (group, worth(&standing, settings, now), stored))
@@ -60,7 +67,14 @@ pub fn plan(
         .collect();
     ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
         let by_id = stored.memory.id.cmp(&other.memory.id);
-        group.cmp(other_group).then(other_worth.total_cmp(worth)).then(by_id)
+        // A rule about certain files comes with the first look at one of them.
+        let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
+        let by_files = match group {
+            StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
+            StartGroup::Pinned | StartGroup::Command | StartGroup::Warning => Ordering::Equal,
+        };
+        let by_worth = other_worth.total_cmp(worth);
+        group.cmp(other_group).then(by_files).then(by_worth).then(by_id)
     });
     let mut taken: Vec<(StartGroup, &Memory)> = Vec::new();
     for (group, _, stored) in ranked {
@@ -118,9 +132,8 @@ fn contradict(memory: &Memory, other: &Memory) -> bool {
 
 fn takes_part(memory: &Memory, settings: &Settings, now: Timestamp) -> bool {
     matches!(memory.status, Status::Active | Status::Draft)
-        && memory.superseded_by.is_none()
         && (settings.kinds.is_empty() || settings.kinds.contains(&memory.kind))
-        && memory.valid_until.is_none_or(|until| until > now)
+        && !memory.is_expired(now)
 }
 
 #[cfg(test)]
@@ -144,7 +157,8 @@ mod tests {
     fn planned(stored: &[Stored], touched: &[&str]) -> Vec<String> {
         let touched = touched.iter().map(|path| (*path).to_owned()).collect();
         let said = BTreeSet::new();
-        let plan = plan(stored, &said, &|_| false, &touched, &Settings::default(), NOW);
+        let plan =
+            plan(stored, &said, &BTreeMap::new(), &|_| false, &touched, &Settings::default(), NOW);
         let title = |id: &MemoryId| {
             let of = stored.iter().find(|stored| stored.memory.id == *id);
             of.map(|stored| stored.memory.title.clone()).unwrap_or_default()
@@ -160,17 +174,21 @@ mod tests {
         let other = stored(4, Kind::Gotcha, "The cache is never emptied", 300);
         let mut unsure = stored(5, Kind::Preference, "Maybe use fewer words", 1);
         unsure.memory.confidence = 0.4;
+        let mut bound = stored(7, Kind::Convention, "Routes are named in the plural", 1);
+        bound.memory.paths.clone_from(&trap.memory.paths);
         let all = [
             trap,
             other,
             unsure,
+            bound,
             stored(1, Kind::Command, "`make test` runs the tests", 2),
             stored(2, Kind::Convention, "Amounts are integer cents", 90),
             stored(6, Kind::Fact, "The server has two cores", 1),
         ];
-        let expected = ["Amounts are integer cents", "`make test` runs the tests"];
-        assert_eq!(planned(&all, &[]), expected);
-        assert_eq!(planned(&all, &["src/parse.rs"])[2], "The parser drops the last line");
+        let rules = ["Amounts are integer cents", "Routes are named in the plural"];
+        assert_eq!(planned(&all, &[])[..2], rules);
+        assert_eq!(planned(&all, &[])[2], "`make test` runs the tests");
+        assert_eq!(planned(&all, &["src/parse.rs"])[3], "The parser drops the last line");
     }
 
     #[test]
@@ -192,7 +210,7 @@ mod tests {
         let said = BTreeSet::new();
         let none = BTreeSet::new();
         let ids = |settings: &Settings, said: &BTreeSet<MemoryId>| {
-            plan(&stored, said, &|_| false, &none, settings, NOW).memories
+            plan(&stored, said, &BTreeMap::new(), &|_| false, &none, settings, NOW).memories
         };
         let [preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
         let mut settings = Settings::default();
@@ -212,7 +230,8 @@ mod tests {
             .collect();
         let is_held = |stored: &Stored| stored.memory.id <= all[5].memory.id;
         let none = BTreeSet::new();
-        let plan = plan(&all, &BTreeSet::new(), &is_held, &none, &Settings::default(), NOW);
+        let (none_said, settings) = (BTreeSet::new(), Settings::default());
+        let plan = plan(&all, &none_said, &BTreeMap::new(), &is_held, &none, &settings, NOW);
         let expected: Vec<MemoryId> = all[6..].iter().map(|stored| stored.memory.id).collect();
         assert_eq!(plan.memories, expected);
     }

@@ -68,6 +68,8 @@ pub struct Learned {
     pub tombstoned: usize,
     /// Turns of sessions whose turns were removed.
     pub expired_turns: usize,
+    /// Questions how drafts relate for which there was no time.
+    pub relations_later: usize,
 }
 
 /// What is remembered of one archived session.
@@ -90,6 +92,8 @@ pub struct SessionState {
     pub from_folder: bool,
     /// Where it was left, and the working directory it was left in.
     pub left: Option<(String, LeftSession)>,
+    /// Files that it edited, relative to their working tree, and when it did so last.
+    pub edited: BTreeMap<String, Timestamp>,
     /// What was mined from it.
     pub mined: Option<Summary>,
 }

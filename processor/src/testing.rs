@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
@@ -49,6 +49,7 @@ impl Project {
             progress: &Silent,
             busy: Busy::Leave,
             afresh: false,
+            asked_at_once: crate::sync::ASKED_AT_ONCE,
             ollama_host: None,
         }
     }
@@ -68,13 +69,26 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
     git_with(root, arguments, "");
 }
 
+/// The same, for a commit of this date.
+pub(crate) fn git_at(root: &Path, arguments: &[&str], date: &str) {
+    let mut git = of_nobody(root, arguments);
+    git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
+    assert!(git.status().unwrap().success(), "git {arguments:?}");
+}
+
 /// The same with something to read.
 pub(crate) fn git_with(root: &Path, arguments: &[&str], input: &str) {
+    let mut git = of_nobody(root, arguments);
+    let mut git = git.stdin(Stdio::piped()).spawn().unwrap();
+    git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    assert!(git.wait().unwrap().success(), "git {arguments:?}");
+}
+
+fn of_nobody(root: &Path, arguments: &[&str]) -> Command {
     let mut git = crate::git::command(root);
     git.args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]);
     git.args(["-c", "init.defaultBranch=main", "-c", "commit.gpgSign=false"]).args(arguments);
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
-    let mut git = git.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    git.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    assert!(git.wait().unwrap().success(), "git {arguments:?}");
+    git.stdout(Stdio::null());
+    git
 }

@@ -5,7 +5,7 @@ mod standin;
 
 use std::net::TcpListener;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::settings::{Llm, RedactSettings, Settings};
@@ -169,6 +169,71 @@ fn prose_of_the_rules_stands_only_where_the_model_did_not_answer() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
+/// What a model says that has not understood the window.
+fn babbles(_question: &str) -> String {
+    let memory = |n: usize| memory("task", &format!("task {n}"), "the task of the part");
+    json!({"memories": (0..5).map(memory).collect::<Vec<_>>()}).to_string()
+}
+
+#[test]
+fn the_rules_stand_in_where_the_model_tells_what_no_session_shows() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(babbles));
+    let cache = tempfile::tempdir().unwrap();
+    let rules = vec![rule("Always run migrations inside transaction", "prompt-0")];
+    let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
+    let extracted = model.extract(&session(1), rules.clone(), &mut Vec::new());
+    assert_eq!(titles(&extracted), ["Always run migrations inside transaction"]);
+    let told = model.unshown().unwrap();
+    assert!(told.contains("of 5 memories that it proposed the sessions show 0"), "{told}");
+    // It is not asked again, and what is known is not told again.
+    let mut model = open(&settings(&server.host), None, cache.path()).unwrap();
+    let extracted = model.extract(&session(1), rules.clone(), &mut Vec::new());
+    assert_eq!((extracted.missing, extracted.drafts.len(), model.unshown()), (0, 1, None));
+    assert_eq!(server.asked("/api/chat").len(), 1);
+    // That there is nothing to remember is an answer.
+    server.behave(Behaviour::Says(|_| "{\"memories\": []}".to_owned()));
+    let cache = tempfile::tempdir().unwrap();
+    let (extracted, _) = extract(&server.host, cache.path(), &session(1), rules);
+    assert_eq!(titles(&extracted), Vec::<&str>::new());
+}
+
+#[test]
+fn a_small_context_gets_small_windows_and_loses_nothing() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(good));
+    let asked = |context| {
+        let cache = tempfile::tempdir().unwrap();
+        let llm = Llm { context, ..settings(&server.host) };
+        let before = server.asked("/api/chat").len();
+        let extracted = open(&llm, None, cache.path()).unwrap().extract(
+            &session(8),
+            Vec::new(),
+            &mut Vec::new(),
+        );
+        (extracted, server.asked("/api/chat").split_off(before))
+    };
+    let (usual, few) = asked(None);
+    let (small, many) = asked(Some(4_096));
+    assert!(many.len() > 3 * few.len(), "{} and {}", many.len(), few.len());
+    // As much work, whatever it was cut into.
+    assert!(small.windows.abs_diff(usual.windows) <= 1, "{} and {}", small.windows, usual.windows);
+    for (request, context) in few
+        .iter()
+        .map(|request| (request, 14_336))
+        .chain(many.iter().map(|request| (request, 4_096)))
+    {
+        assert_eq!(request["options"]["num_ctx"], context);
+        let chars = request["messages"].to_string().chars().count();
+        assert!(chars <= context * 3, "{chars} characters for {context} tokens");
+        let answer = request["options"]["num_predict"].as_u64().unwrap();
+        assert!(answer <= context as u64 / 4, "{answer}");
+    }
+    let shown = |requests: &[Value], number: usize| {
+        let part = format!("This is part {number}.");
+        requests.iter().any(|request| request["messages"][1].to_string().contains(&part))
+    };
+    assert!((0..8).all(|number| shown(&few, number) && shown(&many, number)));
+}
+
 #[test]
 fn a_window_is_asked_about_once() {
     let server = Ollama::start(&["tiny"], Behaviour::Says(good));
@@ -185,6 +250,89 @@ fn a_window_is_asked_about_once() {
     server.behave(Behaviour::Says(good));
     extract(&server.host, cache.path(), &session(10), Vec::new());
     assert_eq!(server.asked("/api/chat").len(), asked + 1);
+}
+
+/// A session that grew: its end tells of something else.
+fn grown(turns: usize, end: &str) -> Session {
+    let mut session = session(turns);
+    let last = session.turns.last_mut().unwrap();
+    last.steps[0].what = What::Text { text: format!("{REASON} {}", end.repeat(12)) };
+    session
+}
+
+/// The same model, which is asked what the end overtook, too.
+fn standing(question: &str) -> String {
+    if !question.contains("<notes>") {
+        return good(question);
+    }
+    let note =
+        |number: usize, why: &str| json!({"note": format!("D{number}"), "why": why, "how": "said"});
+    json!({"overtaken": [note(1, "replaced"), note(2, "rejected"), note(77, "wrong")]}).to_string()
+}
+
+#[test]
+fn a_session_that_grew_is_asked_once_which_of_its_drafts_still_hold() {
+    let server = Ollama::start(&["tiny"], Behaviour::Says(standing));
+    let cache = tempfile::tempdir().unwrap();
+    let first = grown(9, "Migrations are not needed at all. ");
+    let (before, _) = extract(&server.host, cache.path(), &first, Vec::new());
+    let asked = server.asked("/api/chat").len();
+    assert_eq!(before.windows, asked, "each was asked with the end in sight");
+
+    // The windows before the last one stay as they are.
+    let later = grown(12, "The data lives in a file now, and nothing migrates. ");
+    let fallen =
+        ["Migrations run inside a transaction", "SQLite instead of Postgres: must run offline"];
+    let (after, report) = extract(&server.host, cache.path(), &later, Vec::new());
+    assert_eq!(report, Vec::<String>::new());
+    let kept = before.windows - 1;
+    let new = after.windows - kept;
+    let questions = &server.asked("/api/chat")[asked..];
+    assert_eq!(questions.len(), new + 1);
+    let text =
+        |body: &Value| body["messages"].as_array().unwrap().last().unwrap()["content"].to_string();
+    let shown: Vec<String> =
+        questions.iter().map(text).filter(|text| text.contains("<notes>")).collect();
+    let [shown] = &shown[..] else { panic!("{shown:?}") };
+    assert!(shown.contains("nothing migrates") && shown.contains("D1 [preference"), "{shown}");
+    assert!(
+        shown.contains(&format!("D{} [", 2 * kept))
+            && !shown.contains(&format!("D{} [", 2 * kept + 1)),
+        "{shown}"
+    );
+    assert_eq!(after.drafts.len(), 2 * after.windows - 1);
+    assert_eq!(titles(&after)[0], format!("Tried and rejected: {}", fallen[1]));
+    assert_eq!(after.drafts[0].kind, Kind::FailedApproach);
+    assert_eq!(titles(&after)[1..3], fallen);
+
+    // From what was cached alone the same comes of it, however often.
+    server.behave(Behaviour::Fails(500, "gone"));
+    let (again, report) = extract(&server.host, cache.path(), &later, Vec::new());
+    assert_eq!((again, report), (after, Vec::new()));
+    // The shorter one is what it was, by answers of its own.
+    assert_eq!(
+        extract(&server.host, cache.path(), &first, Vec::new()).0.drafts.len(),
+        before.drafts.len()
+    );
+}
+
+#[test]
+fn without_an_answer_which_drafts_hold_all_do() {
+    fn confused(question: &str) -> String {
+        if question.contains("<notes>") { r#"{"memories": []}"#.to_owned() } else { good(question) }
+    }
+    let server = Ollama::start(&["tiny"], Behaviour::Says(confused));
+    let cache = tempfile::tempdir().unwrap();
+    let (before, _) = extract(&server.host, cache.path(), &grown(9, "All is well. "), Vec::new());
+    assert_eq!(before.missing, 0);
+    let later = grown(12, "Everything is another way by now. ");
+    let (after, report) = extract(&server.host, cache.path(), &later, Vec::new());
+    assert_eq!((after.drafts.len(), after.missing), (2 * after.windows, 1));
+    assert!(report.len() == 1 && report[0].contains("grew"), "{report:?}");
+    // It is asked again until it is answered.
+    server.behave(Behaviour::Says(standing));
+    let (after, _) = extract(&server.host, cache.path(), &later, Vec::new());
+    assert_eq!((after.drafts.len(), after.missing), (2 * after.windows - 1, 0));
 }
 
 #[test]
@@ -260,11 +408,12 @@ fn a_slow_model_is_given_up() {
     let mut model =
         open(&Llm { timeout_s: 1, ..settings(&server.host) }, None, cache.path()).unwrap();
     let mut report = Vec::new();
-    let started = Instant::now();
     let extracted = model.extract(&session(40), vec![rule("Use tabs", "x")], &mut report);
     assert_eq!(titles(&extracted), ["Use tabs"]);
     assert!(report.len() == 1 && report[0].contains("within 1 s"), "{report:?}");
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    // Of its many windows two are tried, each twice: the fault may be everybody's.
+    assert_eq!(server.asked("/api/chat").len(), 4);
+    assert!(extracted.windows > 4 && extracted.missing == extracted.windows);
 }
 
 #[test]
@@ -314,8 +463,10 @@ fn what_the_user_never_keeps_is_in_no_answer_and_in_no_cache() {
     std::fs::remove_dir_all(cache.path()).unwrap();
     assert_eq!(texts(&["(?i)zephyr-[0-9]+"]), ["[redacted:denied] said so."; 2]);
     for kept in std::fs::read_dir(cache.path()).unwrap() {
-        let kept = std::fs::read_to_string(kept.unwrap().path()).unwrap();
-        assert!(kept.contains("denied") && !kept.contains("Zephyr"), "{kept}");
+        let path = kept.unwrap().path();
+        let kept = std::fs::read_to_string(&path).unwrap();
+        let is_answer = path.extension().is_some_and(|extension| extension == "json");
+        assert!(kept.contains("denied") == is_answer && !kept.contains("Zephyr"), "{kept}");
     }
 }
 

@@ -10,7 +10,7 @@ use memory_store::layout::ProjectDir;
 use memory_store::settings::{Llm, Settings};
 use processor::discover::Transcript;
 use processor::llm::estimate::estimate;
-use processor::llm::{Extracted, Model, Surroundings, aside, usage};
+use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
 use processor::transcript::name::TranscriptName;
 use processor::transcript::session::{Prompt, Session, Turn};
 use serde_json::json;
@@ -138,6 +138,52 @@ fn what_may_succeed_the_second_time_is_asked_again_and_the_rest_is_not() {
         assert!(report[0].contains(told), "{report:?}");
         assert_eq!(server.asked().len(), before + 1, "no more is asked in this run");
     }
+}
+
+#[test]
+fn a_question_that_is_too_long_says_what_to_set() {
+    let too_long =
+        "request (4462 tokens) exceeds the available context size (2048 tokens), try increasing it";
+    let keeps = "Trying to keep the first 4462 tokens, but the model is loaded with context length of only 2048";
+    for act in [Act::Fails(400, too_long), Act::Fails(500, keeps), Act::FailsAsSuccess(too_long)] {
+        let server = OpenAi::start(ALL, act);
+        let project = Project::new(llm(&server.host));
+        let (extracted, report) = project.sync(1, &["a", "b", "c"]);
+        assert!(extracted.iter().all(|extracted| extracted.missing == 1));
+        assert!(report.len() == 1 && report[0].contains("set `llm.context`"), "{report:?}");
+        assert!(report[0].contains("2048"), "{report:?}");
+        assert_eq!(server.asked().len(), 2, "it is not put again, and the third is not put");
+        let trouble = trouble::read(&project.answers()).unwrap();
+        assert!(trouble.why.contains("set `llm.context`"), "{trouble:?}");
+        server.next([good()]);
+        project.sync(1, &["d"]);
+        assert_eq!(trouble::read(&project.answers()), None);
+    }
+}
+
+#[test]
+fn what_a_question_took_is_written_down_and_what_got_no_answer() {
+    let server = OpenAi::start(ALL, good());
+    let project = Project::new(llm(&server.host));
+    server.next([good(), Act::Says("no memories today".to_owned()), Act::Fails(400, "no")]);
+    project.sync(1, &["a", "b", "c"]);
+    let spent = usage::spent(&project.ledger());
+    let told: Vec<_> = spent.iter().map(|one| (one.questions, one.failed)).collect();
+    assert_eq!(told, [(1, 0), (1, 1), (1, 1)]);
+    let each = usage::each_session(&spent, "openai/tiny").unwrap();
+    assert_eq!((each.questions, each.usage.tokens()), (1, 2_000 / 3 + 100 / 3));
+    assert_eq!(usage::each_session(&spent, "openai/other"), None);
+}
+
+#[test]
+fn a_small_context_is_noted_where_the_server_tells_it() {
+    let server = OpenAi::start(ALL, good());
+    let at = |host: &str| processor::llm::small_context(&llm(host), &[]);
+    assert_eq!(at(&server.host), Some(4_096));
+    // Nobody answers, or nobody agreed to ask.
+    assert_eq!(at("127.0.0.1:1"), None);
+    let elsewhere = Llm { host: "https://models.example.org".to_owned(), ..llm("") };
+    assert_eq!(processor::llm::small_context(&elsewhere, &[]), None);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! API it talks to, a small project to work on, and what cargo says about the workspace.
 
 pub mod bench;
+pub mod chat_server;
 pub mod checks;
 pub mod claude_code;
 pub mod environment;
@@ -10,6 +11,7 @@ pub mod fault;
 pub mod hook_run;
 pub mod injections;
 pub mod ledger_project;
+pub mod long_history;
 pub mod messages_api;
 pub mod metadata;
 pub mod sample_project;

@@ -4,14 +4,16 @@ use std::io::{Read as _, Write};
 
 use clap::Args;
 use memory_store::index::journal::{self, Change as Noted};
-use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
-use memory_store::store::Change;
+use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source};
+use memory_store::neighbour::{self, Neighbour, Verdict};
+use memory_store::store::{Change, Stored};
 use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
-use super::view;
+use super::{ask, neighbours, view};
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::style::{NAME, paint};
 use crate::world::World;
 
 /// Bytes of a body that is read from stdin.
@@ -47,15 +49,58 @@ pub struct Add {
     /// Keep it in front whatever its age
     #[arg(long)]
     pin: bool,
+    /// This memory replaces that one, which is kept and no longer given; may be repeated
+    #[arg(long, value_name = "ID")]
+    supersedes: Vec<String>,
+    /// Both hold: ask nothing about memories that this one seems to repeat or contradict
+    #[arg(long)]
+    both: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// Says how a new memory and its nearest neighbour go together.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Replaces,
+    Same,
+    Both,
+    /// Nobody said.
+    Unsaid,
+}
+
 /// Runs the command.
 pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let memory = args.memory(world, &stores)?;
+    // Looked up first: a mistyped id changes nothing.
+    let mut replaced = args.replaced(&stores)?;
+    let mut memory = args.memory(world, &stores)?;
+    let recall = neighbours::open(world, &stores)?;
+    let mut near = neighbours::near(&recall, world, &memory);
+    // One of the same kind and title is updated.
+    near.retain(|near| {
+        near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
+    });
+    let word = args.word(world, &near, out)?;
+    match word {
+        Word::Same => {
+            let known = near.first().map_or_else(String::new, |near| near.id.short());
+            writeln!(out, "Nothing was added: {} says it.", paint(NAME, known))?;
+            return Ok(());
+        }
+        Word::Replaces => {
+            if let Some(near) = near.first() {
+                replaced.push(stores.find(&near.id.to_string())?.1);
+            }
+        }
+        Word::Both | Word::Unsaid => {}
+    }
+    memory.supersedes = replaced.iter().map(|older| older.memory.id).collect();
+    near.retain(|near| !memory.supersedes.contains(&near.id));
+    if word != Word::Both {
+        memory.relations = neighbour::contradictions(&near, &memory.supersedes);
+    }
     let store = if args.user { &stores.user } else { &stores.project };
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
@@ -64,15 +109,33 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, scope, noted)?;
     let held = quarantine.held(&saved.stored, &redactor);
+    near.retain(|near| near.id != saved.stored.memory.id);
+    let mut told = Vec::new();
+    // A held memory is not given, and takes nobody's place.
+    if held.is_none() {
+        for older in replaced.iter().filter(|older| older.memory.id != saved.stored.memory.id) {
+            neighbours::supersede(world, &stores, older, saved.stored.memory.id, &mut told)?;
+        }
+    }
     if args.json {
-        return view::saved_json(&saved, held.as_ref(), out);
+        return view::saved_json(&saved, held.as_ref(), Some(&near), out);
     }
     let done = match saved.change {
         Change::Created => "Added",
         Change::Updated => "Updated",
         Change::Unchanged => "Already known:",
     };
-    view::saved(done, &saved, held.as_ref(), out)
+    view::saved(done, &saved, held.as_ref(), out)?;
+    out.write_all(&told)?;
+    near.iter().try_for_each(|near| neighbours::line(near, out))?;
+    if word == Word::Unsaid && near.iter().any(Neighbour::asks) {
+        writeln!(
+            out,
+            "The same `throughline add` with `--supersedes ID` lets it replace one of them, with `--both` it stands \
+             beside them."
+        )?;
+    }
+    Ok(())
 }
 
 /// A body as it was typed; `-` reads it from stdin.
@@ -90,23 +153,56 @@ pub fn body(typed: &str) -> Result<String> {
 }
 
 impl Add {
+    /// The memories that are to be replaced.
+    fn replaced(&self, stores: &Stores) -> Result<Vec<Stored>> {
+        let mut replaced: Vec<Stored> = Vec::new();
+        for id in &self.supersedes {
+            let (_, stored) = stores.find(id)?;
+            if !replaced.contains(&stored) {
+                replaced.push(stored);
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// Asks a person about the nearest neighbour, where it is more than near and was not decided about.
+    fn word(&self, world: &World, near: &[Neighbour], out: &mut dyn Write) -> Result<Word> {
+        if self.both {
+            return Ok(Word::Both);
+        }
+        let Some(nearest) = near.first().filter(|near| near.asks()) else {
+            return Ok(Word::Unsaid);
+        };
+        if self.json || !self.supersedes.is_empty() || !world.interactive {
+            return Ok(Word::Unsaid);
+        }
+        neighbours::line(nearest, out)?;
+        out.flush()?;
+        let id = nearest.id.short();
+        let words = [
+            (Word::Replaces, format!("The new one replaces {id}")),
+            (Word::Same, format!("{id} says it: add nothing")),
+            (Word::Both, "Both hold".to_owned()),
+        ];
+        let usual = match nearest.verdict {
+            Verdict::Update => 0,
+            Verdict::Duplicate => 1,
+            Verdict::Contradiction | Verdict::Near => 2,
+        };
+        let items = words.clone().map(|(_, text)| text);
+        let chosen = ask::choose(world, "How do they go together?", &items, usual)?;
+        Ok(words.get(chosen).map_or(Word::Both, |(word, _)| *word))
+    }
+
     fn memory(&self, world: &World, stores: &Stores) -> Result<Memory> {
         let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
         if title.is_empty() {
             return Err(Failure::new("the title is empty").code(exit::USAGE));
         }
         let scope = if self.user { Scope::User } else { Scope::Project };
+        let id = MemoryId::new(world.now, super::random()?);
         Ok(Memory {
-            id: MemoryId::new(world.now, super::random()?),
-            kind: self.kind,
-            title,
-            body: body(&self.body)?,
             scope,
-            created: world.now,
-            occurred: None,
-            valid_from: None,
-            valid_until: None,
-            confidence: 1.0,
             source: Source {
                 said_by: Some(SaidBy::User),
                 extractor: Some("cli".to_owned()),
@@ -118,19 +214,9 @@ impl Add {
                 .map(|path| super::project_path(world, &stores.tree, path))
                 .map(|path| Ok(PathRef { path: path?, seen: None }))
                 .collect::<Result<_>>()?,
-            topic: None,
             tags: self.tag.clone(),
-            cues: Vec::new(),
-            entities: Vec::new(),
-            facts: Vec::new(),
-            relations: Vec::new(),
-            supersedes: Vec::new(),
-            superseded_by: None,
             pinned: self.pin,
-            status: Status::Active,
-            author: None,
-            signatures: Vec::new(),
-            command: None,
+            ..Memory::new(id, self.kind, title, body(&self.body)?, world.now)
         })
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use memory_store::layout::Tree;
 use memory_store::settings::Llm;
-use memory_store::settings_file::{self, Origin};
+use memory_store::settings_file::{self, CONTEXT_TOKENS, Origin};
 use memory_store::store::{Privacy, replace};
 use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
@@ -55,6 +55,9 @@ struct Reading {
     /// Tokens that a day may cost; 0 for no bound
     #[arg(long, global = true, value_name = "COUNT")]
     tokens_per_day: Option<u64>,
+    /// Tokens of question and answer together that the model takes, if fewer than 12288
+    #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(4096..))]
+    context: Option<u32>,
     /// US dollars that a day may cost; 0 for no bound
     #[arg(long, global = true, value_name = "AMOUNT")]
     usd_per_day: Option<f64>,
@@ -149,13 +152,24 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         },
         Reader::Claude { model, host: at } => Llm { host: host(at), ..claude_model(model) },
     };
-    let llm = Llm { tokens_per_day: reading.tokens_per_day, ..llm };
+    let mut llm = Llm { tokens_per_day: reading.tokens_per_day, context: reading.context, ..llm };
+    if llm.context.is_none() {
+        llm.context = processor::llm::small_context(&llm, &reading.consent);
+    }
+    if let Some(tokens) = llm.context.filter(|tokens| !CONTEXT_TOKENS.contains(tokens)) {
+        let least = CONTEXT_TOKENS.start();
+        return Err(Failure::new(format!("{} takes only {tokens} tokens at a time", llm.model))
+            .hint(format!("Start its server with a context of {least} tokens or more.")));
+    }
     if llm.provider == "claude" {
         refuse_claude(world, &Llm { consented_hosts: reading.consent.clone(), ..llm.clone() })?;
     }
     let name = format!("{} ({})", llm.model, llm.provider);
     use_llm(world, &llm, &reading.consent, reading.usd_per_day)?;
     writeln!(out, "Sessions are read by {name} and the rules from the next sync on.")?;
+    if let Some(tokens) = llm.context {
+        writeln!(out, "It takes {tokens} tokens at a time, question and answer together.")?;
+    }
     Ok(())
 }
 
@@ -265,6 +279,10 @@ pub fn use_llm(
             table.remove("host");
             table.remove("api_key_env");
         }
+        let same = same && llm.get("model").and_then(Item::as_str) == Some(&*chosen.model);
+        if let (false, Some(table)) = (same, llm.as_table_like_mut()) {
+            table.remove("context");
+        }
         llm["provider"] = value(&chosen.provider);
         llm["model"] = value(&chosen.model);
         for (key, text) in [("host", &chosen.host), ("api_key_env", &chosen.api_key_env)] {
@@ -274,6 +292,9 @@ pub fn use_llm(
         }
         if !consented.is_empty() {
             llm["consented_hosts"] = value(consented.iter().collect::<toml_edit::Array>());
+        }
+        if let Some(tokens) = chosen.context {
+            llm["context"] = value(i64::from(tokens));
         }
         if let Some(tokens) = chosen.tokens_per_day {
             llm["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
@@ -299,6 +320,9 @@ pub fn llm_file(llm: &Llm) -> String {
     table["timeout_s"] = value(i64::from(llm.timeout_s));
     table["api_key_env"] = value(&llm.api_key_env);
     table["usd_per_day"] = value(llm.usd_per_day);
+    if let Some(tokens) = llm.context {
+        table["context"] = value(i64::from(tokens));
+    }
     if let Some(tokens) = llm.tokens_per_day {
         table["tokens_per_day"] = value(i64::try_from(tokens).unwrap_or(i64::MAX));
     }

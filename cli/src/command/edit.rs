@@ -98,7 +98,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted)?;
     let held = quarantine.held(&saved.stored, &redactor);
     if args.json {
-        return view::saved_json(&saved, held.as_ref(), out);
+        return view::saved_json(&saved, held.as_ref(), None, out);
     }
     let done = match saved.change {
         Change::Created | Change::Updated => "Changed",

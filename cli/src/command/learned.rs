@@ -1,73 +1,54 @@
-//! What was learned since a person last looked, grouped by kind and best first, with one key for each.
+//! Memories that are new since a person last looked or may be true no longer, grouped by kind and best first, with
+//! one key for each.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 
 use dialoguer::Input;
 use dialoguer::console::{Key, Term};
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::memory::{Memory, Status};
-use memory_store::store::{Forget, Privacy, Store, Stored, replace};
+use memory_store::recall::Recall;
+use memory_store::reviewed::Reviewed;
+use memory_store::staleness::Staleness;
+use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Kind, MemoryId};
-use serde::{Deserialize, Serialize};
 
 use super::stores::Stores;
-use super::{edit, forget, review, view};
+use super::{edit, forget, neighbours, review, view};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
-/// Bytes of the record of what was looked at: more than a hundred thousand memories.
-const SEEN_BYTES_MAX: u64 = 4 << 20;
-
 /// Lines of a plain listing.
 const LISTED_MAX: usize = 50;
 
-/// The memories of a project that a person looked at. A private file that may be deleted: then
-/// everything is new again.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Seen {
-    ids: BTreeSet<String>,
+/// Changes the record of what a person decided about.
+pub fn note(project: &Store, change: impl FnOnce(&mut Reviewed)) -> Result {
+    let before = Reviewed::read(project.home());
+    let mut reviewed = before.clone();
+    change(&mut reviewed);
+    if reviewed != before {
+        // A memory that is gone needs no note: it cannot come back under its id as something new.
+        let listing = project.list()?;
+        reviewed.keep_only(&listing.memories.iter().map(|stored| stored.memory.id).collect());
+        reviewed.write(project.home())?;
+    }
+    Ok(())
 }
 
-impl Seen {
-    /// Reads the record of a project; a missing or damaged one is empty.
-    pub fn read(project: &Store) -> Self {
-        let path = Self::path(project);
-        let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= SEEN_BYTES_MAX);
-        let bytes = is_small.then(|| fs::read(&path).ok()).flatten();
-        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-    }
-
-    /// Notes that a person decided about a memory.
-    pub fn note(project: &Store, id: MemoryId) -> Result {
-        let mut seen = Self::read(project);
-        if seen.ids.insert(id.to_string()) {
-            // What is gone needs no note: it cannot come back under this id as something new.
-            let there: BTreeSet<String> = project
-                .list()?
-                .memories
-                .iter()
-                .map(|stored| stored.memory.id.to_string())
-                .collect();
-            seen.ids.retain(|known| there.contains(known) || *known == id.to_string());
-            let text =
-                serde_json::to_vec(&seen).map_err(|error| Failure::new(error.to_string()))?;
-            replace(&Self::path(project), &text, Privacy::Private)?;
-        }
-        Ok(())
-    }
-
-    fn has(&self, id: MemoryId) -> bool {
-        self.ids.contains(&id.to_string())
-    }
-
-    fn path(project: &Store) -> PathBuf {
-        project.home().0.join("reviewed.json")
-    }
+/// Notes that a memory still holds although its files changed, and takes its mark away. The next sync
+/// compares with the files as they are now.
+pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
+    note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
+    let store = stores.store_of(stored);
+    let redactor = store.redactor(&stores.settings);
+    let quarantine = stores.quarantine(store)?;
+    let noted = Noted::Saved(stored, &redactor, &quarantine);
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), noted)?;
+    let id = paint(NAME, stored.memory.id.short());
+    writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
+    Ok(())
 }
 
 /// One memory to look at.
@@ -76,24 +57,39 @@ pub struct Item {
     pub stored: Stored,
     /// Whether it waits to be taken in, and stands nowhere yet.
     pub waits: bool,
+    /// Whether nobody looked at it yet.
+    pub new: bool,
+    /// Change of its files since it was learned, where that is much.
+    pub stale: Option<Staleness>,
 }
 
-/// The memories that wait and those that were learned since a person last looked, by kind and best
-/// first. What is held back is not among them.
-pub fn items(stores: &Stores, waiting: &[Stored], held: &BTreeSet<MemoryId>) -> Result<Vec<Item>> {
-    let seen = Seen::read(&stores.project);
-    let learned = stores.project.list()?.memories.into_iter().filter(|stored| {
+/// The memories that wait, those that were learned since a person last looked, and those whose files changed
+/// much since they were learned, by kind and best first. What is held back is not among them.
+pub fn items(
+    world: &World,
+    stores: &Stores,
+    waiting: &[Stored],
+    held: &BTreeSet<MemoryId>,
+) -> Result<Vec<Item>> {
+    let seen = Reviewed::read(stores.project.home());
+    let recall = Recall::open(&world.dirs, &stores.tree);
+    let item = |stored: Stored, waits: bool| {
         let memory = &stored.memory;
         // What a person wrote needs no look.
-        memory.source.extractor.as_deref().is_some_and(|extractor| extractor != "cli")
-            && memory.status == Status::Active
-            && memory.superseded_by.is_none()
-            && !seen.has(memory.id)
-            && waiting.iter().all(|waits| waits.memory.id != memory.id)
+        let is_learned = memory.source.extractor.as_deref().is_some_and(|by| by != "cli");
+        let new = is_learned && !seen.has(memory.id);
+        let stale = recall.staleness(memory.id);
+        Item { stored, waits, new, stale }
+    };
+    let standing = stores.project.list()?.memories.into_iter().filter(|stored| {
+        stored.memory.status == Status::Active
+            && stored.memory.superseded_by.is_none()
+            && waiting.iter().all(|waits| waits.memory.id != stored.memory.id)
     });
-    let waiting = waiting.iter().map(|stored| Item { stored: stored.clone(), waits: true });
-    let mut items: Vec<Item> =
-        waiting.chain(learned.map(|stored| Item { stored, waits: false })).collect();
+    let standing = standing.map(|stored| item(stored, false));
+    let standing = standing.filter(|item| item.new || item.stale.is_some());
+    let waiting = waiting.iter().map(|stored| item(stored.clone(), true));
+    let mut items: Vec<Item> = waiting.chain(standing).collect();
     items.retain(|item| !held.contains(&item.stored.memory.id));
     items.sort_by(|one, other| {
         let (one, other) = (&one.stored.memory, &other.stored.memory);
@@ -111,8 +107,12 @@ fn rank(kind: Kind) -> usize {
 
 /// Lists what was learned and stands already, for those who cannot be asked.
 pub fn list(items: &[Item], out: &mut dyn Write) -> Result {
-    let learned: Vec<&Memory> =
-        items.iter().filter(|item| !item.waits).map(|item| &item.stored.memory).collect();
+    list_stale(items, out)?;
+    let learned: Vec<&Memory> = items
+        .iter()
+        .filter(|item| !item.waits && item.stale.is_none())
+        .map(|item| &item.stored.memory)
+        .collect();
     if learned.is_empty() {
         return Ok(());
     }
@@ -137,6 +137,37 @@ pub fn list(items: &[Item], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
+/// Lists the memories whose files changed much since they were learned.
+fn list_stale(items: &[Item], out: &mut dyn Write) -> Result {
+    let stale: Vec<(&Memory, &Staleness)> = items
+        .iter()
+        .filter(|item| !item.waits)
+        .filter_map(|item| Some((&item.stored.memory, item.stale.as_ref()?)))
+        .collect();
+    if stale.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "{} may be true no longer, because their files changed:\n", stale.len())?;
+    for (memory, staleness) in stale.iter().take(LISTED_MAX) {
+        view::line(memory, out)?;
+        writeln!(out, "        {}", paint(CARE, why(staleness)))?;
+    }
+    if stale.len() > LISTED_MAX {
+        writeln!(out, "... and {} more", stale.len() - LISTED_MAX)?;
+    }
+    writeln!(
+        out,
+        "\n`throughline review --keep ID` confirms one, `throughline edit ID` and \
+         `throughline forget ID` change one.\n"
+    )?;
+    Ok(())
+}
+
+/// Why a memory may be true no longer.
+pub fn why(staleness: &Staleness) -> String {
+    format!("may be true no longer: {}", view::plain(&staleness.to_string()))
+}
+
 /// Says what was decided about one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
@@ -151,20 +182,28 @@ enum Word {
 /// Asks about each; what was decided by the time somebody quits is done.
 pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dyn Write) -> Result {
     let all = items.len();
+    let recall = neighbours::open(world, stores)?;
     for (number, item) in items.into_iter().enumerate() {
-        let Item { mut stored, waits } = item;
+        let Item { mut stored, waits, mut stale, .. } = item;
         let kind = stored.memory.kind;
         let place = format!("{} of {all}", number + 1);
         loop {
             let waiting = if waits { ", waits to be taken in" } else { "" };
             writeln!(out, "\n{} {}{waiting}", paint(STRONG, &place), paint(QUIET, kind.name()))?;
             view::whole(&stored, out)?;
+            if let Some(stale) = &stale {
+                writeln!(out, "{}", paint(CARE, why(stale)))?;
+            }
+            let near = neighbours::near(&recall, world, &stored.memory);
+            near.iter()
+                .filter(|near| near.asks())
+                .try_for_each(|near| neighbours::line(near, out))?;
             out.flush()?;
             let word = ask()?;
             if word == Word::Quit {
                 return Ok(());
             }
-            match decide(world, stores, &stored, waits, word, out) {
+            match decide(world, stores, &stored, (waits, stale.is_some()), word, out) {
                 Ok(true) => break,
                 Ok(false) => {}
                 Err(failure) => {
@@ -177,6 +216,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
             // Edited, or not done: it is shown as it is now.
             let Ok((_, now)) = stores.find(&stored.memory.id.to_string()) else { break };
             stored = now;
+            stale = stale.filter(|_| word != Word::Keep);
         }
     }
     writeln!(out, "That was all.")?;
@@ -188,7 +228,7 @@ fn decide(
     world: &World,
     stores: &Stores,
     stored: &Stored,
-    waits: bool,
+    (waits, stale): (bool, bool),
     word: Word,
     out: &mut dyn Write,
 ) -> Result<bool> {
@@ -200,7 +240,8 @@ fn decide(
             return Ok(false);
         }
         Word::Keep if waits => review::accept(world, stores, stored, out)?,
-        Word::Keep => Seen::note(&stores.project, id)?,
+        Word::Keep if stale => confirm(world, stores, stored, out)?,
+        Word::Keep => note(&stores.project, |reviewed| reviewed.note(id))?,
         Word::Drop if waits => review::reject(world, stores, stored, out)?,
         Word::Drop => {
             let store = stores.store_of(stored);
@@ -221,8 +262,8 @@ fn decide(
     Ok(true)
 }
 
-/// Lets another memory stand for this one.
-fn supersede(
+/// Lets another memory stand for this one. Both say so; of a draft, which goes, only the other one does.
+pub fn supersede(
     world: &World,
     stores: &Stores,
     older: &Stored,
@@ -230,38 +271,33 @@ fn supersede(
     newer: &str,
     out: &mut dyn Write,
 ) -> Result {
-    let (store, newer) = stores.find(newer)?;
+    let (_, newer) = stores.find(newer)?;
     let (older_id, newer_id) = (older.memory.id, newer.memory.id);
     if older_id == newer_id {
         return Err(Failure::new("a memory cannot replace itself"));
-    }
-    if waits {
-        // It never stood anywhere: nothing has to be told what replaced it.
-        return review::reject(world, stores, older, out);
     }
     let link = |memory: &mut Memory| {
         if !memory.supersedes.contains(&older_id) {
             memory.supersedes.push(older_id);
         }
     };
-    change(world, stores, store, newer_id, link)?;
-    let store = stores.store_of(older);
-    change(world, stores, store, older_id, |memory| memory.superseded_by = Some(newer_id))?;
-    Seen::note(&stores.project, older_id)?;
-    let (older, newer) = (older_id.short(), newer_id.short());
-    writeln!(out, "Replaced: {} by {}", paint(NAME, older), paint(NAME, newer))?;
-    Ok(())
+    change(world, stores, &newer, link)?;
+    if waits {
+        return review::reject(world, stores, older, out);
+    }
+    neighbours::supersede(world, stores, older, newer_id, out)?;
+    note(&stores.project, |reviewed| reviewed.note(older_id))
 }
 
 fn change(
     world: &World,
     stores: &Stores,
-    store: &Store,
-    id: MemoryId,
+    stored: &Stored,
     change: impl FnOnce(&mut Memory),
 ) -> Result {
+    let store = stores.store_of(stored);
     let redactor = store.redactor_for_writing(&stores.settings)?;
-    let saved = store.edit(&id.to_string(), &redactor, change)?.stored;
+    let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?.stored;
     let quarantine = stores.quarantine(store)?;
     let noted = Noted::Saved(&saved, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted)?;

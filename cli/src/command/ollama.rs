@@ -57,12 +57,12 @@ pub struct Served<'a> {
     pub host: &'a str,
     /// The model's name.
     pub model: &'a str,
-    /// What becomes of things without it.
+    /// Consequence of its absence.
     pub without: &'static str,
 }
 
 impl Served<'_> {
-    /// What stands in the way; `None` when the model is there.
+    /// Says what stands in its way; `None` when the model is there.
     pub fn problem(&self, world: &World) -> Option<Check> {
         let Self { check, table, host, model, without } = *self;
         let Some(models) = models(world, host) else {

@@ -4,10 +4,12 @@ use std::io::Write;
 
 use clap::{Args, ValueEnum};
 use memory_store::memory::{Memory, Status};
+use memory_store::recall::Recall;
 use memory_store::recall::worth::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
-use memory_store::{Kind, Timestamp, settings_file};
+use memory_store::succession::superseded;
+use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::stores::Stores;
 use super::view::{self, MemoryView, plain};
@@ -61,7 +63,9 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     view::warn_broken(&listing.broken);
     let (settings, _) = settings_file::load(&world.dirs, Some(&stores.tree));
     let memories = stores.without_held(listing.memories)?;
-    let chosen = choose(memories, args.tokens, &settings, world.now);
+    let recall = Recall::open(&world.dirs, &stores.tree);
+    let is_stale = |id| recall.staleness(id).is_some();
+    let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     if args.json || args.format == Format::Json {
         let views: Vec<MemoryView> = chosen.iter().map(MemoryView::from).collect();
         return view::json(&views, out);
@@ -107,16 +111,26 @@ fn choose(
     memories: Vec<Stored>,
     tokens_max: usize,
     settings: &Settings,
+    is_stale: &dyn Fn(MemoryId) -> bool,
     now: Timestamp,
 ) -> Vec<Stored> {
-    let mut ranked: Vec<Stored> =
-        memories.into_iter().filter(|stored| serves(stored, now)).collect();
+    let superseded = superseded(memories.iter().map(|stored| &stored.memory), now);
+    let stands = |stored: &Stored| serves(stored, now) && !superseded.contains(&stored.memory.id);
+    let value = |stored: &Stored| {
+        let stale = is_stale(stored.memory.id);
+        worth(&Standing { stale, ..Standing::from(&stored.memory) }, settings, now)
+    };
+    let valued = |stored: Stored| {
+        let value = value(&stored);
+        (stored, value)
+    };
+    let mut ranked: Vec<(Stored, f32)> = memories.into_iter().filter(stands).map(valued).collect();
     ranked.sort_by(|one, other| {
-        let value = |stored: &Stored| worth(&Standing::from(&stored.memory), settings, now);
-        let by_worth = value(other).total_cmp(&value(one));
-        by_worth.then_with(|| one.memory.id.cmp(&other.memory.id))
+        let by_worth = other.1.total_cmp(&one.1);
+        by_worth.then_with(|| one.0.memory.id.cmp(&other.0.memory.id))
     });
     let mut left = tokens_max;
+    let mut ranked: Vec<Stored> = ranked.into_iter().map(|(stored, _)| stored).collect();
     ranked.retain(|stored| {
         let cost = text(&stored.memory).chars().count().div_ceil(TOKEN_CHARS);
         let fits = cost <= left;
@@ -129,7 +143,6 @@ fn choose(
 fn serves(stored: &Stored, now: Timestamp) -> bool {
     let memory = &stored.memory;
     matches!(memory.status, Status::Active | Status::Draft)
-        && memory.superseded_by.is_none()
-        && memory.valid_until.is_none_or(|until| until > now)
+        && !memory.is_expired(now)
         && SECTIONS.iter().chain([&OPEN]).any(|(kind, _)| *kind == memory.kind)
 }

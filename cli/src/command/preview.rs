@@ -1,5 +1,5 @@
-//! What `init` would learn from the sessions that are there: found in a temporary home, by rules alone,
-//! before anything is written into the repository.
+//! The preview of `init`: memories that the sessions at hand would give, found in a temporary home, by rules
+//! alone, before anything is written into the repository.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,7 @@ use crate::world::World;
 /// The confidence from which on a memory is worth keeping; the others may be.
 const WORTH_CONFIDENCE: f32 = 0.7;
 
-/// What was found.
+/// Counts of what would be learned.
 #[derive(Debug, Default, Serialize)]
 pub struct Preview {
     /// Transcripts that were read.

@@ -1,13 +1,16 @@
-//! Who reads sessions: asked once by `init`, in one screen, and told in `status`.
+//! The reader of sessions: asked for once by `init`, in one screen, and told in `status`.
 
 use std::io::Write;
+use std::time::Duration;
 
 use memory_store::Timestamp;
 use memory_store::layout::{ProjectDir, Tree};
 use memory_store::settings::Llm;
 use memory_store::settings_file;
+use processor::llm::trouble::{self, Trouble};
 use processor::llm::usage::{self, Spent};
 use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
+use processor::progress::about;
 use serde::Serialize;
 
 use super::{ask, config, ollama};
@@ -117,7 +120,7 @@ fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     Ok(items.swap_remove(at).2)
 }
 
-/// What it means to have Claude Code read: where the text goes, who pays, and how much.
+/// Offers Claude Code as the reader: where the text goes, who pays, and how much.
 fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
     let (settings, _) = settings_file::load(&world.dirs, Some(tree));
     let found = processor::discover::transcripts(&world.dirs, tree).unwrap_or_default();
@@ -137,7 +140,7 @@ fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
     )
 }
 
-/// What reading took, and what is left of it.
+/// Cost of reading, and its bounds.
 #[derive(Debug, Serialize)]
 pub struct Cost {
     /// Today, by the model that is set.
@@ -148,24 +151,35 @@ pub struct Cost {
     pub usd_per_day: Option<f64>,
     /// The last sessions that something was asked about, newest first.
     pub sessions: Vec<Spent>,
+    /// Sessions that the model has not read to their end.
+    pub waiting: usize,
+    /// Cost of one of them, by the last ones.
+    pub each: Option<Spent>,
     /// Questions that failed again and again.
     pub set_aside: usize,
+    /// Why the last question got no answer.
+    pub trouble: Option<Trouble>,
     /// Why nothing can be asked.
     pub problem: Option<String>,
 }
 
-/// What reading took so far.
+/// Adds up the cost of reading so far.
 pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
     let spent = usage::spent(&usage::ledger(&world.dirs));
     let provider = format!("{}/{}", llm.provider, llm.model);
     let today = today(&spent, world.now, &provider);
+    let each = usage::each_session(&spent, &provider);
+    let folder = llm::folder(home);
     let sessions = spent.into_iter().rev().filter(|one| !one.session.is_empty());
     Cost {
         today,
         tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
         usd_per_day: llm.usd_bound(),
         sessions: sessions.take(SESSIONS_TOLD).collect(),
-        set_aside: aside::count(&llm::folder(home)),
+        waiting: processor::mine::waiting(home),
+        each,
+        set_aside: aside::count(&folder),
+        trouble: trouble::read(&folder).filter(|trouble| trouble.provider == provider),
         problem: config::claude_problem(world, llm),
     }
 }
@@ -175,7 +189,7 @@ fn today(spent: &[Spent], now: Timestamp, provider: &str) -> Spent {
 }
 
 impl Cost {
-    /// What is told of it, in lines.
+    /// Returns it in lines for people.
     pub fn lines(&self) -> Vec<String> {
         let mut bounds = Vec::new();
         bounds.extend(self.tokens_per_day.map(|tokens| format!("{tokens} tokens")));
@@ -189,10 +203,23 @@ impl Cost {
             let session: String = one.session.chars().take(SESSION_CHARS).collect();
             format!("{} session {session} by {}: {}", one.day, one.provider, amount(one))
         }));
+        lines.extend(self.told_waiting());
         lines
     }
 
-    /// What a person should know.
+    /// How many sessions wait, and what they will take.
+    fn told_waiting(&self) -> Option<String> {
+        let count = Some(self.waiting).filter(|count| *count > 0)?;
+        let Some(each) = &self.each else {
+            return Some(format!("{count} sessions wait to be read"));
+        };
+        let sessions = count as u64;
+        let time = about(Duration::from_millis(each.usage.millis.saturating_mul(sessions)));
+        let tokens = each.usage.tokens().saturating_mul(sessions);
+        Some(format!("{count} sessions wait to be read: {time}, {tokens} tokens by the last ones"))
+    }
+
+    /// Returns warnings that a person should see.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         warnings.extend(
@@ -200,6 +227,11 @@ impl Cost {
         );
         let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
             || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);
+        warnings.extend(
+            self.trouble
+                .as_ref()
+                .map(|trouble| format!("No answer on {}: {}", trouble.at.date(), trouble.why)),
+        );
         if is_spent {
             warnings.push(
                 "Today's bound for reading is reached; the rest waits for tomorrow.".to_owned(),
@@ -217,7 +249,13 @@ impl Cost {
 
 fn amount(spent: &Spent) -> String {
     let usd = spent.usage.usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
-    format!("{} questions, {} tokens{usd}", spent.questions, spent.usage.tokens())
+    let failed = match spent.failed {
+        0 => String::new(),
+        failed => format!(" ({failed} without an answer)"),
+    };
+    let each = spent.seconds_each().map(|seconds| format!(", {seconds:.1} s each"));
+    let (questions, tokens) = (spent.questions, spent.usage.tokens());
+    format!("{questions} questions{failed}, {tokens} tokens{usd}{}", each.unwrap_or_default())
 }
 
 /// Has what was set aside asked again; says how much that is.

@@ -1,5 +1,5 @@
 //! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (`promote = "review"`), and what is held back because it looks like an order to the model or because others committed it.
+//! (`promote = "review"`), what may be true no longer since its files changed, and what is held back because it looks like an order to the model or because others committed it.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -12,17 +12,18 @@ use memory_store::store::{Forget, Store, Stored};
 use memory_store::suspicion::{Quarantine, Why, Withheld};
 use serde::Serialize;
 
-use super::forget;
-use super::learned::{self, Seen};
+use super::contradictions::{self, Pair};
+use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, plain};
+use super::{forget, neighbours};
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
-/// Shows what was learned since the last time, with one key each to keep, edit, drop or supersede it; takes in what
-/// waits; releases what was held back.
+/// Shows what was learned since the last time and what may be true no longer, with one key each to keep, edit, drop or
+/// supersede it; takes in what waits; releases what was held back.
 #[derive(Debug, Args)]
 pub struct Review {
     /// Take this one in; may be repeated
@@ -31,6 +32,9 @@ pub struct Review {
     /// Turn this one down: it is not learned again; may be repeated
     #[arg(long, value_name = "ID")]
     reject: Vec<String>,
+    /// Confirm that this one holds although its files changed; may be repeated
+    #[arg(long, value_name = "ID")]
+    keep: Vec<String>,
     /// Take all in
     #[arg(long, conflicts_with_all = ["accept", "reject"])]
     accept_all: bool,
@@ -41,12 +45,18 @@ pub struct Review {
     /// Let out all that is held only because others committed it
     #[arg(long)]
     release_pulled: bool,
+    /// This one holds and replaces what it contradicts; may be repeated
+    #[arg(long, value_name = "ID")]
+    prefer: Vec<String>,
+    /// This one and what it contradicts both hold; may be repeated
+    #[arg(long, value_name = "ID")]
+    both: Vec<String>,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What a person says about a memory.
+/// Word of a person about a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Accept,
@@ -74,6 +84,10 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
             released.push(stored);
         }
     }
+    let mut kept: Vec<Stored> = Vec::new();
+    for id in &args.keep {
+        kept.push(stores.find(id)?.1);
+    }
     // What is released is where it was found; accepting moves it.
     for stored in &released {
         release(world, &stores, stored, out)?;
@@ -84,8 +98,17 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     for stored in &rejected {
         reject(world, &stores, stored, out)?;
     }
+    for stored in &kept {
+        learned::confirm(world, &stores, stored, out)?;
+    }
     if args.release_pulled {
         release_pulled(world, &stores, out)?;
+    }
+    for (ids, both) in [(&args.prefer, false), (&args.both, true)] {
+        for id in ids {
+            let held = ids_of(&stores.held()?);
+            contradictions::settle_all(world, &stores, id, both, &held, out)?;
+        }
     }
     let waiting = stores.project.drafts()?.memories;
     if args.accept_all {
@@ -96,36 +119,50 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     if args.json {
         let held = stores.held()?;
-        let mut learned = learned::items(&stores, &waiting, &ids_of(&held))?;
+        let mut learned = learned::items(world, &stores, &waiting, &ids_of(&held))?;
         learned.retain(|item| !item.waits);
         let is_held = |id| held.iter().any(|held| held.stored.memory.id == id);
-        let views: Vec<Waiting<'_>> = waiting
+        let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
+        let mut views: Vec<Waiting<'_>> = waiting
             .iter()
             .filter(|stored| !is_held(stored.memory.id))
             .map(|stored| Waiting::new(stored, None))
-            .chain(
-                learned
-                    .iter()
-                    .map(|item| Waiting { new: true, ..Waiting::new(&item.stored, None) }),
-            )
+            .chain(learned.iter().map(|item| Waiting {
+                new: item.new,
+                stale: item.stale.as_ref().map(ToString::to_string),
+                ..Waiting::new(&item.stored, None)
+            }))
             .chain(held.iter().map(|held| Waiting::new(&held.stored, Some(held))))
             .collect();
+        for Pair { newer, older } in &pairs {
+            let known = views.iter_mut().find(|view| view.id == newer.memory.id);
+            match known {
+                Some(view) => view.contradicts.push(older.memory.id),
+                None => views.push(Waiting {
+                    contradicts: vec![older.memory.id],
+                    ..Waiting::new(newer, None)
+                }),
+            }
+        }
         return view::json(&views, out);
     }
-    let was_told = [&args.accept, &args.reject, &args.release].iter().any(|ids| !ids.is_empty());
+    let told = [&args.accept, &args.reject, &args.release, &args.keep, &args.prefer, &args.both];
+    let was_told = told.iter().any(|ids| !ids.is_empty());
     if was_told || args.release_pulled {
         return Ok(());
     }
     let held = stores.held()?;
-    let items = learned::items(&stores, &waiting, &ids_of(&held))?;
-    if items.is_empty() && held.is_empty() {
+    let items = learned::items(world, &stores, &waiting, &ids_of(&held))?;
+    let pairs = contradictions::pairs(&stores, &ids_of(&held))?;
+    if items.is_empty() && held.is_empty() && pairs.is_empty() {
         writeln!(out, "Nothing waits for review.")?;
         return Ok(());
     }
     show_held(&stores, &held, out)?;
     if world.interactive && world.is_seen {
-        return ask_about(world, &stores, &held, items, out);
+        return ask_about(world, &stores, &held, &pairs, items, out);
     }
+    contradictions::list(&pairs, out)?;
     learned::list(&items, out)?;
     if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
 }
@@ -140,6 +177,14 @@ struct Waiting<'a> {
     /// Whether it stands already, and was learned since a person last looked.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     new: bool,
+    /// Change of its files since it was learned, where that is much.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<String>,
+    /// Memories that it contradicts, as long as nobody settled which one holds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    contradicts: Vec<MemoryId>,
+    #[serde(skip)]
+    id: MemoryId,
 }
 
 #[derive(Serialize)]
@@ -149,7 +194,7 @@ struct HeldView {
     place: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     author: Option<String>,
-    /// What `--release` takes for letting it out as it is now.
+    /// Value for `--release` that lets it out as it is now.
     release: String,
 }
 
@@ -165,7 +210,8 @@ impl<'a> Waiting<'a> {
             author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
             release: release.clone(),
         });
-        Self { memory, held_back, new: false }
+        let id = stored.memory.id;
+        Self { memory, held_back, new: false, stale: None, contradicts: Vec::new(), id }
     }
 }
 
@@ -221,7 +267,7 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// What waits for review by these ids, each once.
+/// Finds the drafts that wait by these ids, each once.
 fn waiting(stores: &Stores, ids: &[String]) -> Result<Vec<Stored>> {
     let mut waiting: Vec<Stored> = Vec::new();
     for id in ids {
@@ -249,7 +295,7 @@ fn does_not_wait(stores: &Stores, stored: &Stored) -> Result<Failure> {
     Ok(Failure::new(format!("{id} does not wait for review")).hint(helps))
 }
 
-/// What is held back by its id, or by `ID@MARK`: as it was when that was told.
+/// Finds a memory that is held back by its id, or by `ID@MARK`: as it was when that was told.
 fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
     let id = asked.split_once('@').map_or(asked, |(id, _)| id);
     let (_, stored) = stores.find(id)?;
@@ -311,11 +357,12 @@ fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// Asks about each memory that is held, then about each that was learned.
+/// Asks about each memory that is held, each contradiction, then about each that was learned.
 fn ask_about(
     world: &World,
     stores: &Stores,
     held: &[Held],
+    pairs: &[Pair],
     mut items: Vec<learned::Item>,
     out: &mut dyn Write,
 ) -> Result {
@@ -339,6 +386,10 @@ fn ask_about(
             Word::Stop => return Ok(()),
         }
     }
+    let Some(settled) = contradictions::go_through(world, stores, pairs, out)? else {
+        return Ok(());
+    };
+    gone.extend(settled);
     items.retain(|item| !gone.contains(&item.stored.memory.id));
     if items.is_empty() { Ok(()) } else { learned::go_through(world, stores, items, out) }
 }
@@ -370,7 +421,15 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
     let quarantine = stores.quarantine(&stores.project)?;
     let saved = Noted::Saved(&promoted, &redactor, &quarantine);
     journal::note(&world.dirs, &stores.tree, stores.scope_of(&promoted), saved)?;
-    Seen::note(&stores.project, promoted.memory.id)?;
+    for older in &promoted.memory.supersedes {
+        // It may be gone by now, or be replaced by something else.
+        if let Ok((_, older)) = stores.find(&older.to_string())
+            && older.memory.superseded_by.is_none()
+        {
+            neighbours::supersede(world, stores, &older, promoted.memory.id, out)?;
+        }
+    }
+    learned::note(&stores.project, |reviewed| reviewed.note(promoted.memory.id))?;
     let id = paint(NAME, promoted.memory.id.short());
     writeln!(out, "Taken in: {id} {}", promoted.path.display())?;
     Ok(())

@@ -12,6 +12,7 @@ use memory_store::text::excerpt;
 use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
+use super::learned::why;
 use super::stores::Stores;
 use super::view::{self, plain};
 use crate::exit;
@@ -101,6 +102,8 @@ struct HitView {
     superseded: bool,
     held: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    stale: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     superseded_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
@@ -140,6 +143,7 @@ impl HitView {
             why: hit.why,
             superseded: hit.superseded,
             held: hit.held,
+            stale: hit.staleness.as_ref().map(ToString::to_string),
             superseded_by: hit.superseded_by.map(|id| id.to_string()),
             session: hit.session,
         }
@@ -178,7 +182,7 @@ impl Judge for Held {
 
 /// Lets be held what the user and git hold now, and not when the index was published. Where nobody limits whose
 /// memories are given, and nobody did, the index says it.
-fn judged(recall: Recall, stores: &Stores) -> Result<Recall> {
+pub fn judged(recall: Recall, stores: &Stores) -> Result<Recall> {
     if !recall.is_outdated() && !stores.are_limited()? {
         return Ok(recall);
     }
@@ -290,6 +294,9 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
     if hit.held {
         let label = "held back; `throughline review` says why";
         writeln!(out, "        {}", paint(CARE, label))?;
+    }
+    if let Some(staleness) = &hit.staleness {
+        writeln!(out, "        {}", paint(CARE, why(staleness)))?;
     }
     if hit.superseded {
         let by = hit.superseded_by.map(|id| format!(" by {}", id.short())).unwrap_or_default();

@@ -40,7 +40,7 @@ struct How {
     json: bool,
 }
 
-/// What is so, or what was done.
+/// State of the service, or of what was done to it.
 #[derive(Debug, Serialize)]
 struct Report {
     manager: &'static str,

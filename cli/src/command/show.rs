@@ -4,14 +4,16 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::memory::Status;
+use memory_store::recall::Recall;
 
+use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView};
 use crate::failure::Result;
 use crate::style::{CARE, paint};
 use crate::world::World;
 
-/// Shows memories whole, and why one is held back.
+/// Shows memories whole, and why one is held back or may be true no longer.
 #[derive(Debug, Args)]
 pub struct Show {
     /// Ids, or their last characters
@@ -34,11 +36,20 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         let views: Vec<MemoryView> = found.iter().map(MemoryView::from).collect();
         return view::json(&views, out);
     }
+    let recall = Recall::open(&world.dirs, &stores.tree);
     for (position, stored) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;
         }
         view::whole(stored, out)?;
+        if let Some(staleness) = recall.staleness(stored.memory.id) {
+            writeln!(
+                out,
+                "{}\n`throughline review --keep {}` says that it still holds.",
+                paint(CARE, learned::why(&staleness)),
+                stored.memory.id.short()
+            )?;
+        }
         if stored.memory.status == Status::Archived {
             continue;
         }

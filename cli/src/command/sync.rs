@@ -2,12 +2,13 @@
 
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use memory_store::identity;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
-use processor::progress::{Bar, Lines, Progress as Told, Silent};
+use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
@@ -209,6 +210,12 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
     }
     if report.lines_skipped > 0 {
         writeln!(out, "{} damaged lines were skipped.", report.lines_skipped)?;
+    }
+    if report.asked_later > 0 {
+        let time = report.asking_left_s.map(|seconds| about(Duration::from_secs(seconds)));
+        let time = time.map(|time| format!("; they take {time}")).unwrap_or_default();
+        let count = report.asked_later;
+        writeln!(out, "{count} sessions wait to be read by the model, newest first{time}.")?;
     }
     for warning in &report.warnings {
         writeln!(out, "{} {}", paint(CARE, "!"), view::plain(warning))?;

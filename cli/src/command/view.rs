@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use memory_store::memory::{CommandRecord, Fact, Memory, Relation, Scope, Source, Status};
+use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::store::{Saved, Stored};
 use memory_store::suspicion::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
+use super::neighbours::NeighbourView;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 
@@ -149,7 +151,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     writeln!(out)?;
     let mut field = |name: &str, value: String| -> Result {
         if !value.is_empty() {
-            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<10}")), plain(&value))?;
+            writeln!(out, "{} {}", paint(QUIET, format_args!("{name:<11}")), plain(&value))?;
         }
         Ok(())
     };
@@ -168,6 +170,9 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("replaces", replaces.join(", "))?;
     let replaced = memory.superseded_by.map(MemoryId::short).unwrap_or_default();
     field("replaced by", replaced)?;
+    let contradicts = memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
+    let contradicts: Vec<String> = contradicts.map(|link| link.to.short()).collect();
+    field("contradicts", contradicts.join(", "))?;
     field("file", stored.path.display().to_string())
 }
 
@@ -211,13 +216,26 @@ struct SavedView<'a> {
     /// Why it is held back, if it is, and what lets it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+    /// Memories near it, where that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    neighbours: Option<Vec<NeighbourView<'a>>>,
 }
 
 /// Prints a memory that was saved as JSON, with all that [`saved`] says of it.
-pub fn saved_json(saved: &Saved, held: Option<&HeldBack>, out: &mut dyn Write) -> Result {
+pub fn saved_json(
+    saved: &Saved,
+    held: Option<&HeldBack>,
+    neighbours: Option<&[Neighbour]>,
+    out: &mut dyn Write,
+) -> Result {
     let Saved { stored, hidden, .. } = saved;
-    let memory = MemoryView::from(stored).held(held.is_some());
-    json(&SavedView { memory, redacted: *hidden, note: held.map(|held| note(held, stored)) }, out)
+    let view = SavedView {
+        memory: MemoryView::from(stored).held(held.is_some()),
+        redacted: *hidden,
+        note: held.map(|held| note(held, stored)),
+        neighbours: neighbours.map(|near| near.iter().map(NeighbourView::from).collect()),
+    };
+    json(&view, out)
 }
 
 /// Says what became of a memory, without how many secrets it was saved, and why it is held back, if it is.

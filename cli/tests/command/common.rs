@@ -273,7 +273,7 @@ fn transcript(cwd: &Path, session: &str, day: &str) -> String {
     let file = cwd.join("src/price.rs");
     let steps = [
         user(json!(
-            "From now on, never use floats for money: always keep amounts as integer cents. Please fix the rounding in src/price.rs."
+            "From now on, never use floats for money: always keep amounts as integer cents. The rounding in src/price.rs is wrong."
         )),
         assistant(
             json!({ "type": "thinking", "thinking": "The halves were an educated guess.", "signature": "s" }),

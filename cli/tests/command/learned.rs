@@ -113,6 +113,25 @@ fn what_waits_is_taken_in_or_turned_down_by_key() {
     assert_eq!(before.iter().filter(|id| list.contains(*id)).count(), before.len() - 1, "{list}");
 }
 
+#[test]
+fn what_replaces_a_draft_names_it() {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.write("home/.config/throughline/config.toml", "promote = \"review\"\n");
+    machine.ok(&["init", "--yes", "--no-register"]);
+    let better = machine.json(&["add", "Amounts are kept in whole cents", "--json"]);
+    let before = ids(&machine);
+    let by = format!("{}\r", better["short"].as_str().unwrap());
+    machine.at_terminal(
+        &["review"],
+        &[("[q]uit > ", "s"), ("(empty: none)", by.as_str()), ("[q]uit > ", "q")],
+    );
+    let now = machine.json(&["show", better["short"].as_str().unwrap(), "--json"]);
+    let [draft] = &now[0]["supersedes"].as_array().unwrap()[..] else { panic!("{now:#}") };
+    let draft = draft.as_str().unwrap().to_owned();
+    assert!(before.contains(&draft) && !ids(&machine).contains(&draft), "{now:#}");
+}
+
 fn with_transcript() -> Machine {
     let machine = Machine::new();
     machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
@@ -167,4 +186,59 @@ fn drafts_may_be_asked_for_without_a_person() {
     assert_eq!(machine.ok(&["list", "--json"]).matches("\"status\": \"active\"").count(), 0);
     assert!(machine.read("home/.config/throughline/config.toml").contains("promote = \"review\""));
     assert!(!learned(&machine).is_empty());
+}
+
+/// Lines of a source file.
+fn lines(numbers: std::ops::Range<u32>) -> String {
+    numbers.map(|number| format!("let berth{number} = {number};\n")).collect()
+}
+
+/// A machine with a memory whose file was rewritten since, and the end of its id.
+fn with_stale() -> (Machine, String) {
+    let machine = Machine::new();
+    // Without git, which would be asked what it ignores.
+    std::fs::remove_dir(machine.path("home/work/.git")).unwrap();
+    machine.write("home/work/src/berths.rs", &lines(0..40));
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", "Berths are numbered from the north pier", "--path", "src/berths.rs"]);
+    machine.ok(&["sync"]);
+    assert!(ids(&machine).is_empty());
+    machine.write("home/work/src/berths.rs", &lines(100..140));
+    machine.ok(&["add", "The harbour list is fetched at noon"]);
+    machine.ok(&["sync"]);
+    let id = learned(&machine)[0]["short"].as_str().unwrap().to_owned();
+    (machine, id)
+}
+
+#[test]
+fn a_memory_whose_file_was_rewritten_is_marked_and_proposed_until_it_is_confirmed() {
+    let (machine, id) = with_stale();
+    let why = "may be true no longer: src/berths.rs was rewritten since";
+    for command in [&["review"][..], &["show", &id], &["search", "berths"]] {
+        let said = machine.ok(command);
+        assert_eq!(said.matches(why).count(), 1, "{said}");
+    }
+    let found = machine.json(&["search", "berths", "--json"]);
+    assert_eq!(found["hits"][0]["stale"], "src/berths.rs was rewritten since", "{found:#}");
+    assert_eq!(learned(&machine)[0]["stale"], found["hits"][0]["stale"]);
+    let later = [("THROUGHLINE_NOW", "2026-10-02T10:30:00Z")];
+    let said = machine.run_with(&["review", "--keep", &id], &later).stdout;
+    assert!(said.starts_with("Confirmed:"), "{said}");
+    // At once, and after the next sync.
+    for sync in [false, true] {
+        if sync {
+            machine.ok(&["add", "Ferries have the right of way"]);
+            machine.ok(&["sync"]);
+        }
+        assert!(ids(&machine).is_empty());
+        assert!(!machine.ok(&["show", &id]).contains(why));
+    }
+}
+
+#[test]
+fn one_key_confirms_a_stale_memory() {
+    let (machine, _) = with_stale();
+    let asked = [("may be true no longer", ""), ("[q]uit > ", "k"), ("Confirmed", "")];
+    machine.at_terminal(&["review"], &asked);
+    assert!(ids(&machine).is_empty());
 }

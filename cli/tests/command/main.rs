@@ -4,6 +4,7 @@ mod common;
 mod learned;
 mod learning;
 mod memories;
+mod neighbours;
 mod pulled;
 mod secrets;
 mod setup;

@@ -86,6 +86,23 @@ impl World {
 
     /// The same, with turns.
     pub fn publish_with(&self, memories: &[Memory], turns: Turns<'_>, settings: &Settings) {
+        let wishes = memories.iter().filter(|memory| memory.kind == Kind::Preference);
+        let start = wishes.map(|memory| memory.id).collect();
+        self.publish_all(memories, turns, start, settings);
+    }
+
+    /// The same, where sessions start with these memories.
+    pub fn publish_started(&self, memories: &[Memory], start: &[MemoryId]) {
+        self.publish_all(memories, Turns::Keep, start.to_vec(), &Settings::default());
+    }
+
+    fn publish_all(
+        &self,
+        memories: &[Memory],
+        turns: Turns<'_>,
+        start: Vec<MemoryId>,
+        settings: &Settings,
+    ) {
         let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
         let store = Store::open(&self.dirs, &tree).unwrap();
         fs::create_dir_all(store.folder()).unwrap();
@@ -96,9 +113,7 @@ impl World {
         let index = self.state().index();
         let publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
-        let wishes =
-            listing.memories.iter().filter(|stored| stored.memory.kind == Kind::Preference);
-        let start = StartPlan { memories: wishes.map(|stored| stored.memory.id).collect() };
+        let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,
             memories: &listing.memories,

@@ -30,7 +30,9 @@ use crate::error::{At, Result};
 use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
+use crate::staleness::Staleness;
 use crate::store::{Stored, private_options};
+use crate::succession;
 use crate::suspicion::Quarantine;
 use crate::time::Timestamp;
 
@@ -140,6 +142,8 @@ pub struct Publisher<'a> {
     said: BTreeSet<MemoryId>,
     /// What a person let out of quarantine.
     quarantine: Quarantine,
+    /// What became of the files of memories since these were learned.
+    stale: BTreeMap<MemoryId, Staleness>,
     /// Memories that are held, whatever the quarantine says of what is written of them.
     held: BTreeSet<MemoryId>,
     vectors: Option<&'a dyn Vectors>,
@@ -159,6 +163,7 @@ struct Memories<'a> {
     start: &'a [MemoryId],
     space: Option<Space>,
     digest: [u8; 16],
+    now: Timestamp,
     /// Whether their words were looked at, and what is held and superseded is marked.
     read: bool,
 }
@@ -193,6 +198,7 @@ impl<'a> Publisher<'a> {
             said: BTreeSet::new(),
             quarantine: Quarantine::default(),
             held: BTreeSet::new(),
+            stale: BTreeMap::new(),
             vectors: None,
             graphs: None,
         }
@@ -217,6 +223,13 @@ impl<'a> Publisher<'a> {
         self
     }
 
+    /// Names the memories whose files changed much since they were learned: they are labelled and ranked
+    /// lower.
+    pub fn stale(mut self, stale: BTreeMap<MemoryId, Staleness>) -> Self {
+        self.stale = stale;
+        self
+    }
+
     /// Where the vectors come from; without, the index is searched by words alone.
     pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
         self.vectors = Some(vectors);
@@ -235,8 +248,9 @@ impl<'a> Publisher<'a> {
         self.embed(&mut documents);
         let start = content.start.memories.as_slice();
         let space = turns::space(self.vectors, &documents);
-        let digest = self.digest(&documents, start, space, content.settings);
-        let mut memories = Memories { documents, start, space, digest, read: false };
+        let now = content.now;
+        let digest = self.digest(&documents, start, space, content.settings, now);
+        let mut memories = Memories { documents, start, space, digest, now, read: false };
         let turns = NewTurns::of(content.turns);
 
         // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
@@ -324,8 +338,12 @@ impl<'a> Publisher<'a> {
             for document in &mut memories.documents {
                 document.read();
                 self.quarantine.judge(document);
+                // After it was judged: what a person let out is known by all that the file says.
+                if let Some(staleness) = self.stale.get(&document.entry.id) {
+                    document.mark_stale(staleness.clone());
+                }
             }
-            name_successors(&mut memories.documents);
+            name_successors(&mut memories.documents, memories.now);
         }
         let (documents, space) = (&memories.documents, memories.space);
         let graph = space.and_then(|space| self.graph(old, documents, space)).unwrap_or_default();
@@ -433,6 +451,7 @@ impl<'a> Publisher<'a> {
         start: &[MemoryId],
         space: Option<Space>,
         settings: &Settings,
+        now: Timestamp,
     ) -> [u8; 16] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -442,11 +461,22 @@ impl<'a> Publisher<'a> {
         // What is held follows from what memories say, from the rules and from what was let out.
         hasher.update(&self.quarantine.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
+        hasher.update(&(self.stale.len() as u64).to_le_bytes());
+        for (id, staleness) in &self.stale {
+            let staleness = staleness.encode();
+            hasher.update(&id.0);
+            hasher.update(&(staleness.len() as u64).to_le_bytes());
+            hasher.update(&staleness);
+        }
         hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
         hasher.update(&space.map_or([0; 16], |space| space.0));
         hasher.update(&(start.len() as u64).to_le_bytes());
         let mut bytes: Vec<u8> = start.iter().flat_map(|id| id.0).collect();
         hasher.update(&bytes);
+        // What is over is left out.
+        let over: Vec<u8> = expired(documents, now).flat_map(|id| id.0).collect();
+        hasher.update(&(over.len() as u64).to_le_bytes());
+        hasher.update(&over);
         for document in documents {
             bytes.clear();
             document.encode(&mut bytes);
@@ -652,10 +682,10 @@ fn documents(
     documents
 }
 
-/// Marks what a newer memory says it supersedes, and notes the newer one as its successor unless its
-/// own file names one that is there. What is held is not given, and stands in nobody's place: to be called
-/// when that is known.
-fn name_successors(documents: &mut [Document]) {
+/// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file
+/// names, if that is there, or the one that names it. What is held is not given, and stands in nobody's place: to
+/// be called when that is known. What expired replaces nothing, and is left out.
+fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     // Of several the one with the highest id, the youngest, counts.
     let named: BTreeMap<MemoryId, MemoryId> = documents
         .iter()
@@ -664,13 +694,28 @@ fn name_successors(documents: &mut [Document]) {
         .filter(|(older, newer)| older != newer)
         .collect();
     let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
-    for document in documents {
-        let Some(&successor) = named.get(&document.entry.id) else { continue };
-        document.entry.flags |= FLAG_SUPERSEDED;
-        if document.record.superseded_by.is_none_or(|own| !known.contains(&own)) {
-            document.record.superseded_by = Some(successor);
+    let successor = |document: &Document| {
+        let own = document.record.superseded_by;
+        let named = named.get(&document.entry.id).copied();
+        Some((document.entry.id, own.filter(|own| known.contains(own)).or(named).or(own)?))
+    };
+    let next: BTreeMap<MemoryId, MemoryId> = documents.iter().filter_map(successor).collect();
+    let expired: BTreeSet<MemoryId> = expired(documents, now).collect();
+    for document in documents.iter_mut() {
+        let current = succession::current(&next, &expired, document.entry.id);
+        document.record.superseded_by = current;
+        match current {
+            Some(_) => document.entry.flags |= FLAG_SUPERSEDED,
+            None => document.entry.flags &= !FLAG_SUPERSEDED,
         }
     }
+    documents.retain(|document| !expired.contains(&document.entry.id));
+}
+
+/// The documents whose time is over.
+fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = MemoryId> {
+    let expired = documents.iter().filter(move |document| document.record.is_expired(now));
+    expired.map(|document| document.entry.id)
 }
 
 impl NewTurns {

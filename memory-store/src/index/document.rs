@@ -4,13 +4,15 @@ use std::path::Path;
 
 use super::format::{Cursor, put_bytes, put_varint};
 use super::record::{
-    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_SUPERSEDED, Record,
+    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_STALE, FLAG_SUPERSEDED,
+    REPEATED_MAX, Record,
 };
 use super::vectors::Embedded;
 use crate::embed::{DIMENSIONS, Encoder, Space, Vector};
 use crate::id::MemoryId;
 use crate::kind::Kind;
 use crate::memory::{CUES_MAX, Memory, Scope, Status};
+use crate::staleness::Staleness;
 use crate::text::{self, term_hash};
 use crate::time::Timestamp;
 
@@ -73,6 +75,7 @@ impl Document {
             session: memory.source.session.clone(),
             agent: None,
             turn: 0,
+            staleness: None,
         };
         let (confidence, pinned) = (memory.confidence, memory.pinned);
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
@@ -121,6 +124,19 @@ impl Document {
             after: 0,
         };
         Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
+    }
+
+    /// Marks a memory as stale. One whose file moved is found by the new path, too.
+    pub fn mark_stale(&mut self, staleness: Staleness) {
+        let paths = &mut self.record.paths;
+        if let Some(target) = &staleness.target
+            && !paths.contains(target)
+            && paths.len() < REPEATED_MAX
+        {
+            paths.push(target.clone());
+        }
+        self.entry.flags |= FLAG_STALE;
+        self.record.staleness = Some(staleness);
     }
 
     /// A turn whose words were not looked at: [`Document::read_terms`] does.

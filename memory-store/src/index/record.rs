@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
 use crate::id::MemoryId;
 use crate::memory::{CUES_MAX, SaidBy, Scope, Status};
+use crate::staleness::Staleness;
 use crate::time::Timestamp;
 
 /// Fields of one kind that a record keeps.
@@ -26,6 +27,8 @@ pub const FLAG_PATHS_ONLY: u8 = 16;
 pub const FLAG_SAID: u8 = 32;
 /// It is in quarantine: not given unless somebody asks for it.
 pub const FLAG_HELD: u8 = 64;
+/// Its files changed much since it was learned.
+pub const FLAG_STALE: u8 = 128;
 
 /// The most that an entry tells of the documents before it, and of those after it.
 pub const BESIDE_MAX: u8 = 15;
@@ -156,6 +159,8 @@ pub struct Record {
     pub agent: Option<String>,
     /// Of a turn: its number in the session.
     pub turn: u32,
+    /// Change of its files since it was learned, where that is much.
+    pub staleness: Option<Staleness>,
 }
 
 /// The numbers of the fields. They are never used for anything else again.
@@ -182,12 +187,18 @@ mod tag {
     pub const AGENT: u64 = 20;
     pub const TURN: u64 = 21;
     pub const CUE: u64 = 22;
+    pub const STALENESS: u64 = 23;
 }
 
 impl Record {
     /// The date that people are shown.
     pub fn date(&self) -> Timestamp {
         self.occurred.unwrap_or(self.created)
+    }
+
+    /// Whether the time is over until which it holds.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.valid_until.is_some_and(|until| until < now)
     }
 
     /// The text whose vector stands for the document.
@@ -240,6 +251,9 @@ impl Record {
         put_text(out, tag::SESSION, self.session.as_deref().unwrap_or_default());
         put_text(out, tag::AGENT, self.agent.as_deref().unwrap_or_default());
         put_number(out, tag::TURN, i64::from(self.turn));
+        if let Some(staleness) = &self.staleness {
+            put_field(out, tag::STALENESS, &staleness.encode());
+        }
     }
 
     /// Reads a record; fields of later versions are skipped.
@@ -277,6 +291,7 @@ impl Record {
             tag::SESSION => self.session = Some(text(value)?),
             tag::AGENT => self.agent = Some(text(value)?),
             tag::TURN => self.turn = u32::try_from(number(value)?).ok()?,
+            tag::STALENESS => self.staleness = Staleness::decode(value),
             _ => {}
         }
         Some(())
@@ -374,6 +389,7 @@ fn said_by(number: i64) -> Option<SaidBy> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::staleness::Change;
 
     #[test]
     fn records_and_entries_are_read_back() {
@@ -400,6 +416,11 @@ mod tests {
             session: Some("s".into()),
             agent: Some("a".into()),
             turn: 7,
+            staleness: Some(Staleness {
+                change: Change::Moved,
+                path: "src/a.rs".into(),
+                target: Some("src/c.rs".into()),
+            }),
         };
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

@@ -122,11 +122,13 @@ pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mu
 const FOLLOW_SLACK: f32 = 1.5;
 
 /// Whether a query is about what the store knows: one memory that may be given passes. Foreign prompts
-/// are told apart by their best score; which of a store's memories is the right one is not.
-pub fn is_open(candidates: &[Candidate]) -> bool {
+/// are told apart by their best score; which of a store's memories is the right one is not. `is_held` says
+/// which of those that pass is not given after all; it is asked last, for it may have to read.
+pub fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
-    candidates.iter().filter(may_open).any(Candidate::passes)
+    let mut passing = candidates.iter().filter(may_open).filter(|candidate| candidate.passes());
+    passing.any(|candidate| !is_held(candidate))
 }
 
 /// Whether a candidate may be given once the gate is open: rank decides among those that are not far
@@ -144,6 +146,22 @@ const ERROR_EASE: f32 = 0.6;
 pub fn ease_for_error(candidates: &mut [Candidate]) {
     for candidate in candidates {
         candidate.threshold -= ERROR_EASE;
+    }
+}
+
+/// Nearness in meaning from which what cured one error is given for another that is worded differently. By this
+/// table's vectors, cures of two real projects are as near as .54 to errors of the other one, and as .63 to
+/// errors of their own that they do not cure.
+const NEAR_CURE: f32 = 0.66;
+
+/// Opens the gate for what cured an error, or warns of it, that is very near this one in meaning.
+pub fn open_for_near_cures(candidates: &mut [Candidate]) {
+    let cures = [Kind::Fix, Kind::Gotcha, Kind::FailedApproach].map(|kind| kind as u8);
+    for candidate in candidates {
+        let is_near = candidate.features.cosine.is_some_and(|cosine| cosine >= NEAR_CURE);
+        if is_near && cures.contains(&candidate.entry.kind) {
+            candidate.threshold = candidate.threshold.min(0.0);
+        }
     }
 }
 

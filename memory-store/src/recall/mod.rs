@@ -20,7 +20,10 @@ mod limits;
 #[cfg(feature = "write")]
 mod matching;
 mod named;
+#[cfg(feature = "write")]
+mod near;
 mod nearest;
+mod phrase;
 mod query;
 #[cfg(feature = "write")]
 mod rank;
@@ -68,29 +71,30 @@ use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
 use crate::index::record::{
-    Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_SUPERSEDED, Record,
+    Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::second::Ask;
 use crate::settings::Settings;
+use crate::staleness::Staleness;
 use crate::stamp::{Stamp, Stamps};
+use crate::succession::STEPS_MAX;
 use crate::suspicion;
 use crate::time::Timestamp;
 use follow::Followed;
 use nearest::Probe;
+use render::BRIEF_CHARS;
 use score::{Candidate, Named};
 use second::Asking;
-use sources::Sources;
+use sources::{At, Sources};
 use worth::{Standing, StartGroup, worth};
 
 /// The share of the best score that a further memory must have.
 const CUT: f32 = 0.5;
 /// Candidates that are read to fill the places.
 const READ_MAX: usize = 24;
-/// Steps from a memory to what replaces it, and what replaces that.
-const SUCCESSORS_MAX: usize = 16;
 /// Memories that may stand in a session-start block, before its budget cuts.
 const START_MAX: usize = 64;
 /// How much is read for a session-start block, in percent of its budget: what is too long for what
@@ -136,6 +140,8 @@ pub struct Hit {
     pub superseded_by: Option<MemoryId>,
     /// Whether it is in quarantine; only an explicit search shows such ones.
     pub held: bool,
+    /// Change of its files since it was learned, where that is much.
+    pub staleness: Option<Staleness>,
     /// Error signatures, of a fix.
     pub signatures: Vec<String>,
     /// The session it comes from.
@@ -335,15 +341,25 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let known = named::of_error(&self.sources, error);
+        let mut known = named::of_error(&self.sources, error);
+        known.retain(|&at| self.may_answer(at, now));
         let query = Query::error(command, error);
         // Beside what is about the very same error, likeness in meaning says nothing.
         let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
         let mut candidates = self.scored(&query, now);
         named::add_errors(&self.sources, &known, &mut candidates);
+        if known.is_empty() {
+            let text = |candidate: &Candidate| {
+                let hit = self.read(candidate, now, &mut Recalled::default()).ok()?;
+                Some(format!("{}\n{}", hit.title, hit.text))
+            };
+            named::add_quoting(&self.sources, error, &mut candidates, text);
+        }
         gate::ease_for_error(&mut candidates);
         gate::hold_other_fixes(&mut candidates);
-        let is_known = candidates.iter().any(|candidate| candidate.named == Some(Named::Signature));
+        gate::open_for_near_cures(&mut candidates);
+        let is_known =
+            candidates.iter().any(|it| matches!(it.named, Some(Named::Signature | Named::Phrase)));
         let places = self.sources.settings.tool_memories as usize;
         let mut recalled = self.answer(
             candidates,
@@ -377,7 +393,8 @@ impl Recall {
             if let Ok(hit) = self.read(&candidate, now, &mut recalled)
                 && !hit.held
             {
-                room = room.saturating_sub(START_LINE + hit.title.len() + hit.text.len());
+                let told = (hit.title.len() + hit.text.len()).min(BRIEF_CHARS);
+                room = room.saturating_sub(START_LINE + told);
                 let standing = Standing::of_entry(&candidate.entry);
                 let group = standing.as_ref().and_then(StartGroup::of);
                 let why = group.map_or("", StartGroup::why).to_owned();
@@ -406,6 +423,14 @@ impl Recall {
         let candidate = self.sources.candidate(self.sources.find(id)?)?;
         let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
         hit.filter(|hit| !hit.held)
+    }
+
+    /// What became of the files of a memory since it was learned, as the index has it; `None` where that is
+    /// little, or nobody looked since the memory was written.
+    pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
+        self.sources.record(at, &entry).ok()?.staleness
     }
 
     /// Whether what was given by this name may be given again: a memory that still may be shown, or a
@@ -476,7 +501,8 @@ impl Recall {
             return self.silent(if no_words { Reason::NoWords } else { Reason::NoCandidate });
         }
         score::sort(&mut candidates);
-        let asked = &Asked { is_open: !asked.gated || gate::is_open(&candidates), ..*asked };
+        let is_open = !asked.gated || gate::is_open(&candidates, &|held| self.is_held(held));
+        let asked = &Asked { is_open, ..*asked };
         let mut recalled = self.new_answer();
         let mut kept = collapse::Kept::default();
         let mut best = None;
@@ -557,7 +583,11 @@ impl Recall {
         if !hit.superseded {
             return Ok(Hit { why: candidate.why(query), ..hit });
         }
-        let (entry, current) = self.current(&hit, asked.now, recalled).ok_or(Fate::Superseded)?;
+        let (entry, current) = match self.current(&hit, asked.now, recalled) {
+            Successor::Is(current) => *current,
+            Successor::Expired => return Ok(holding_again(hit, candidate.why(query))),
+            Successor::Unknown => return Err(Fate::Superseded),
+        };
         if entry.has(FLAG_SAID) || current.held || (asked.skip)(current.id) {
             return Err(Fate::Superseded);
         }
@@ -566,19 +596,43 @@ impl Recall {
 
     /// The memory that holds in the place of a superseded one, or the first on the way there that is held: what
     /// comes after that, its author chose.
-    fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Option<(Entry, Hit)> {
-        let mut next = hit.superseded_by?;
-        for _ in 0..SUCCESSORS_MAX {
-            let at = self.sources.find(next)?;
-            let candidate = Candidate::new(at, self.sources.entry(at)?);
-            let current = self.read(&candidate, now, recalled).ok()?;
+    fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Successor {
+        let mut next = hit.superseded_by;
+        for _ in 0..STEPS_MAX {
+            let found = next.and_then(|next| self.sources.find(next));
+            let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
+                return Successor::Unknown;
+            };
+            let candidate = Candidate::new(at, entry);
+            let current = match self.read(&candidate, now, recalled) {
+                Ok(current) => current,
+                // Since the index was published: it replaces nothing, but what came after it may.
+                Err(Fate::Expired) => {
+                    let record = self.sources.record(at, &entry).unwrap_or_default();
+                    if record.is_expired(now) && record.superseded_by.is_none() {
+                        return Successor::Expired;
+                    }
+                    next = record.superseded_by;
+                    continue;
+                }
+                Err(_) => return Successor::Unknown,
+            };
             if !current.superseded || current.held {
                 let why = format!("replaces \"{}\"", hit.title);
-                return Some((candidate.entry, Hit { why, ..current }));
+                return Successor::Is(Box::new((entry, Hit { why, ..current })));
             }
-            next = current.superseded_by?;
+            next = current.superseded_by;
         }
-        None
+        Successor::Unknown
+    }
+
+    /// Whether a memory is neither held nor expired.
+    fn may_answer(&self, at: At, now: Timestamp) -> bool {
+        let Some(candidate) = self.sources.entry(at).map(|entry| Candidate::new(at, entry)) else {
+            return false;
+        };
+        let record = self.sources.record(at, &candidate.entry);
+        !self.is_held(&candidate) && record.is_ok_and(|record| !record.is_expired(now))
     }
 
     /// Reads what is printed of a candidate, and whether it still may be.
@@ -595,9 +649,8 @@ impl Recall {
                 return Err(Fate::Stale);
             }
         };
-        let too_late = record.valid_until.is_some_and(|until| until < now);
         let too_early = record.valid_from.is_some_and(|from| from > now);
-        if too_late || too_early {
+        if record.is_expired(now) || too_early {
             return Err(Fate::Expired);
         }
         let file = self.sources.file(candidate.at, &record.file);
@@ -606,13 +659,28 @@ impl Recall {
             recalled.stale = true;
             return Err(Fate::Stale);
         }
+        let held = self.holds(candidate, &record, &file);
+        let collection = self.sources.collection(candidate.at);
+        Ok(Hit { held, ..hit(candidate, record, file, collection) })
+    }
+
+    /// Whether a memory is held, as far as that is known of it by now.
+    fn holds(&self, candidate: &Candidate, record: &Record, file: &Path) -> bool {
         // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
         let indexed = candidate.entry.has(FLAG_HELD)
             || self.sources.may_be_withheld(candidate.at)
-            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(&record).is_some();
-        let held = self.judge.as_ref().map_or(indexed, |judge| judge.holds(&file, indexed));
-        let collection = self.sources.collection(candidate.at);
-        Ok(Hit { held, ..hit(candidate, record, file, collection) })
+            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some();
+        self.judge.as_ref().map_or(indexed, |judge| judge.holds(file, indexed))
+    }
+
+    /// The same of a candidate that was not read yet. Where the index has judged it, nothing is read.
+    fn is_held(&self, candidate: &Candidate) -> bool {
+        if !self.sources.is_unjudged(candidate.at) && self.judge.is_none() {
+            return candidate.entry.has(FLAG_HELD) || self.sources.may_be_withheld(candidate.at);
+        }
+        let Ok(record) = self.sources.record(candidate.at, &candidate.entry) else { return true };
+        let file = self.sources.file(candidate.at, &record.file);
+        self.holds(candidate, &record, &file)
     }
 
     fn new_answer(&self) -> Recalled {
@@ -635,6 +703,21 @@ impl Recall {
         recalled.notes.extend(self.second.as_ref().and_then(Asking::problem));
         recalled
     }
+}
+
+/// What stands for a superseded memory.
+enum Successor {
+    /// This memory.
+    Is(Box<(Entry, Hit)>),
+    /// Nothing any more: what replaced it held until some time that is over.
+    Expired,
+    /// Something that cannot be given.
+    Unknown,
+}
+
+/// A memory that what replaced it no longer stands for.
+fn holding_again(hit: Hit, why: String) -> Hit {
+    Hit { superseded: false, superseded_by: None, why, ..hit }
 }
 
 /// Conditions of a question besides the query.
@@ -669,6 +752,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
         held: entry.has(FLAG_HELD),
+        staleness: record.staleness,
         signatures: record.signatures,
         session: record.session,
         turn: record.turn,

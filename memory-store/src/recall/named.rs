@@ -2,8 +2,9 @@
 //! A direct name is its own gate.
 
 use super::lexical::Found;
+use super::phrase::Phrases;
 use super::query::Query;
-use super::score::{Candidate, Named};
+use super::score::{self, Candidate, Named};
 use super::sources::{At, Source, Sources};
 use crate::index::document::{GLOB_KEY, is_glob, name_key};
 use crate::index::record::FLAG_SIGNATURES;
@@ -15,6 +16,10 @@ use crate::time::Timestamp;
 const PATH_IN_PROMPT: f32 = 0.6;
 /// What the same error signature adds.
 const SAME_ERROR: f32 = 1.0;
+/// Gain by words of the error in its text.
+const QUOTED_ERROR: f32 = 0.6;
+/// Candidates whose text is looked at for words of the error, best first: each is read.
+const QUOTING_MAX: usize = 8;
 /// How a file's memories are ranked: by how they name it.
 const EXACT: f32 = 4.0;
 const SUFFIX: f32 = 3.5;
@@ -39,7 +44,7 @@ enum Fit {
 pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
         let bare = !path.contains('/');
-        for (at, fit) in about(sources, path) {
+        for (at, fit) in about(sources, path, fit) {
             // A bare name is all that people write; a path that agrees in its name only is not.
             if fit == Fit::Exact || fit == Fit::Suffix || (bare && fit == Fit::Basename) {
                 name(sources, candidates, at, Named::Path(path.clone()), PATH_IN_PROMPT);
@@ -77,9 +82,32 @@ pub fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidat
     }
 }
 
+/// Names the candidates that repeat what an error says. `text` gives the text of one that may be shown.
+pub fn add_quoting(
+    sources: &Sources,
+    error: &str,
+    candidates: &mut Vec<Candidate>,
+    mut text: impl FnMut(&Candidate) -> Option<String>,
+) {
+    let phrases = Phrases::of(error);
+    if phrases.are_none() {
+        return;
+    }
+    score::sort(candidates);
+    let best = candidates.iter().filter(|candidate| candidate.named.is_none());
+    let quoting: Vec<At> = best
+        .take(QUOTING_MAX)
+        .filter(|candidate| text(candidate).is_some_and(|text| phrases.are_quoted_in(&text)))
+        .map(|candidate| candidate.at)
+        .collect();
+    for at in quoting {
+        name(sources, candidates, at, Named::Phrase, QUOTED_ERROR);
+    }
+}
+
 /// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text.
 pub fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec<Candidate> {
-    let mut fits: Vec<(At, Fit)> = about(sources, path);
+    let mut fits: Vec<(At, Fit)> = about(sources, path, fit_spelled);
     fits.sort_by(|a, b| {
         a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
     });
@@ -131,8 +159,12 @@ fn name(sources: &Sources, candidates: &mut Vec<Candidate>, at: At, named: Named
     }
 }
 
-/// The memories whose paths fit a file.
-fn about(sources: &Sources, path: &str) -> Vec<(At, Fit)> {
+/// The memories whose paths fit a file, as `fit` says.
+fn about(
+    sources: &Sources,
+    path: &str,
+    fit: fn(known: &str, path: &str) -> Option<Fit>,
+) -> Vec<(At, Fit)> {
     let mut fits = Vec::new();
     for (number, source) in sources.list.iter().enumerate() {
         let mut each = |doc: u32, known: &str| {
@@ -158,7 +190,16 @@ fn about(sources: &Sources, path: &str) -> Vec<(At, Fit)> {
 /// Whether a memory's path fits a file that a person named.
 #[cfg(feature = "write")]
 pub fn is_about(known: &str, path: &str) -> bool {
-    fit(known, path).is_some()
+    fit_spelled(known, path).is_some()
+}
+
+/// How a memory's path fits a file that was touched, however a person or a session on Windows spelled it. Prompts
+/// go by plain paths: on a project recorded on Windows the other spellings took two answers of 31 from them.
+fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
+    if known.contains('\\') && !path.contains('\\') {
+        return fit_spelled(&known.replace('\\', "/"), path);
+    }
+    fit(known.strip_prefix("./").unwrap_or(known), path)
 }
 
 /// How a memory's path fits a file; folders never do, for that is nearly always wrong.
@@ -247,6 +288,12 @@ mod tests {
         assert_eq!(fit("src/**/*.rs", "src/x/y/a.rs"), Some(Fit::Glob));
         assert_eq!(fit("src/*.rs", "src/x/a.rs"), None);
         assert_eq!(fit("a.rs", "ba.rs"), None);
+        for known in ["./src/a.rs", r"src\a.rs", r".\src\a.rs"] {
+            assert_eq!(fit_spelled(known, "src/a.rs"), Some(Fit::Exact), "{known}");
+        }
+        for known in [r"D:\repo\src\a.rs", "/d/repo/src/a.rs", "C:/Users/x/repo/src/a.rs"] {
+            assert_eq!(fit_spelled(known, "src/a.rs"), Some(Fit::Suffix), "{known}");
+        }
         // Brackets name a route, and are no glob.
         assert_eq!(fit("app/[id]/page.tsx", "web/app/[id]/page.tsx"), Some(Fit::Suffix));
         assert_eq!(fit("app/[id]/page.tsx", "lib/page.tsx"), Some(Fit::Basename));

@@ -26,6 +26,8 @@ pub const PARAGRAPH_TERMS_MAX: usize = 64;
 const PAIRS_MAX: usize = 64;
 /// Bytes of an error that are looked at, besides its most telling lines.
 const ERROR_BYTES_MAX: usize = 1500;
+/// The most telling lines of an error, of which its vector is made.
+const MEANT_LINES: usize = 2;
 /// Lines of an error that are looked at first.
 const ERROR_LINES: usize = 6;
 /// Paths that a prompt may name.
@@ -112,7 +114,8 @@ impl Query {
     /// Takes a failed command and its error apart. Each term counts once: errors repeat
     /// themselves. Numbers, hashes and folders are left out.
     pub fn error(command: &str, error: &str) -> Self {
-        let mut text = crate::signature::telling_lines(error, ERROR_LINES).join("\n");
+        let telling = crate::signature::telling_lines(error, ERROR_LINES);
+        let mut text = telling.join("\n");
         text.push('\n');
         text.push_str(&error[..error.floor_char_boundary(ERROR_BYTES_MAX)]);
         if !error.contains(command) {
@@ -121,7 +124,12 @@ impl Query {
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_short(&text, &mut |term, _| !varies(term));
-        query.text = text;
+        // What stands around it has a meaning of its own.
+        query.text = if telling.is_empty() {
+            text
+        } else {
+            telling[..telling.len().min(MEANT_LINES)].join("\n")
+        };
         query
     }
 

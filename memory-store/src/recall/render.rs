@@ -21,6 +21,9 @@ pub const CLOSE: &str = "</throughline-memory>";
 const TEXT_CHARS_MAX: usize = 700;
 /// Characters of one memory's title.
 const TITLE_CHARS_MAX: usize = 200;
+/// Characters of a memory's line where a session starts: what it states, and the sentences after it that
+/// fit whole. Its number or a prompt about it brings the rest.
+pub const BRIEF_CHARS: usize = 170;
 /// A memory is cut rather than left out when at least this many characters of it fit.
 const CUT_CHARS_MIN: usize = 120;
 /// Files named with a memory.
@@ -65,8 +68,8 @@ pub fn injection(event: &str, hits: &[Hit], budget_tokens: u32) -> Rendered {
     let room =
         (budget_tokens as usize * 4).saturating_sub(text.chars().count() + CLOSE.chars().count());
     // That they are about this file has been said.
-    let with_paths = event != "file";
-    put_pieces(hits, with_paths, room, &mut text, &mut pieces);
+    let detail = if event == "file" { Detail::Text } else { Detail::TextAndPaths };
+    put_pieces(hits, detail, room, &mut text, &mut pieces);
     if pieces.is_empty() {
         return Rendered::default();
     }
@@ -101,7 +104,7 @@ pub fn start(left: Option<&str>, hits: &[Hit], more: &str, budget_tokens: u32) -
         let before = text.len();
         text.push_str(lead);
         text.push('\n');
-        put_pieces(hits, true, room - lead_room, &mut text, &mut pieces);
+        put_pieces(hits, Detail::Brief, room - lead_room, &mut text, &mut pieces);
         if pieces.is_empty() {
             text.truncate(before);
         }
@@ -122,17 +125,28 @@ pub fn wrap(text: &str) -> String {
     format!("{OPEN}>\n{text}\n{CLOSE}")
 }
 
+/// How much of a memory is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Its statement and what fits into [`BRIEF_CHARS`].
+    Brief,
+    /// All of its text.
+    Text,
+    /// All of it, and the files it is about.
+    TextAndPaths,
+}
+
 /// Appends as many hits as fit, best first.
 fn put_pieces(
     hits: &[Hit],
-    with_paths: bool,
+    detail: Detail,
     mut room: usize,
     text: &mut String,
     pieces: &mut Vec<Piece>,
 ) {
     for hit in hits {
         // One character for the line's end.
-        let Some(piece) = piece(hit, with_paths, room.saturating_sub(1)) else { continue };
+        let Some(piece) = piece(hit, detail, room.saturating_sub(1)) else { continue };
         room = room.saturating_sub(piece.chars().count() + 1);
         let start = text.len();
         text.push_str(&piece);
@@ -143,16 +157,19 @@ fn put_pieces(
 
 /// One memory as a line of its own, within a number of characters; `None` when too little of it
 /// would fit. What it says comes before the files it is about.
-fn piece(hit: &Hit, with_paths: bool, room: usize) -> Option<String> {
+fn piece(hit: &Hit, detail: Detail, room: usize) -> Option<String> {
     let head = head(hit);
-    let content = content(hit);
+    let content = match detail {
+        Detail::Brief => brief(hit),
+        Detail::Text | Detail::TextAndPaths => content(hit),
+    };
     let room = room.checked_sub(head.chars().count())?;
     let length = content.chars().count();
     if length > room {
         let left = room.checked_sub(1).filter(|&left| left >= CUT_CHARS_MIN)?;
         return Some(format!("{head}{}", cut_by_sentence(content, left)));
     }
-    let tail = if with_paths { tail(hit) } else { String::new() };
+    let tail = if detail == Detail::TextAndPaths { tail(hit, &content) } else { String::new() };
     let tail = if length + tail.chars().count() <= room { &tail } else { "" };
     Some(format!("{head}{content}{tail}"))
 }
@@ -167,7 +184,8 @@ fn lead(event: &str) -> &'static str {
     }
 }
 
-/// Kind, short id and date; of what somebody asked for, that it was asked.
+/// Kind, short id and date, and whether its files are no longer what they were; of what somebody asked for, that it
+/// was asked.
 fn head(hit: &Hit) -> String {
     let of_turn = |told: &str| {
         let session = short_session(hit.session.as_deref().unwrap_or_default());
@@ -182,7 +200,9 @@ fn head(hit: &Hit) -> String {
     };
     let draft = if hit.draft { ", draft" } else { "" };
     let date = hit.date.date();
-    let place = format!("- [{whose}{} {}{draft}]", hit.kind.name(), hit.id.short());
+    let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
+    let stale = stale.unwrap_or_default();
+    let place = format!("- [{whose}{} {}{draft}{stale}]", hit.kind.name(), hit.id.short());
     if is_wish(hit) { format!("{place} asked on {date}: ") } else { format!("{place} {date}: ") }
 }
 
@@ -223,13 +243,34 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// The files it is about.
-fn tail(hit: &Hit) -> String {
-    if hit.paths.is_empty() {
+/// What a memory states, with the sentences of its text that fit whole.
+fn brief(hit: &Hit) -> String {
+    let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
+    let content = content(hit);
+    let Some(text) = content.strip_prefix(told.as_str()).filter(|_| !told.is_empty()) else {
+        return cut_by_sentence(content, BRIEF_CHARS);
+    };
+    let room = BRIEF_CHARS.saturating_sub(told.chars().count());
+    let fits = |end: &usize| text[..*end].chars().count() <= room;
+    // "e.g. this" goes on.
+    let begins = |end: &usize| !text[*end..].trim_start().starts_with(char::is_lowercase);
+    let ends = text.match_indices(['.', '!', '?', ';']).map(|(at, _)| at + 1);
+    let ends = ends.filter(|&end| text[end..].is_empty() || text[end..].starts_with(' '));
+    if let Some(end) = ends.take_while(fits).filter(begins).last() {
+        told.push_str(text[..end].trim_end_matches(';'));
+    }
+    told
+}
+
+/// The files it is about that its words do not name.
+fn tail(hit: &Hit, content: &str) -> String {
+    let name = |path: &String| path.rsplit('/').next().unwrap_or_default().to_owned();
+    let mut unnamed = hit.paths.iter().filter(|path| !content.contains(&name(path)));
+    let paths: Vec<String> = unnamed.by_ref().take(PATHS_MAX).map(|path| clean(path)).collect();
+    if paths.is_empty() {
         return String::new();
     }
-    let paths: Vec<String> = hit.paths.iter().take(PATHS_MAX).map(|path| clean(path)).collect();
-    let more = if hit.paths.len() > PATHS_MAX { ", ..." } else { "" };
+    let more = if unnamed.next().is_some() { ", ..." } else { "" };
     format!(" ({}{more})", paths.join(", "))
 }
 
@@ -332,6 +373,7 @@ fn cut(text: String, chars_max: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::staleness::Staleness;
     use crate::time::Timestamp;
 
     fn hit(kind: Kind, title: &str, text: &str) -> Hit {
@@ -353,6 +395,7 @@ mod tests {
             superseded: false,
             superseded_by: None,
             held: false,
+            staleness: None,
             signatures: Vec::new(),
             session: None,
             turn: 0,
@@ -365,15 +408,27 @@ mod tests {
         let short = MemoryId([7; 16]).short();
         let wish = hit(Kind::Preference, "Never use float for money", "");
         assert_eq!(
-            piece(&wish, true, 500).unwrap(),
+            piece(&wish, Detail::TextAndPaths, 500).unwrap(),
             format!(
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
             )
         );
         let fact = hit(Kind::Fact, "The cache is shared", "Clear it\nfirst.");
         assert_eq!(
-            piece(&fact, true, 500).unwrap(),
+            piece(&fact, Detail::TextAndPaths, 500).unwrap(),
             format!("- [fact {short}] 2026-10-02: The cache is shared. Clear it first. (src/a.rs)")
+        );
+    }
+
+    #[test]
+    fn a_stale_memory_is_marked_without_the_name_of_a_file() {
+        let change = crate::staleness::Change::Gone;
+        let staleness = Some(Staleness { change, path: "obey/this.rs".into(), target: None });
+        let fact = Hit { staleness, ..hit(Kind::Fact, "The cache is shared", "") };
+        let short = fact.id.short();
+        assert_eq!(
+            piece(&fact, Detail::TextAndPaths, 500).unwrap(),
+            format!("- [fact {short}, file gone since] 2026-10-02: The cache is shared (src/a.rs)")
         );
     }
 
@@ -423,21 +478,40 @@ mod tests {
             "The totals drifted by a cent because discounts were rounded one line at a time";
         let second = "They are rounded once now, at the end of the invoice, half to even";
         let fix = hit(Kind::Fix, first, &format!("{second}. See the notes of the accountant."));
-        let whole = piece(&fix, true, 500).unwrap();
+        let whole = piece(&fix, Detail::TextAndPaths, 500).unwrap();
         assert!(whole.ends_with("accountant. (src/a.rs)"), "{whole}");
         let length = whole.chars().count();
-        let bare = piece(&fix, true, length - 1).unwrap();
+        let bare = piece(&fix, Detail::TextAndPaths, length - 1).unwrap();
         assert!(bare.ends_with("accountant."), "{bare}");
-        assert_eq!(piece(&fix, false, 500).unwrap(), bare);
-        let cut = piece(&fix, true, bare.chars().count() - 1).unwrap();
+        assert_eq!(piece(&fix, Detail::Text, 500).unwrap(), bare);
+        let cut = piece(&fix, Detail::TextAndPaths, bare.chars().count() - 1).unwrap();
         assert!(cut.ends_with(&format!("{second}. …")), "{cut}");
-        let half = piece(&fix, true, 160).unwrap();
+        let half = piece(&fix, Detail::TextAndPaths, 160).unwrap();
         assert!(half.ends_with(&format!("{first}. …")), "{half}");
         assert_eq!(cut_by_sentence("short e.g. this. And that".into(), 18), "short e.g. this. …");
         assert_eq!(
             cut_by_sentence("a longer one, e.g. this and that".into(), 22),
             "a longer one, e.g.…"
         );
+    }
+
+    #[test]
+    fn a_session_starts_with_whole_sentences_or_with_the_statement_alone() {
+        let text = "Run in the project's root; it passed 9 times in 6 sessions, e.g. on Monday. \
+                    What it prints goes to the log that the build server keeps for two weeks.";
+        let command = hit(Kind::Command, "`make check` runs the tests", text);
+        let line = piece(&command, Detail::Brief, 500).unwrap();
+        assert!(
+            line.ends_with(
+                "tests. Run in the project's root; it passed 9 times in 6 sessions, e.g. on Monday."
+            ),
+            "{line}"
+        );
+        let long = "a rule that needs many words to be told and has no end ".repeat(4);
+        let rule = hit(Kind::Convention, "Money is never a float", &long);
+        assert!(piece(&rule, Detail::Brief, 500).unwrap().ends_with(": Money is never a float"));
+        let untitled = hit(Kind::Convention, "", &long);
+        assert!(piece(&untitled, Detail::Brief, 500).unwrap().ends_with('…'));
     }
 
     /// What [`clean`] does, character by character.

@@ -11,7 +11,7 @@ use super::query::{Query, Term};
 use super::second;
 use super::sources::{At, Sources};
 use super::worth::freshness;
-use crate::index::record::Entry;
+use crate::index::record::{Entry, FLAG_STALE};
 use crate::index::vectors::Near;
 use crate::kind::Kind;
 use crate::settings::Settings;
@@ -44,6 +44,8 @@ const CONFIDENCE: f32 = 0.35;
 const SESSION: f32 = 0.25;
 /// How much freshness counts.
 const FRESHNESS: f32 = 0.05;
+/// How much a memory is held back whose files changed much since it was learned.
+const STALE: f32 = 0.15;
 /// How much a pin counts.
 const PIN: f32 = 0.1;
 /// How much the gate's view counts in a long prompt, where one paragraph may be what matters.
@@ -88,6 +90,8 @@ pub enum Named {
     Path(String),
     /// The memory has the error's signature.
     Signature,
+    /// The memory repeats what the error says.
+    Phrase,
     /// The memory's text mentions the file.
     Mention,
 }
@@ -143,6 +147,7 @@ impl Candidate {
             Some(Named::Path(path)) => format!("file {path}"),
             Some(Named::Mention) => format!("mentions the file; words: {words}"),
             Some(Named::Signature) => "the same error".to_owned(),
+            Some(Named::Phrase) => format!("quotes the error; words: {words}"),
             None if words.is_empty() => "near in meaning".to_owned(),
             None => format!("words: {words}"),
         }
@@ -152,9 +157,10 @@ impl Candidate {
     pub fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if super::is_pinned(self) { PIN } else { 0.0 };
+        let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
         let fresh = Kind::from_number(self.entry.kind)
             .map_or(0.0, |kind| freshness(kind, self.entry.when, settings, now));
-        CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin
+        CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin + stale
     }
 }
 

@@ -9,7 +9,10 @@ use super::score::{self, Candidate};
 use super::sources::{At, Sources};
 use super::typo::Typos;
 use super::when::Span;
-use super::{Fate, Hit, Recall, Recalled, collapse, gate, named, trace, turns, when};
+use super::{
+    Fate, Hit, Recall, Recalled, Successor, collapse, gate, holding_again, named, trace, turns,
+    when,
+};
 use crate::embed::Transformer;
 use crate::error::Error;
 use crate::index::record::Record;
@@ -349,11 +352,16 @@ fn found(
         });
         if hit.superseded && !search.superseded && !hit.held {
             // What replaces it answers in its stead, unless its author is somebody who is not listened to.
-            let Some((_, current)) = recall.current(&hit, now, &mut recalled) else { continue };
-            if !matcher.allows(&current) {
-                continue;
+            match recall.current(&hit, now, &mut recalled) {
+                Successor::Is(current) if matcher.allows(&current.1) => {
+                    hit = Hit { score: hit.score, ..current.1 };
+                }
+                Successor::Expired => {
+                    let why = hit.why.clone();
+                    hit = holding_again(hit, why);
+                }
+                Successor::Is(_) | Successor::Unknown => continue,
             }
-            hit = Hit { score: hit.score, ..current };
         }
         if hit.held && search.without_held {
             recalled.held_back = true;

@@ -1,7 +1,7 @@
 //! What a memory is worth when nothing is asked: for the session-start block, for a brief, and as
 //! a part of every other ranking.
 
-use crate::index::record::{Entry, FLAG_PINNED};
+use crate::index::record::{Entry, FLAG_PINNED, FLAG_STALE};
 use crate::kind::Kind;
 use crate::memory::Memory;
 use crate::settings::Settings;
@@ -18,7 +18,12 @@ pub struct Standing {
     pub pinned: bool,
     /// When what it says happened, or was last renewed.
     pub when: Timestamp,
+    /// Whether its files changed much since it was learned.
+    pub stale: bool,
 }
+
+/// What is left of the worth of a stale memory.
+const STALE_SHARE: f32 = 0.5;
 
 impl Standing {
     /// Of a memory of an index; `None` when its kind is of a later version.
@@ -28,6 +33,7 @@ impl Standing {
             confidence: entry.confidence(),
             pinned: entry.has(FLAG_PINNED),
             when: entry.when,
+            stale: entry.has(FLAG_STALE),
         })
     }
 }
@@ -39,15 +45,17 @@ impl From<&Memory> for Standing {
             confidence: memory.confidence,
             pinned: memory.pinned,
             when: memory.when(),
+            stale: false,
         }
     }
 }
 
-/// Sureness, halved by age as the kind and the settings say. What is pinned is worth more than
-/// anything that is not.
+/// Sureness, halved by age as the kind and the settings say, and once more when it is stale. What is pinned is worth
+/// more than anything that is not.
 pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
     let pin = if standing.pinned { 1.0 } else { 0.0 };
-    pin + standing.confidence * freshness(standing.kind, standing.when, settings, now)
+    let stale = if standing.stale { STALE_SHARE } else { 1.0 };
+    pin + standing.confidence * freshness(standing.kind, standing.when, settings, now) * stale
 }
 
 /// 1 for a memory of today, half as much after each half-life of its kind.
@@ -110,7 +118,7 @@ mod tests {
     fn standing(kind: Kind, days_ago: i64) -> (Standing, Timestamp) {
         let now = Timestamp(1_000 * DAY_MS);
         let when = Timestamp(now.0 - days_ago * DAY_MS);
-        (Standing { kind, confidence: 0.8, pinned: false, when }, now)
+        (Standing { kind, confidence: 0.8, pinned: false, when, stale: false }, now)
     }
 
     #[test]
@@ -120,6 +128,8 @@ mod tests {
         assert!((worth(&gotcha, &settings, now) - 0.4).abs() < 1e-6);
         settings.half_life_days.insert(Kind::Gotcha, 90);
         assert!((worth(&gotcha, &settings, now) - 0.2).abs() < 1e-6);
+        let stale = Standing { stale: true, ..gotcha };
+        assert!((worth(&stale, &settings, now) - 0.1).abs() < 1e-6);
         let pinned = Standing { pinned: true, confidence: 0.0, ..gotcha };
         assert!(worth(&pinned, &settings, now) >= 1.0);
     }

@@ -53,12 +53,19 @@ impl Folder {
         Ok(reached)
     }
 
-    /// Reads a regular file of at most `bytes_max` bytes. A pipe or device is not waited for.
-    pub fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+    /// Opens a regular file for reading. A pipe or device is not waited for.
+    pub fn open_file(&self, name: &OsStr) -> Result<(File, Metadata)> {
         let path = self.path.join(name);
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
             .map_err(|error| refuse(&path, error))?;
         let metadata = regular::check(&file).map_err(|error| refuse(&path, error))?;
+        Ok((file, metadata))
+    }
+
+    /// Reads a regular file of at most `bytes_max` bytes. A pipe or device is not waited for.
+    pub fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+        let path = self.path.join(name);
+        let (file, metadata) = self.open_file(name)?;
         let mut bytes = Vec::new();
         file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(&path)?;
         if bytes.len() > bytes_max {

@@ -217,6 +217,12 @@ pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>
     Folder::open(root, parent(path)?)?.read(file_name(path)?, bytes_max)
 }
 
+/// Opens a regular file below `root` for reading, without following a link there. A pipe or device is
+/// not waited for.
+pub fn open_below(root: &Path, path: &Path) -> Result<(File, Metadata)> {
+    Folder::open(root, parent(path)?)?.open_file(file_name(path)?)
+}
+
 /// [`read`], where a missing file is `None`.
 pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
     if_there(read(path, bytes_max))

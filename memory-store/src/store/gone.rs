@@ -1,7 +1,8 @@
 //! Taking out of memories what a person wants gone of the sessions that they came from.
 //!
 //! What was learned and nobody touched is withdrawn by the next reconciliation, since nothing says it any more.
-//! What a person changed or wrote stays as they left it, without its evidence: session, records and quote.
+//! What a person changed or wrote stays as they left it, without its evidence: session, records and quote, and without
+//! its cues, which may be the user's words of the session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -64,6 +65,8 @@ impl Gone<'_> {
         if self.bore(memory, is_known) {
             rest.source.session = None;
             rest.source.quote = None;
+            // Without a model they are the user's words of the session.
+            rest.cues.clear();
             if is_known && self.has_time(memory.created) {
                 rest.source.turns.clear();
             }

@@ -136,13 +136,7 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
     let (mut files, mut bytes) = (0, 0);
     for folder in folders {
         let folder = folder.as_ref();
-        let walk = WalkDir::new(folder)
-            .min_depth(1)
-            .max_depth(LEVELS_MAX)
-            .follow_links(false)
-            .follow_root_links(false)
-            .sort_by_file_name();
-        for entry in walk.into_iter().filter_entry(|entry| !is_hidden(entry)) {
+        for entry in walk(folder) {
             match entry {
                 Ok(entry) if is_memory_name(&entry) => {
                     files += 1;
@@ -177,6 +171,24 @@ fn visit_up_to<P: AsRef<Path>>(bytes_max: u64, folders: &[P], each: &mut dyn FnM
             }
         }
     }
+}
+
+fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
+    WalkDir::new(folder)
+        .min_depth(1)
+        .max_depth(LEVELS_MAX)
+        .follow_links(false)
+        .follow_root_links(false)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|entry| !is_hidden(entry))
+}
+
+/// Returns the paths of memory files; none is read.
+pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
+    let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
+    let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
+    files.take(FILES_MAX).map(DirEntry::into_path).collect()
 }
 
 /// Refuses a file whose name is something else on another system.

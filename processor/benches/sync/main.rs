@@ -118,6 +118,7 @@ fn stages(home: &Path) -> Result<()> {
         progress: &stages,
         busy: Busy::Leave,
         afresh: false,
+        asked_at_once: processor::sync::ASKED_AT_ONCE,
         ollama_host: None,
     })?;
     ensure!(!report.busy && !report.nothing_new, "there was nothing to do: {report:?}");

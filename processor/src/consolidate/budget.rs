@@ -8,48 +8,48 @@ use super::{Entry, Mined};
 use crate::extract::{overlap, word_set};
 
 /// The turns of a session of average length.
-const TYPICAL_TURNS: f32 = 3.0;
+const TYPICAL_TURNS: f32 = 12.0;
 
-/// What is worth less is not kept, even where there is room.
+/// Share of a usual session's room that the shortest one has.
+const SHORT_SHARE: f32 = 0.5;
+
+/// Minimum worth of a draft that is kept, even where there is room.
 const WORTH_MIN: f32 = -0.3;
 
 /// Commands kept for each memory that a session may keep: they belong to the project.
-const COMMANDS_SHARE: f32 = 1.5;
+const COMMANDS_SHARE: f32 = 1.0;
 
 /// Commands kept at least, and at most.
 const COMMANDS_MIN: usize = 3;
-const COMMANDS_MAX: usize = 16;
+const COMMANDS_MAX: usize = 8;
 
-/// Returns the entries worth keeping, in their order.
+/// What each better memory of a session takes from the worth of the next: sessions share the room.
+const SPREAD_LOSS: f32 = 0.05;
+
+/// Returns the entries worth keeping, in their order. Each session adds room by its work, and the best of the project
+/// take it.
 pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<Entry> {
+    let best = |commands: bool| {
+        let mut indices: Vec<usize> = (0..entries.len())
+            .filter(|&index| entries[index].draft.command.is_some() == commands)
+            .filter(|&index| entries[index].draft.worth >= WORTH_MIN)
+            .collect();
+        sort(&mut indices, |index| entries[index].draft.worth);
+        indices
+    };
+    let mut commands = best(true);
+    one_folder_each(&entries, &mut commands);
+    commands.truncate(commands_share(settings.memories_per_session));
+    // A plan and its commit tell of one thing: what tells of another goes before the second.
+    let (mut prose, again) = first_of_each(&entries, best(false));
+    let losses = losses(&entries, &prose);
+    sort(&mut prose, |index| entries[index].draft.worth - losses[&index]);
     let mut turns: BTreeMap<&str, usize> = BTreeMap::new();
     for mined in mined {
         *turns.entry(&mined.session).or_default() += mined.turns;
     }
-    let mut groups: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
-    for (index, entry) in entries.iter().enumerate() {
-        let group = entry.draft.command.is_none().then_some(entry.draft.session.as_str());
-        groups.entry(group).or_default().push(index);
-    }
-    let mut kept: BTreeSet<usize> = BTreeSet::new();
-    for (group, mut indices) in groups {
-        let share = match group {
-            None => commands_share(settings.memories_per_session),
-            Some(session) => {
-                room(turns.get(session).copied().unwrap_or(1), settings.memories_per_session)
-            }
-        };
-        indices.sort_by(|&a, &b| {
-            entries[b].draft.worth.total_cmp(&entries[a].draft.worth).then(a.cmp(&b))
-        });
-        indices.retain(|&index| entries[index].draft.worth >= WORTH_MIN);
-        // A plan and its commit tell of one thing: what tells of another goes before the second.
-        let (others, again) = match group {
-            None => (indices, Vec::new()),
-            Some(_) => first_of_each(&entries, indices),
-        };
-        kept.extend(others.into_iter().chain(again).take(share));
-    }
+    let room = turns.values().map(|&turns| room(turns, settings.memories_per_session)).sum();
+    let kept: BTreeSet<usize> = prose.into_iter().chain(again).take(room).chain(commands).collect();
     entries
         .into_iter()
         .enumerate()
@@ -58,15 +58,44 @@ pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<
         .collect()
 }
 
+/// Sorts entries, the best first, the earlier one of two alike.
+fn sort(indices: &mut [usize], worth: impl Fn(usize) -> f32) {
+    indices.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)).then(a.cmp(&b)));
+}
+
+/// What each of some entries, the best first, loses by the better ones of its session.
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn losses(entries: &[Entry], indices: &[usize]) -> BTreeMap<usize, f32> {
+    let mut better: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut losses = BTreeMap::new();
+    for &index in indices {
+        let count = better.entry(&entries[index].draft.session).or_default();
+        losses.insert(index, *count as f32 * SPREAD_LOSS);
+        *count += 1;
+    }
+    losses
+}
+
+/// Of a command line that passed in several folders, keeps the one where it passed most: the others are where
+/// somebody stood by chance.
+fn one_folder_each(entries: &[Entry], indices: &mut Vec<usize>) {
+    let mut lines: BTreeSet<&str> = BTreeSet::new();
+    indices.retain(|&index| {
+        let line = entries[index].draft.command.as_ref().map_or("", |record| record.line.as_str());
+        lines.insert(line)
+    });
+}
+
 /// Titles that share this much of their words are of one thing.
 const TITLE_SHARE: f32 = 0.6;
 
-/// Cuts a list, best first, into those whose title is the first of its kind and those whose title is
-/// like one before them.
+/// Cuts a list, best first, into those whose title is the first of its kind in their session and those whose title
+/// is like one before them.
 fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
-    let mut titles: Vec<BTreeSet<String>> = Vec::new();
+    let mut titles: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
     indices.into_iter().partition(|&index| {
         let title = word_set(&entries[index].draft.title);
+        let titles = titles.entry(&entries[index].draft.session).or_default();
         let new = titles.iter().all(|known| overlap(known, &title) < TITLE_SHARE);
         titles.push(title);
         new
@@ -81,7 +110,8 @@ fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usi
     reason = "small counts"
 )]
 pub fn room(turns: usize, per_session: f32) -> usize {
-    ((per_session * (turns as f32 / TYPICAL_TURNS).sqrt()).round() as usize).max(1)
+    let room = per_session * (turns as f32 / TYPICAL_TURNS).sqrt();
+    room.max(per_session * SHORT_SHARE).round() as usize
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]

@@ -11,7 +11,11 @@ use crate::extract::draft::{Draft, Effect};
 /// A command is worth a memory when it passed this often.
 pub const PASSED_MIN: u32 = 2;
 
-/// Commands told as run together with one.
+/// The chance that readers keep the memory of one command: they found cards that repeat a script's name of little use.
+const ONE_SURE: f32 = 0.3;
+/// The same of several that are run together.
+const TOGETHER_SURE: f32 = 0.5;
+/// Commands that the memory of another one tells.
 const TOGETHER_MAX: usize = 3;
 
 /// Returns entries, one for each command and each error; the other drafts one by one.
@@ -36,7 +40,6 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
             }
         }
     }
-    let together = together(&entries);
     let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
     for (index, mut entry) in entries.into_iter().enumerate() {
         if withdrawn.contains(&index) {
@@ -47,11 +50,11 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
             if record.passed < PASSED_MIN && !(is_proven && record.passed > 0) {
                 continue;
             }
-            tell_command(&mut entry, &record, together.get(&index));
+            entry.draft.worth = worth(&entry, &record);
         }
         kept.push(entry);
     }
-    kept
+    told_together(kept)
 }
 
 /// Seen again: counts add up, and the better told version is kept.
@@ -80,39 +83,59 @@ fn add(record: &mut CommandRecord, newer: &CommandRecord) {
     }
 }
 
-/// For each command, those that were run in most of its sessions too.
-fn together(entries: &[Entry]) -> BTreeMap<usize, Vec<String>> {
-    let commands: Vec<(usize, &Entry)> =
-        entries.iter().enumerate().filter(|(_, entry)| entry.draft.command.is_some()).collect();
-    let mut found = BTreeMap::new();
-    for (index, entry) in &commands {
-        let mut others: Vec<(usize, &str)> = commands
-            .iter()
-            .filter(|(other, _)| other != index)
-            .map(|(_, other)| {
-                let shared = other
-                    .sessions
-                    .iter()
-                    .filter(|session| entry.sessions.contains(session))
-                    .count();
-                (shared, other.draft.command.as_ref().map_or("", |record| record.line.as_str()))
-            })
-            .filter(|(shared, _)| *shared >= 2 && *shared * 2 > entry.sessions.len())
-            .collect();
-        others.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        others.truncate(TOGETHER_MAX);
-        if !others.is_empty() {
-            found.insert(*index, others.into_iter().map(|(_, line)| line.to_owned()).collect());
+/// A command that is mostly run in the sessions of another one, in the same folder, is told by the memory
+/// of that one: three checks of one project are one thing to know.
+fn told_together(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let mut order: Vec<usize> =
+        (0..entries.len()).filter(|&at| entries[at].draft.command.is_some()).collect();
+    order.sort_by(|&a, &b| {
+        let worth = |at: usize| entries[at].draft.worth;
+        worth(b).total_cmp(&worth(a)).then(a.cmp(&b))
+    });
+    let mut told: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in order {
+        let first = told.iter().find(|(first, others)| {
+            others.len() < TOGETHER_MAX && is_run_with(&entries[at], &entries[**first])
+        });
+        match first.map(|(first, _)| *first) {
+            Some(first) => told.entry(first).or_default().push(at),
+            None => {
+                told.insert(at, Vec::new());
+            }
         }
     }
-    found
+    let others: Vec<(usize, Vec<Draft>)> = told
+        .iter()
+        .map(|(first, others)| {
+            (*first, others.iter().map(|&other| entries[other].draft.clone()).collect())
+        })
+        .collect();
+    for (first, others) in &others {
+        tell(&mut entries[*first], others);
+    }
+    let mut at = 0..;
+    entries.retain(|entry| {
+        at.next().is_some_and(|at| entry.draft.command.is_none() || told.contains_key(&at))
+    });
+    entries
 }
 
-fn tell_command(entry: &mut Entry, record: &CommandRecord, together: Option<&Vec<String>>) {
-    let mut body = String::new();
-    if !entry.draft.body.is_empty() {
-        body = format!("{}. ", entry.draft.body.trim_end_matches('.'));
-    }
+/// Whether most sessions of a command are sessions of another one in its folder.
+fn is_run_with(entry: &Entry, other: &Entry) -> bool {
+    let directory = |entry: &Entry| entry.draft.command.as_ref().map(|it| it.directory.clone());
+    let shared = entry.sessions.iter().filter(|&it| other.sessions.contains(it)).count();
+    shared >= 2 && shared * 2 > entry.sessions.len() && directory(entry) == directory(other)
+}
+
+/// How much a command counts: by how often and in how many sessions it passed.
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn worth(entry: &Entry, record: &CommandRecord) -> f32 {
+    (record.passed as f32).ln() * 0.5 + entry.sessions.len() as f32 * 0.3
+}
+
+/// Writes the memory of a command and of those that are run with it.
+fn tell(entry: &mut Entry, others: &[Draft]) {
+    let Some(record) = entry.draft.command.clone() else { return };
     let place = if record.directory == "." {
         "in the project's root".to_owned()
     } else {
@@ -122,19 +145,30 @@ fn tell_command(entry: &mut Entry, record: &CommandRecord, together: Option<&Vec
     let times =
         if record.passed == 1 { "once".to_owned() } else { format!("{} times", record.passed) };
     let spread = if sessions > 1 { format!(" in {sessions} sessions") } else { String::new() };
-    body.push_str(&format!(
-        "Run {place}; it passed {times}{spread}, last on {}.",
-        record.last.date()
-    ));
+    let mut body = if others.is_empty() {
+        let mut body = String::new();
+        if !entry.draft.body.is_empty() {
+            body = format!("{}. ", entry.draft.body.trim_end_matches('.'));
+        }
+        format!("{body}Run {place}; it passed {times}{spread}, last on {}.", record.last.date())
+    } else {
+        let titles = std::iter::once(&entry.draft.title).chain(others.iter().map(|it| &it.title));
+        let titles: Vec<&str> = titles.map(|title| title.trim_end_matches('.')).collect();
+        let mut body = format!("Run {place}: {}. ", titles.join("; "));
+        let lines = others.iter().filter_map(|other| other.command.as_ref());
+        let lines = std::iter::once(&record).chain(lines).map(|it| format!("`{}`", it.line));
+        let lines: Vec<String> = lines.collect();
+        let (last, first) = lines.split_last().map_or(("", &[][..]), |(last, it)| (last, it));
+        entry.draft.title = format!("{} and {last} are run together", first.join(", "));
+        body.push_str(&format!(
+            "The first one passed {times}{spread}, last on {}.",
+            record.last.date()
+        ));
+        body
+    };
     if record.exit_status != 0 {
         body.push_str(" Its last run failed.");
     }
-    if let Some(lines) = together {
-        let lines: Vec<String> = lines.iter().map(|line| format!("`{line}`")).collect();
-        body.push_str(&format!(" Run together with {}.", lines.join(", ")));
-    }
     entry.draft.body = body;
-    #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    let passed = record.passed as f32;
-    entry.draft.worth = passed.ln() * 0.5 + entry.sessions.len() as f32 * 0.3;
+    entry.draft.confidence = if others.is_empty() { ONE_SURE } else { TOGETHER_SURE };
 }

@@ -13,6 +13,7 @@ mod same;
 mod supersede;
 
 use memory_store::memory::{CUES_MAX, PathRef, Source, Status};
+use memory_store::neighbour::{CONTRADICTS, Statement};
 use memory_store::settings::Settings;
 use memory_store::{Kind, Memory, MemoryId, ProjectId};
 
@@ -22,7 +23,7 @@ pub use budget::room;
 pub use fold::PASSED_MIN;
 pub use relation::{Relation, Relations};
 
-/// What was mined from one session, its subagents apart or together.
+/// Drafts mined from one session, its subagents apart or together.
 #[derive(Clone, Debug, Default)]
 pub struct Mined {
     /// The session.
@@ -31,7 +32,7 @@ pub struct Mined {
     pub turns: usize,
     /// Windows that a model was asked about; 0 without one.
     pub windows: usize,
-    /// What was found in it.
+    /// Drafts that were found in it.
     pub drafts: Vec<Draft>,
 }
 
@@ -76,6 +77,10 @@ impl Entry {
         self.merge(&other.draft);
     }
 
+    fn statement(&self) -> Statement {
+        self.draft.statement()
+    }
+
     /// Its title and body.
     fn text(&self) -> String {
         format!("{}\n{}", self.draft.title, self.draft.body)
@@ -105,11 +110,8 @@ impl Entry {
 /// Importance that later words of the same thing may lack.
 const RETOLD_SLACK: f32 = 0.1;
 
-/// What a memory gains by being said or seen again in another session.
+/// Worth that a memory gains by being said or seen again in another session.
 const REPEAT_GAIN: f32 = 0.5;
-
-/// The kind of link between memories of which only one can be true.
-pub const CONTRADICTS: &str = "contradicts";
 
 /// Sureness never reaches certainty.
 const CONFIDENCE_MAX: f32 = 0.95;
@@ -188,7 +190,7 @@ pub fn consolidate_with(
     memories(project, entries)
 }
 
-/// What puts drafts in one order, whatever order they came in.
+/// Returns the key that puts drafts in one order, whatever order they came in.
 fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
     let first = draft.turns.first().map_or("", String::as_str);
     (

@@ -4,33 +4,30 @@
 //! Sessions are taken in the order of their time and each is compared with what was before it. So a
 //! portion stays as it is when later sessions come, and is asked about once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use memory_store::embed::Vector;
+use memory_store::neighbour::{COSINE_MIN, SHARE_WORDS_MIN, TITLES_MIN, WORDS_MIN, Words};
+use rayon::prelude::*;
 
 use crate::extract::draft::Draft;
-use crate::extract::{overlap, word_set};
 
 /// Drafts of the session in one portion.
 pub const NEW_MAX: usize = 8;
 /// Earlier drafts in one portion.
-pub const EARLIER_MAX: usize = 12;
+pub const EARLIER_MAX: usize = 16;
 /// Neighbours of one draft.
-const NEAR_MAX: usize = 4;
+pub const NEAR_MAX: usize = 6;
 /// Earlier drafts that one is compared with, the latest ones.
 const COMPARED_MAX: usize = 4_000;
-/// Likeness from which two drafts may say the same, replace or contradict one another. Words that both
-/// have and cosines are both between 0 and 1; these are what pairs of different notes seldom reach.
-const WORDS_MIN: f32 = 0.3;
-/// See [`WORDS_MIN`].
-const COSINE_MIN: f32 = 0.5;
 
 /// A draft with all that likeness is told by.
 #[derive(Debug)]
 pub struct Noted<'a> {
     /// The draft.
     pub draft: &'a Draft,
-    words: BTreeSet<String>,
+    words: Words,
+    title: Words,
     vector: Option<Vector>,
 }
 
@@ -38,12 +35,19 @@ impl<'a> Noted<'a> {
     /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
     pub fn new(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         let text = format!("{}\n{}", draft.title, draft.body);
-        Self { draft, words: word_set(&text), vector: embed(&text) }
+        let (words, title) = (Words::of(&text), Words::of(&draft.title));
+        Self { draft, words, title, vector: embed(&text) }
     }
 
-    /// Returns how alike two drafts are, above 1 where they are neighbours.
-    pub fn likeness(&self, other: &Self) -> f32 {
-        let words = overlap(&self.words, &other.words) / WORDS_MIN;
+    /// Returns how alike two drafts are that share so many words, above 1 where they are neighbours.
+    fn likeness(&self, other: &Self, shared: usize) -> f32 {
+        let words = self.words.overlap_of(&other.words, || shared) / WORDS_MIN;
+        // Words that only titles share are among those that the texts share.
+        let words = if shared < SHARE_WORDS_MIN {
+            words
+        } else {
+            words.max(self.title.overlap(&other.title) / TITLES_MIN)
+        };
         match (&self.vector, &other.vector) {
             (Some(one), Some(another)) => words.max(one.cosine(another) / COSINE_MIN),
             _ => words,
@@ -63,25 +67,25 @@ pub struct Portion {
 }
 
 /// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
-/// none.
-pub fn portions(noted: &[Noted<'_>]) -> Vec<Portion> {
+/// none. `most` bounds the drafts of the session and the earlier ones in a portion.
+pub fn portions(noted: &[Noted<'_>], most: (usize, usize)) -> Vec<Portion> {
+    let nearest = nearest(noted);
     let mut portions = Vec::new();
     let mut from = 0;
     while from < noted.len() {
         let session = &noted[from].draft.session;
         let of = noted[from..].iter().take_while(|noted| noted.draft.session == *session).count();
         let mut open = Portion::default();
-        for at in from..from + of {
-            let near = neighbours(noted, from, at);
+        for (at, near) in nearest.iter().enumerate().skip(from).take(of) {
             if near.is_empty() {
                 continue;
             }
             let earlier: Vec<usize> = near.iter().copied().filter(|&near| near < from).collect();
             let added = earlier.iter().filter(|near| !open.earlier.contains(near)).count();
-            if open.new.len() >= NEW_MAX || open.earlier.len() + added > EARLIER_MAX {
+            if open.new.len() >= most.0 || open.earlier.len() + added > most.1 {
                 portions.push(std::mem::take(&mut open));
             }
-            for near in near {
+            for &near in near {
                 open.near.insert((at, near));
                 let list = if near < from { &mut open.earlier } else { &mut open.new };
                 if !list.contains(&near) {
@@ -104,11 +108,39 @@ pub fn portions(noted: &[Noted<'_>]) -> Vec<Portion> {
     portions
 }
 
-/// The places of the drafts before `at` that are nearest to it, in its session or before `from`.
-fn neighbours(noted: &[Noted<'_>], from: usize, at: usize) -> Vec<usize> {
+/// Returns the neighbours of each draft (see [`neighbours`]).
+fn nearest(noted: &[Noted<'_>]) -> Vec<Vec<usize>> {
+    let mut starts: Vec<usize> = Vec::with_capacity(noted.len());
+    for (at, one) in noted.iter().enumerate() {
+        let goes_on = at > 0 && noted[at - 1].draft.session == one.draft.session;
+        starts.push(if goes_on { starts[at - 1] } else { at });
+    }
+    // Whoever shares words is found by them, instead of comparing all words of all pairs.
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (at, one) in noted.iter().enumerate() {
+        one.words.hashes().iter().for_each(|word| places.entry(*word).or_default().push(at));
+    }
+    let neighbours = |(at, &from): (usize, &usize)| neighbours(noted, &places, from, at);
+    starts.par_iter().enumerate().map(neighbours).collect()
+}
+
+/// The places of the drafts before `at` that are nearest to it, in its session or before `from`. `places` has those
+/// of each word.
+fn neighbours(
+    noted: &[Noted<'_>],
+    places: &HashMap<u64, Vec<usize>>,
+    from: usize,
+    at: usize,
+) -> Vec<usize> {
     let first = from.saturating_sub(COMPARED_MAX);
+    let mut shared = vec![0; at - first];
+    for places in noted[at].words.hashes().iter().filter_map(|word| places.get(word)) {
+        let start = places.partition_point(|&other| other < first);
+        let before = places[start..].iter().take_while(|&&other| other < at);
+        before.for_each(|other| shared[other - first] += 1);
+    }
     let mut near: Vec<(f32, usize)> = (first..at)
-        .map(|other| (noted[at].likeness(&noted[other]), other))
+        .map(|other| (noted[at].likeness(&noted[other], shared[other - first]), other))
         .filter(|(likeness, _)| *likeness >= 1.0)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
@@ -120,6 +152,7 @@ fn neighbours(noted: &[Noted<'_>], from: usize, at: usize) -> Vec<usize> {
 mod tests {
     use super::super::tests::draft;
     use super::*;
+    use crate::extract::{overlap, word_set};
     use memory_store::Kind;
 
     #[test]
@@ -135,8 +168,9 @@ mod tests {
             .collect();
         let noted: Vec<Noted<'_>> =
             drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
-        let all = portions(&noted);
-        let before = portions(&noted[..30]);
+        let most = (NEW_MAX, EARLIER_MAX);
+        let all = portions(&noted, most);
+        let before = portions(&noted[..30], most);
         assert_eq!(all[..before.len()], before);
         assert!(all.len() > before.len());
         for portion in &all {
@@ -148,6 +182,34 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_are_those_that_comparing_all_words_finds() {
+        let drafts: Vec<Draft> = (0..90)
+            .map(|n| {
+                let title = match n % 10 {
+                    0 => "Use tabs".to_owned(),
+                    _ => format!("Keep subject{} and part{} of case{n} whole", n % 7, n % 4),
+                };
+                let session = format!("s{:02}", n / 6);
+                draft(&session, i64::from(n), Kind::Decision, &title, &format!("As thing{}", n % 5))
+            })
+            .collect();
+        let noted: Vec<Noted<'_>> =
+            drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
+        let words = |at: usize| word_set(&format!("{}\n{}", drafts[at].title, drafts[at].body));
+        let title = |at: usize| word_set(&drafts[at].title);
+        for (at, found) in nearest(&noted).iter().enumerate() {
+            let likeness = |other: usize| {
+                let titles = overlap(&title(at), &title(other)) / TITLES_MIN;
+                titles.max(overlap(&words(at), &words(other)) / WORDS_MIN)
+            };
+            let mut all: Vec<usize> = (0..at).filter(|&other| likeness(other) >= 1.0).collect();
+            all.sort_by(|&a, &b| likeness(b).total_cmp(&likeness(a)).then(b.cmp(&a)));
+            all.truncate(NEAR_MAX);
+            assert_eq!(*found, all, "{at}");
+        }
+    }
+
+    #[test]
     fn drafts_without_neighbours_are_not_asked_about() {
         let drafts = [
             draft("a", 1, Kind::Decision, "Keep carts in the database", ""),
@@ -155,10 +217,10 @@ mod tests {
         ];
         let noted: Vec<Noted<'_>> =
             drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
-        assert_eq!(portions(&noted), []);
+        assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)), []);
         let one = Vector::of(&[1.0; memory_store::embed::DIMENSIONS]);
         let noted: Vec<Noted<'_>> =
             drafts.iter().map(|draft| Noted::new(draft, &|_| one)).collect();
-        assert_eq!(portions(&noted).len(), 1);
+        assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)).len(), 1);
     }
 }

@@ -30,6 +30,8 @@ pub struct Relations {
     pub asked: BTreeSet<MemoryId>,
     /// Questions that got no answer; they are worth asking again.
     pub missing: usize,
+    /// Those of them for which there was no time.
+    pub later: usize,
 }
 
 /// Returns the id of the memory that a draft would be.
@@ -60,6 +62,8 @@ impl Relations {
                 Relation::Same => {
                     let (keep, give) = (note.min(other), note.max(other));
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
+                        // What is told of the one that is given up holds of the one that stays.
+                        kept.merged.push(id(project, &given.draft));
                         kept.retell(given);
                         merged.insert(give, keep);
                     }
@@ -135,4 +139,45 @@ fn leads_to(entries: &[Entry], from: usize, to: usize) -> bool {
         }
     }
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::settings::Settings;
+
+    use super::*;
+    use crate::consolidate::tests::draft;
+    use crate::consolidate::{Mined, Told, consolidate_with};
+
+    #[test]
+    fn what_is_told_of_a_draft_holds_of_the_one_it_was_united_with() {
+        let project = ProjectId([1; 16]);
+        let of_model = |session: &str, at, title: &str| Draft {
+            importance: Some(0.7),
+            standing: true,
+            ..draft(session, at, Kind::Decision, title, "")
+        };
+        let helm = of_model("a", 1_000, "Releases are rolled out with Helm");
+        let again = of_model("b", 2_000, "The chart in deploy/ is how we ship");
+        let kustomize = of_model("c", 3_000, "Kustomize overlays roll the services out");
+        let [first, second, third] = [&helm, &again, &kustomize].map(|it| name(project, it));
+        let told = BTreeMap::from([
+            ((second, first), Relation::Same),
+            ((third, second), Relation::Replaces),
+        ]);
+        let mined = [helm, again, kustomize].map(|draft| Mined {
+            session: draft.session.clone(),
+            turns: 4,
+            windows: 1,
+            drafts: vec![draft],
+        });
+        let asked = BTreeSet::from([first, second, third]);
+        let relations = Relations { told, asked, missing: 0, later: 0 };
+        let told = Told { relations: &relations, proven: &|_| false };
+        let memories = consolidate_with(project, &mined, &Settings::default(), &told);
+        let of = |id| memories.iter().find(|memory| memory.id == id);
+        assert_eq!(memories.len(), 2);
+        assert_eq!(of(first).and_then(|it| it.superseded_by), Some(third));
+        assert_eq!(of(third).map(|it| it.superseded_by), Some(None));
+    }
 }

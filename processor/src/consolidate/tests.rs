@@ -2,12 +2,12 @@
 
 use memory_store::memory::{CommandRecord, SaidBy, Scope};
 use memory_store::settings::Settings;
-use memory_store::{Kind, Memory, ProjectId, Timestamp};
+use memory_store::{Kind, Memory, MemoryId, ProjectId, Timestamp};
 
 use super::{Mined, consolidate};
 use crate::extract::draft::{Draft, Effect};
 
-pub(super) fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
+pub(crate) fn draft(session: &str, at: i64, kind: Kind, title: &str, body: &str) -> Draft {
     Draft {
         kind,
         title: title.to_owned(),
@@ -148,6 +148,27 @@ fn a_later_choice_about_the_same_thing_supersedes() {
 }
 
 #[test]
+fn another_value_of_the_same_thing_is_kept_and_noted() {
+    let said = |session: &str, at, title: &str, path: &str| {
+        let mut draft = draft(session, at, Kind::Decision, title, "");
+        draft.paths = vec![path.to_owned()];
+        draft
+    };
+    let helm = said("a", 1, "The shop is deployed with Helm", "ops/deploy.sh");
+    let check = |title: &str, path: &str| {
+        let memories = consolidated(&[helm.clone(), said("b", 2, title, path)]);
+        assert_eq!(memories.len(), 2);
+        let links: Vec<MemoryId> = memories[1].relations.iter().map(|link| link.to).collect();
+        assert!(memories[0].relations.is_empty());
+        (memories[0].superseded_by == Some(memories[1].id), links == [memories[0].id])
+    };
+    let other = "The shop is deployed with Kustomize";
+    assert_eq!(check(other, "ops/run.sh"), (false, true));
+    assert_eq!(check("The shop is now deployed with Kustomize", "ops/run.sh"), (true, false));
+    assert_eq!(check(other, "web/run.sh"), (false, false));
+}
+
+#[test]
 fn details_are_superseded_with_their_work() {
     let by_customer = "Group the order list by customer";
     let memories = consolidated(&[
@@ -209,6 +230,6 @@ fn a_session_keeps_its_best_within_its_budget() {
         .map(|(text, at)| Draft { worth: at as f32, ..draft("a", at, Kind::Session, text, "") })
         .collect();
     let memories = consolidated(&drafts);
-    assert_eq!(memories.len(), 7);
-    assert_eq!(memories[0].title, "eta theta");
+    assert_eq!(memories.len(), 3);
+    assert_eq!(memories[0].title, "omicron pi");
 }

@@ -1,75 +1,69 @@
-//! Answers: what the user chose when Claude asked.
+//! Answers: what the user chose when Claude asked. A question that names its subject, with the answer, is a
+//! choice; one about how to go on is none.
 
 use memory_store::Kind;
 
-use super::clean::{capital, cut, headline, plain};
+use super::clean::{capital, plain};
 use super::draft::Draft;
-use super::episode::Statement;
-use super::pool::{self, Pool, TEXT_CHARS_MAX, join};
-use super::prose::Sentence;
-use super::score::Channel;
-use super::{Miner, Said, TITLE_CHARS_MAX};
+use super::episode::Episode;
+use super::{Miner, Said, unit, words};
 use crate::transcript::session::Input;
 
-/// Characters of a question and of an answer.
-const QUESTION_CHARS_MAX: usize = 200;
-const ANSWER_CHARS_MAX: usize = 160;
+/// Characters of a question with its answer, and of the options that were not chosen.
+const CHOICE_CHARS_MAX: usize = 260;
+const OPTIONS_CHARS_MAX: usize = 320;
 
-pub fn mine(miner: &Miner<'_>, pool: &mut Pool<'_>) -> Vec<Draft> {
-    let episode = pool.episode;
+/// Words of a question that names its subject.
+const WORDS_MIN: usize = 5;
+
+/// Confidence in a choice, and what it is worth.
+const SURE: f32 = 0.45;
+const WORTH: f32 = 1.1;
+
+pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
-    if episode.by_program {
-        return drafts;
-    }
-    for (at, call) in episode.calls() {
-        let Input::Question { asked } = &call.input else { continue };
-        if call.failed || call.denied {
-            continue;
-        }
-        for (question, answer) in asked.iter().filter(|(_, answer)| !answer.trim().is_empty()) {
-            let (asked, options) = question.split_once('\n').unwrap_or((question, ""));
-            let asked = cut(&plain(asked), QUESTION_CHARS_MAX);
-            let answer = cut(&plain(answer), ANSWER_CHARS_MAX);
-            let statement = Statement {
-                sentence: Sentence {
-                    text: answer.clone(),
-                    raw: answer.clone(),
-                    heading: String::new(),
-                    list: false,
-                    block: 0,
-                    code: false,
-                },
-                channel: Channel::User,
-                uuid: call.result_uuid.clone().unwrap_or_else(|| at.what.uuid.clone()),
-                at: at.what.at,
-                step: at.step,
-                order: 0,
-                score: 1.0,
-                transient: false,
-            };
-            let whole = format!("{}: {answer}", asked.trim_end_matches(['?', '.', ' ']));
-            let (title, rest) = headline(&capital(&whole), TITLE_CHARS_MAX);
-            let mut parts = vec![rest, "The user chose this when asked".to_owned()];
-            let others = others(options, &answer);
-            if !others.is_empty() {
-                parts.push(format!("Not chosen: {others}"));
+    for episode in episodes.iter().filter(|episode| !episode.by_program) {
+        for (at, call) in episode.calls() {
+            let Input::Question { asked } = &call.input else { continue };
+            if call.failed || call.denied {
+                continue;
             }
-            pool::situate(&mut parts, "Decided while working on", episode.name(), TEXT_CHARS_MAX);
-            let said = Said {
-                kind: Kind::Decision,
-                title,
-                body: join(&parts),
-                evidence: vec![&statement],
-                confidence: 0.9,
-                worth: 1.8,
-            };
-            drafts.extend(miner.draft(episode, said));
+            let uuid = call.result_uuid.as_deref().unwrap_or(&at.what.uuid);
+            for (question, answer) in asked.iter().filter(|(_, answer)| !answer.trim().is_empty()) {
+                let (question, options) = question.split_once('\n').unwrap_or((question, ""));
+                let question = plain(question);
+                let answer = plain(&words::RECOMMENDED.replace_all(answer, ""));
+                if words::GOES_ON_HOW.is_match(&question)
+                    || question.split_whitespace().count() < WORDS_MIN
+                    || !words::NAMED
+                        .is_match(&format!("{} {answer}", question.trim_end_matches('?')))
+                {
+                    continue;
+                }
+                let title = format!("{}: {answer}", question.trim_end_matches(['?', '.', ' ']));
+                if title.chars().count() > CHOICE_CHARS_MAX || unit::names_machine(&title) {
+                    continue;
+                }
+                let said = Said {
+                    kind: Kind::Decision,
+                    title: capital(&title),
+                    body: others(options, &answer),
+                    quote: &answer,
+                    uuid,
+                    at: at.what.at,
+                    step: at.step,
+                    by_user: true,
+                    confidence: SURE,
+                    worth: WORTH,
+                };
+                drafts.extend(miner.draft(std::slice::from_ref(episode), said));
+            }
         }
     }
     drafts
 }
 
-/// The options that were offered and not chosen.
+/// The options that were offered and not chosen, where they fit.
 fn others(options: &str, answer: &str) -> String {
     let told: Vec<String> = options
         .lines()
@@ -80,5 +74,10 @@ fn others(options: &str, answer: &str) -> String {
                 && !answer.starts_with(option.as_str())
         })
         .collect();
-    cut(&told.join("; "), QUESTION_CHARS_MAX)
+    let told = format!("The user chose this when asked. Not chosen: {}", told.join("; "));
+    if told.chars().count() <= OPTIONS_CHARS_MAX && told.len() > answer.len() {
+        told
+    } else {
+        "The user chose this when asked.".to_owned()
+    }
 }

@@ -149,64 +149,24 @@ const CLAUSE_ENDS: &[(&str, usize)] = &[
     (", but ", 2),
     (", because ", 2),
     (", since ", 2),
+    (": ", 2),
 ];
 
-/// Returns a title of at most `chars_max` characters from a sentence, and what of the sentence the
-/// title does not say. Where no clause ends in time, the sentence is broken at a word and goes on in
-/// the rest: both say so with an ellipsis.
-pub fn headline(sentence: &str, chars_max: usize) -> (String, String) {
-    if sentence.chars().count() <= chars_max {
-        return (sentence.to_owned(), String::new());
-    }
+/// Returns the first clause of a sentence that can be a title of at most `chars_max` characters, and what
+/// follows it; `None` where no clause ends in time.
+pub fn clause(sentence: &str, chars_max: usize) -> Option<(String, String)> {
     let end = sentence.char_indices().nth(chars_max).map_or(sentence.len(), |(at, _)| at);
     let head = &sentence[..end];
-    let clause = CLAUSE_ENDS.iter().find_map(|&(mark, bytes)| {
-        let at = head.rfind(mark)?;
+    let ends = CLAUSE_ENDS
+        .iter()
+        .flat_map(|&(mark, bytes)| head.rmatch_indices(mark).map(move |(at, _)| (at, mark, bytes)));
+    let mut wholes = ends.filter(|&(at, mark, _)| {
         // Between the items of a list no clause ends.
         let listed = !mark.starts_with(';') && head[..at].contains("; ");
-        (!listed && is_whole(&head[..at])).then_some((at, at + bytes))
+        !listed && is_whole(&head[..at])
     });
-    match clause {
-        Some((at, from)) => (head[..at].to_owned(), capital(sentence[from..].trim())),
-        None => broken(sentence, chars_max),
-    }
-}
-
-/// Words before which a sentence is broken best.
-const BREAKS: &[&str] = &[
-    " that ",
-    " which ",
-    " when ",
-    " because ",
-    " so ",
-    " but ",
-    " and ",
-    " or ",
-    " with ",
-    " for ",
-    " to ",
-    " from ",
-    " in ",
-    " by ",
-    " on ",
-    " of ",
-    " ",
-];
-
-/// A sentence broken in two where nothing is open; it is cut and told again where that is nowhere.
-fn broken(sentence: &str, chars_max: usize) -> (String, String) {
-    let end = sentence.char_indices().nth(chars_max - 1).map_or(sentence.len(), |(at, _)| at);
-    let at = BREAKS.iter().find_map(|mark| {
-        let places = sentence.rmatch_indices(mark).map(|(at, _)| at).skip_while(|&at| at > end);
-        places.take_while(|&at| at * 2 > end).find(|&at| closes(&sentence[..at]))
-    });
-    match at {
-        Some(at) => (
-            format!("{}…", sentence[..at].trim_end_matches([',', ';', ':', ' '])),
-            format!("…{}", sentence[at..].trim()),
-        ),
-        None => (cut(sentence, chars_max), sentence.to_owned()),
-    }
+    let (at, _, bytes) = wholes.next()?;
+    Some((head[..at].to_owned(), capital(sentence[at + bytes..].trim())))
 }
 
 /// Whether a clause is long enough and leaves nothing open.
@@ -273,19 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn a_headline_ends_with_a_clause() {
+    fn a_title_ends_with_a_clause_or_is_none() {
         let sentence =
             "The worker drops every message that comes in late — files of the queue stay locked";
-        let (title, rest) = headline(sentence, 70);
+        let (title, rest) = clause(sentence, 70).unwrap();
         assert_eq!(title, "The worker drops every message that comes in late");
         assert_eq!(rest, "Files of the queue stay locked");
-        assert_eq!(headline("Short enough", 80), ("Short enough".to_owned(), String::new()));
-        assert_eq!(
-            headline("The worker drops every late message of the queue for the night", 40),
-            (
-                "The worker drops every late message…".to_owned(),
-                "…of the queue for the night".to_owned()
-            )
-        );
+        assert_eq!(clause("The worker drops every late message of the queue", 40), None);
     }
 }

@@ -8,7 +8,7 @@ use memory_store::{Kind, Timestamp};
 
 use super::clean::{cut, plain};
 use super::draft::{Draft, Effect};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell, words};
+use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell, unit, words};
 use crate::transcript::session::{Call, Input, What};
 
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
@@ -16,6 +16,9 @@ const LINE_CHARS_MAX: usize = 120;
 
 /// Commands of one session.
 const COMMANDS_MAX: usize = 40;
+
+/// Confidence in a command that passed more than once.
+const SURE: f32 = 0.5;
 
 /// What a session showed of one command.
 #[derive(Debug)]
@@ -31,10 +34,16 @@ struct Seen {
 pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
     let mut seen: BTreeMap<(String, String), Seen> = BTreeMap::new();
     for turn in &miner.session.turns {
+        // The shell stays where a command went.
+        let mut folder = turn.cwd.clone();
         for step in &turn.steps {
             let What::Call(call) = &step.what else { continue };
             let Input::Shell { command, description } = &call.input else { continue };
-            if !has_outcome(call) {
+            let at = folder.clone();
+            if !call.failed && !call.denied {
+                folder = shell::went(&folder, &turn.cwd, command);
+            }
+            if !has_outcome(call) || found_no_tests(call) {
                 continue;
             }
             // A filter's exit status hides that of the command before it.
@@ -46,29 +55,34 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
             let alone = commands.len() == 1;
             for simple in commands {
                 let Some(class) = simple.class else { continue };
+                let line = format!("{}{}", simple.variables, simple.line);
                 // Which command of a chain failed is not known.
                 if call.failed && !alone
-                    || simple.line.chars().count() > LINE_CHARS_MAX
+                    || line.chars().count() > LINE_CHARS_MAX
                     || is_passing(&simple.line)
                 {
                     continue;
                 }
-                let directory = miner.roots.directory(&turn.cwd, &simple.directory);
-                let entry =
-                    seen.entry((directory.clone(), simple.line.clone())).or_insert_with(|| Seen {
-                        class,
-                        uuid: step.uuid.clone(),
-                        at: step.at,
-                        written: command.clone(),
-                        description: String::new(),
-                        record: CommandRecord {
-                            line: simple.line.clone(),
-                            directory,
-                            exit_status: 0,
-                            passed: 0,
-                            last: step.at,
-                        },
-                    });
+                let Some(directory) = miner
+                    .roots
+                    .directory(shell::start(&at, &turn.cwd, &simple.directory), &simple.directory)
+                else {
+                    continue;
+                };
+                let entry = seen.entry((directory.clone(), line.clone())).or_insert_with(|| Seen {
+                    class,
+                    uuid: step.uuid.clone(),
+                    at: step.at,
+                    written: command.clone(),
+                    description: String::new(),
+                    record: CommandRecord {
+                        line,
+                        directory,
+                        exit_status: 0,
+                        passed: 0,
+                        last: step.at,
+                    },
+                });
                 entry.record.exit_status = i32::from(call.failed);
                 if call.failed {
                     continue;
@@ -88,6 +102,13 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
         .collect()
 }
 
+/// Whether a call that passed ran no test at all.
+fn found_no_tests(call: &Call) -> bool {
+    !call.failed
+        && words::NO_TESTS.is_match(&call.output)
+        && !words::SOME_TESTS.is_match(&call.output)
+}
+
 /// Whether the call ran to its end.
 pub fn has_outcome(call: &Call) -> bool {
     !call.denied && !call.interrupted && call.result_uuid.is_some()
@@ -99,27 +120,33 @@ fn is_passing(line: &str) -> bool {
         line,
         "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "deno" | "lua"
     );
-    bare || line.split_whitespace().skip(1).any(|word| {
-        let word = word.trim_matches(['"', '\'']);
-        word.contains("/tmp/") || word.contains('=') && word.len() > 40 || word.contains('\n')
-    })
+    bare || words::SCRATCH.is_match(line)
+        || line.split_whitespace().skip(1).any(|word| {
+            let word = word.trim_matches(['"', '\'']);
+            word.contains("/tmp/")
+                || word.contains('=') && word.len() > 40
+                || word.contains('\n')
+                || word.contains(['$', '\\', '{'])
+                || words::ONE_FILE.is_match(word)
+        })
 }
 
 fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
     let title = format!("`{}` {}", seen.record.line, told(&seen));
     let body = plain(&cut(&seen.description, 100));
     let key = format!("command {} {}", seen.record.directory, seen.record.line);
+    let quote = quote(miner, &seen);
     Draft {
         kind: Kind::Command,
         title,
         body,
         scope: Scope::Project,
         occurred: seen.at,
-        confidence: 0.9,
+        confidence: SURE,
         session: miner.session.id.clone(),
         turns: vec![seen.uuid],
         ordinal: 0,
-        quote: seen.written.chars().take(QUOTE_CHARS_MAX).collect(),
+        quote,
         said_by: SaidBy::Tool,
         paths: Vec::new(),
         tags: vec![seen.class.name().to_owned()],
@@ -132,6 +159,13 @@ fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
         cues: Vec::new(),
         effect: Effect::Confirms { key },
     }
+}
+
+/// What was written, as far as it names no place of one machine.
+fn quote(miner: &Miner<'_>, seen: &Seen) -> String {
+    let written = miner.roots.strip(&seen.written);
+    let told = if unit::names_machine(&written) { &seen.record.line } else { &written };
+    told.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
 /// What a command of this class does, in words.

@@ -1,6 +1,7 @@
 //! A draft: a proposed memory, before consolidation.
 
 use memory_store::memory::{CommandRecord, SaidBy, Scope};
+use memory_store::neighbour::Statement;
 use memory_store::{Kind, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +53,13 @@ pub struct Draft {
     pub cues: Vec<String>,
     /// What it says about earlier drafts of the same thing.
     pub effect: Effect,
+}
+
+impl Draft {
+    /// Returns what is compared of it with other drafts.
+    pub fn statement(&self) -> Statement {
+        Statement::new(self.kind, &self.title, &self.body, self.paths.clone())
+    }
 }
 
 /// What a draft does to earlier memories of the same thing.

@@ -13,9 +13,15 @@ use super::clean::{cut, plain, without_filler};
 use super::commands::has_outcome;
 use super::draft::{Draft, Effect};
 use super::paths::touched;
-use super::pool::{TEXT_CHARS_MAX, join, overlap, subject_of, word_set};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, paths, prose, title, words};
+use super::sets::{join, overlap, subject_of, word_set};
+use super::{
+    EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, shell, title, words,
+};
 use crate::transcript::session::{Call, Input, Step, What};
+
+/// Confidence in a cure that was explained or used instead, and in one that was only seen.
+const EXPLAINED_SURE: f32 = 0.4;
+const SEEN_SURE: f32 = 0.3;
 
 /// Steps after a failure in which its cure is looked for.
 const REACH_STEPS: usize = 60;
@@ -60,9 +66,8 @@ struct Cure<'a> {
     change: Option<String>,
 }
 
-/// Returns the fixes of a session, and the sentences that they tell.
-pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
-    let mut told = Vec::new();
+/// Returns the fixes of a session.
+pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
     let steps: Vec<&Step> = miner.session.turns.iter().flat_map(|turn| &turn.steps).collect();
     let mut drafts: Vec<Draft> = Vec::new();
     for at in 0..steps.len() {
@@ -73,19 +78,15 @@ pub fn mine(miner: &Miner<'_>) -> (Vec<Draft>, Vec<String>) {
                 || known.signatures.contains(&failure.signature)
         });
         drafts.extend(refuted(miner, &steps, &failure));
-        let Some(cure) = cure(&steps, &failure) else { continue };
+        let Some(cure) = cure(miner, &steps, &failure) else { continue };
         if !again {
-            let (draft, said) = draft(miner, &steps, &failure, &cure);
-            if draft.worth > UNTOLD_WORTH {
-                told.extend(said);
-            }
-            drafts.push(draft);
+            drafts.push(draft(miner, &steps, &failure, &cure));
         }
         if drafts.len() == FIXES_MAX {
             break;
         }
     }
-    (drafts, told)
+    drafts
 }
 
 /// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
@@ -105,7 +106,7 @@ fn refuted(miner: &Miner<'_>, steps: &[&Step], failed: &Failure<'_>) -> Option<D
             let line = tried.filter(|_| again)?;
             let effect = Effect::Refutes { key: cured_by(&failed.key, &line) };
             let cure = Cure { at, command: Some(line), ..Cure::default() };
-            let (draft, _) = draft(miner, steps, failed, &cure);
+            let draft = draft(miner, steps, failed, &cure);
             return Some(Draft { effect, ..draft });
         }
         if !call.failed && changes(command) {
@@ -213,7 +214,7 @@ fn key(call: &Call) -> Option<String> {
     }
 }
 
-fn cure<'a>(steps: &[&'a Step], failure: &Failure<'a>) -> Option<Cure<'a>> {
+fn cure<'a>(miner: &Miner<'_>, steps: &[&'a Step], failure: &Failure<'a>) -> Option<Cure<'a>> {
     let mut cure = Cure::default();
     let mut calls = 0;
     for (at, step) in steps.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
@@ -236,7 +237,7 @@ fn cure<'a>(steps: &[&'a Step], failure: &Failure<'a>) -> Option<Cure<'a>> {
             }
             continue;
         }
-        if let Some(line) = instead(failure, call).filter(|_| calls <= REACH_CALLS) {
+        if let Some(line) = instead(miner, failure, call).filter(|_| calls <= REACH_CALLS) {
             return Some(Cure { command: Some(line), instead: true, change: None, ..cure });
         }
         cure.take(failure, call);
@@ -314,30 +315,47 @@ fn related(failure: &Failure<'_>, call: &Call) -> bool {
 }
 
 /// The command that did what a wrongly put one was for.
-fn instead(failure: &Failure<'_>, call: &Call) -> Option<String> {
+fn instead(miner: &Miner<'_>, failure: &Failure<'_>, call: &Call) -> Option<String> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    if !words::USAGE.is_match(&failure.call.output)
+    // A mistyped path is nobody's lesson, and of a chain nobody knows what was wrong.
+    if !words::WRONG_USE.is_match(&failure.call.output)
+        || is_long(miner, &failure.call.input)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
     {
         return None;
     }
     match &failure.call.input {
-        Input::Shell { command: wrong, .. } => {
-            let right = word_set(right);
+        Input::Shell { command: wrong, .. } if !is_long(miner, &call.input) => {
+            let words = word_set(right);
             let shared =
-                word_set(wrong).into_iter().filter(|word| word.len() > 2 && right.contains(word));
-            (shared.count() >= 2).then_some(())?;
+                word_set(wrong).into_iter().filter(|word| word.len() > 2 && words.contains(word));
+            (shared.count() >= 2).then(|| one_line(right))
         }
         // Another tool was asked for something it does not have; the shell did it.
         Input::Other { .. } | Input::Unknown => {
-            let right = word_set(right);
             let asked = word_set(&failure.call.output);
-            asked.iter().any(|word| right.contains(word)).then_some(())?;
+            shell::commands(right).into_iter().find_map(|simple| head(&simple.line, &asked))
         }
-        _ => return None,
+        _ => None,
     }
-    Some(one_line(right))
+}
+
+/// The first words of a command line, up to one of `asked`.
+fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
+    let words: Vec<&str> = line.split_whitespace().take(HEAD_WORDS_MAX).collect();
+    let at = words.iter().position(|word| asked.contains(*word))?;
+    (at > 0).then(|| words[..=at].join(" "))
+}
+
+/// Words in which a command line says what it is to do.
+const HEAD_WORDS_MAX: usize = 4;
+
+/// Whether a call is a command line that cannot be told whole.
+fn is_long(miner: &Miner<'_>, input: &Input) -> bool {
+    matches!(input, Input::Shell { command, .. }
+        if miner.roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
+            || command.trim().contains('\n'))
 }
 
 fn one_line(command: &str) -> String {
@@ -345,12 +363,7 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-fn draft(
-    miner: &Miner<'_>,
-    steps: &[&Step],
-    failure: &Failure<'_>,
-    cure: &Cure<'_>,
-) -> (Draft, Vec<String>) {
+fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Draft {
     let name = name(miner, failure.call);
     let said = said_between(steps, failure.at, cure.at);
     let mut parts: Vec<String> =
@@ -366,7 +379,7 @@ fn draft(
     let explained = said
         .iter()
         .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence));
-    let worth = worth(failure, cure, &said, explained);
+    let worth = worth(failure, cure, explained);
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
     // What was said matters more than the changed line, where both do not fit.
@@ -386,13 +399,13 @@ fn draft(
         paths.extend(miner.roots.relative(path).filter(|path| !paths.contains(path)));
     }
     let tags = text::keywords(&format!("{title}\n{body}"), TAGS_MAX);
-    let draft = Draft {
+    Draft {
         kind: Kind::Fix,
         title,
         body,
         scope: Scope::Project,
         occurred: failure.step.at,
-        confidence: if cure.instead || explained { 0.75 } else { 0.55 },
+        confidence: if cure.instead || explained { EXPLAINED_SURE } else { SEEN_SURE },
         session: miner.session.id.clone(),
         turns: vec![failure.step.uuid.clone(), steps[cure.at].uuid.clone()],
         ordinal: 0,
@@ -411,8 +424,7 @@ fn draft(
         standing: false,
         cues: Vec::new(),
         effect: Effect::Confirms { key: cure_key(failure, cure) },
-    };
-    (draft, said)
+    }
 }
 
 /// Whether a signature tells one error from others: by a name, or by enough words.
@@ -457,7 +469,7 @@ fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[S
 
 /// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
 /// failed on work in progress least, unless it was explained.
-fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: bool) -> f32 {
+fn worth(failure: &Failure<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
     if cure.instead {
         return 1.6;
     }
@@ -465,11 +477,16 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, said: &[String], explained: boo
     let check = matches!(&failure.call.input, Input::Shell { command, .. }
         if matches!(classify(&normalise_command(command)), Some(CommandClass::Test | CommandClass::Lint | CommandClass::Build | CommandClass::Format)));
     match (&cure.command, check) {
+        (Some(line), _)
+            if line.chars().count() > LINE_CHARS_MAX || words::SCRATCH.is_match(line) =>
+        {
+            UNTOLD_WORTH
+        }
         (Some(_), _) => 1.1 + gain,
         (None, true) if only_tests(cure) => TEST_WORTH,
-        (None, true) if said.is_empty() => UNTOLD_WORTH,
+        (None, true) if !explained => UNTOLD_WORTH,
         (None, true) => gain,
-        (None, false) if said.is_empty() && !cure.read => UNTOLD_WORTH,
+        (None, false) if !explained => UNTOLD_WORTH,
         (None, false) => 0.6 + gain,
     }
 }

@@ -1,54 +1,49 @@
 //! Extraction: from the turns of a session to drafts, by rules alone.
 //!
-//! The unit is the *episode*: a request and what followed until the next one. Of each episode its
-//! kinds of thing are looked for in turn (wishes, choices, causes, what was given up); each
-//! statement is told once, by the first kind that claims it, and what is left over goes into a
-//! digest of the episode. Commands and fixes come from the tool calls instead.
+//! Each source of material has a module: commit messages, replies that agree, knowledge files, wishes, answers,
+//! plans, final messages, commands, fixes, open tasks. What is told is a whole paragraph, list item or table row
+//! (`unit.rs`), or nothing: precision comes first, and a session without anything worth keeping leaves nothing.
+//! How sure a draft is, is how often a reader judged its source useful.
 //!
 //! Everything here is a pure function of the session: no clock, no disk, no order of processing.
 
 mod answers;
-mod causes;
-mod choices;
 mod clean;
 mod commands;
-mod digest;
+mod commits;
+mod corrections;
+mod cues;
 pub mod draft;
 mod episode;
-mod failed;
+mod findings;
 mod fixes;
+mod knowledge;
 mod paths;
-mod pool;
+mod plans;
 mod prose;
 pub mod score;
+mod sets;
 mod shell;
-mod summary;
-mod tables;
 mod tasks;
-mod tense;
+mod unit;
 mod wishes;
 mod words;
-mod work;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use memory_store::memory::{SaidBy, Scope};
-use memory_store::{Kind, text};
+use memory_store::{Kind, Timestamp, text};
 
 use crate::transcript::session::Session;
 use draft::{Draft, Effect};
-use episode::{Episode, Statement};
-use pool::{Pool, Words};
-use score::Channel;
+use episode::Episode;
 
-pub(crate) use clean::pattern;
 pub use clean::{cut, plain};
 pub use episode::goes_on;
 pub use fixes::is_sibling;
 pub use paths::Roots;
-pub use pool::{TEXT_CHARS_MAX, overlap, word_set};
+pub use sets::{overlap, word_set};
 pub use tasks::OPEN;
-pub use work::tells_work;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.
 pub mod episodes {
@@ -74,57 +69,64 @@ pub mod episodes {
 }
 
 /// The name and version of this extractor, as memories carry it.
-pub const EXTRACTOR: &str = "rules/4";
+pub const EXTRACTOR: &str = "rules/5";
 
 /// Tags of a memory.
 const TAGS_MAX: usize = 8;
 
-/// Characters of a title.
-const TITLE_CHARS_MAX: usize = 130;
-
 /// Characters of a quote.
 const QUOTE_CHARS_MAX: usize = 300;
 
+/// Characters of a memory that is put together from tool calls.
+const TEXT_CHARS_MAX: usize = 360;
+
 /// What a draft loses for each better one of its episode: memories are spread over episodes.
-const SPREAD_LOSS: f32 = 0.5;
+const SPREAD_LOSS: f32 = 0.25;
 
 /// Returns what a session is worth remembering for, in the order of the session. `roots` are the
 /// project's working trees.
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
-    let miner = Miner { session, roots };
+    let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
+    let files = &paths::Files::of(session, roots);
+    let miner = Miner { session, roots, files };
     let mut drafts = commands::mine(&miner);
-    let (fixes, told) = fixes::mine(&miner);
-    drafts.extend(fixes);
-    let mut told: Vec<Words> = told.iter().map(|text| word_set(text)).collect();
+    drafts.extend(fixes::mine(&miner));
     // A subagent's words are for the agent that asked: what matters of them is said again there.
     if session.agent.is_none() {
         let episodes = episode::episodes(session);
-        let mut found: Vec<Draft> = Vec::new();
-        for (at, episode) in episodes.iter().enumerate() {
-            if episode.notes_changes() {
-                continue;
-            }
-            let named = |before: &&Episode<'_>| before.plan || !before.commits.is_empty();
-            let around = Around {
-                before: episodes[..at].iter().rev().find(named),
-                run: work::run_of(&episodes, at),
-                conclusion: work::conclusion(&episodes, at),
-            };
-            let mut mined = mine_episode(&miner, episode, around, &told);
-            mined.retain(|draft| !(tells_work(draft) && work::is_taken_back(&episodes, at)));
-            told.extend(mined.iter().map(|draft| word_set(&text_of(draft))));
-            found.extend(mined);
+        let mut said = commits::mine(&miner, &episodes);
+        said.extend(knowledge::mine(&miner, &episodes));
+        said.extend(corrections::mine(&miner, &episodes));
+        said.extend(answers::mine(&miner, &episodes));
+        said.extend(wishes::mine(&miner, &episodes));
+        said.extend(plans::mine(&miner, &episodes));
+        let told: Vec<sets::Words> = said.iter().map(|draft| word_set(&text_of(draft))).collect();
+        said.extend(findings::mine(&miner, &episodes, &told));
+        spread(&mut said);
+        said.extend(tasks::mine(&miner, &episodes));
+        drafts.extend(said);
+    }
+    drafts.retain(|draft| !names_machine(draft));
+    for draft in &mut drafts {
+        draft.quote = roots.strip(&draft.quote);
+        if unit::names_machine(&draft.quote) {
+            draft.quote.clear();
         }
-        drafts.extend(best_digest(found));
-        let left = crate::left::session(session, roots);
-        drafts.extend(summary::mine(&miner, &episodes, left));
-        let tasks = tasks::mine(&miner, &episodes);
-        drafts.retain(|draft| !tasks.iter().any(|task| tells_task(draft, task)));
-        drafts.extend(tasks);
     }
     drafts.sort_by(|a, b| a.occurred.cmp(&b.occurred).then_with(|| a.turns.cmp(&b.turns)));
     number(&mut drafts);
     drafts
+}
+
+fn text_of(draft: &Draft) -> String {
+    format!("{} {}", draft.title, draft.body)
+}
+
+/// Whether a draft names a path of somebody's machine: nobody else has it.
+fn names_machine(draft: &Draft) -> bool {
+    let command = draft.command.as_ref().map_or("", |command| command.line.as_str());
+    let texts = [draft.title.as_str(), &draft.body, command].into_iter();
+    texts.chain(draft.paths.iter().chain(&draft.cues).map(String::as_str)).any(unit::names_machine)
 }
 
 /// Whether a text says that something is broken.
@@ -137,116 +139,21 @@ pub fn lays_down(heading: &str) -> bool {
     words::DECIDED_HEADING.is_match(heading)
 }
 
-/// Looks for one kind of thing in what is left to tell of an episode.
-type Finder<'f, 'a> = &'f dyn Fn(&mut Pool<'a>) -> Vec<Draft>;
-
-/// Whether a draft says no more than that a task is open.
-fn tells_task(draft: &Draft, task: &Draft) -> bool {
-    let named = task.title.strip_prefix(OPEN).unwrap_or(&task.title).trim_end_matches('…');
-    let head = &named[..named.floor_char_boundary(TASK_HEAD_BYTES)];
-    !head.is_empty() && draft.title.starts_with(head) && draft.turns.first() == task.turns.first()
+/// Whether a memory tells of work, rather than of a wish or of what was found out.
+pub fn tells_work(draft: &Draft) -> bool {
+    matches!(draft.kind, Kind::Decision | Kind::Session)
 }
 
-/// Bytes of two titles that show that they are the same.
-const TASK_HEAD_BYTES: usize = 48;
-
-/// What an episode has to do with the others of its session.
-#[derive(Clone, Copy)]
-struct Around<'a> {
-    /// The work before it that has a name.
-    before: Option<&'a Episode<'a>>,
-    /// What its commits conclude, itself included.
-    run: &'a [Episode<'a>],
-    /// The commit that tells of what was done in it.
-    conclusion: Option<&'a str>,
-}
-
-/// Of the digests of a session, the best of each kind alone.
-fn best_digest(mut drafts: Vec<Draft>) -> Vec<Draft> {
-    for kind in [Kind::Session, Kind::Fact] {
-        let is_digest = |draft: &Draft| draft.kind == kind && draft.confidence < DIGEST_SURE;
-        let best = drafts
-            .iter()
-            .enumerate()
-            .filter(|(_, draft)| is_digest(draft))
-            .max_by(|(at, a), (other, b)| a.worth.total_cmp(&b.worth).then(other.cmp(at)))
-            .map(|(at, _)| at);
-        let mut at = 0..;
-        drafts.retain(|draft| at.next() == best || !is_digest(draft));
-    }
-    drafts
-}
-
-/// Digests are less sure than this, what a commit says more.
-const DIGEST_SURE: f32 = 0.6;
-
-fn mine_episode<'a>(
-    miner: &Miner<'_>,
-    episode: &'a Episode<'a>,
-    around: Around<'a>,
-    told: &[Words],
-) -> Vec<Draft> {
-    let mut pool = Pool::new(episode);
-    pool.tell_alike(told);
-    let mut drafts = Vec::new();
-    let steps: [Finder<'_, 'a>; 8] = [
-        &|pool| answers::mine(miner, pool),
-        &|pool| wishes::mine(miner, pool, around.before),
-        &|pool| choices::planned(miner, pool).into_iter().collect(),
-        &|pool| work::mine(miner, pool, around.run, told, around.conclusion.is_some()),
-        &|pool| tables::mine(miner, pool).into_iter().collect(),
-        &|pool| failed::mine(miner, pool),
-        &|pool| causes::mine(miner, pool),
-        &|pool| choices::stated(miner, pool),
-    ];
-    for step in steps {
-        for draft in step(&mut pool) {
-            if draft.kind == Kind::Fix && retells(&draft, &drafts) {
-                continue;
-            }
-            pool.tell_said(&format!("{} {}", draft.title, draft.body));
-            drafts.push(draft);
-        }
-    }
-    // Of work, a commit or plan tells already; what is left is a detail of it.
-    let told = around.conclusion.or(drafts.iter().any(tells_work).then(|| episode.name()));
-    let part = told.filter(|_| episode.plan || episode.edited());
-    let known = word_set(&drafts.iter().map(text_of).collect::<Vec<_>>().join("\n"));
-    drafts.extend(digest::mine(miner, &mut pool, part).filter(|digest| says_more(digest, &known)));
-    spread(&mut drafts);
-    drafts
-}
-
-/// Whether a cause is told by the work that cured it.
-fn retells(cause: &Draft, drafts: &[Draft]) -> bool {
-    let words = word_set(&text_of(cause));
-    let work = drafts.iter().filter(|draft| tells_work(draft) || draft.kind == Kind::Fix);
-    work.map(text_of).any(|text| pool::within(&words, &word_set(&text)) >= RETOLD_SHARE)
-}
-
-/// The share of a cause's words by which it is known again.
-const RETOLD_SHARE: f32 = 0.45;
-
-fn text_of(draft: &Draft) -> String {
-    format!("{}\n{}", draft.title, draft.body)
-}
-
-/// Whether a digest says enough that the other memories of its episode do not.
-fn says_more(digest: &Draft, known: &BTreeSet<String>) -> bool {
-    pool::within(&word_set(&text_of(digest)), known) < KNOWN_SHARE_MAX
-}
-
-/// The share of a digest's words that other memories may say, too.
-const KNOWN_SHARE_MAX: f32 = 0.5;
-
-/// Lowers the worth of each draft by the number of better ones of the same episode.
+/// Lowers the worth of each draft by the number of better ones of the same record.
 fn spread(drafts: &mut [Draft]) {
     let mut order: Vec<usize> = (0..drafts.len()).collect();
     order.sort_by(|&a, &b| drafts[b].worth.total_cmp(&drafts[a].worth).then(a.cmp(&b)));
-    let mut loss = 0.0;
+    let mut told: HashMap<String, f32> = HashMap::new();
     for index in order {
-        drafts[index].worth -= loss;
-        loss += SPREAD_LOSS;
+        let record = drafts[index].turns.first().cloned().unwrap_or_default();
+        let loss = told.entry(record).or_default();
+        drafts[index].worth -= *loss;
+        *loss += SPREAD_LOSS;
     }
 }
 
@@ -261,63 +168,63 @@ fn number(drafts: &mut [Draft]) {
     }
 }
 
-/// A session and the working trees of its project.
+/// A session, the working trees of its project and the files it touched.
 #[derive(Clone, Copy, Debug)]
 struct Miner<'a> {
     session: &'a Session,
     roots: &'a Roots,
+    files: &'a paths::Files,
 }
 
-/// What a draft says, before paths, tags and evidence are added.
+/// What a draft says, before paths, tags and cues are added.
 #[derive(Debug)]
 struct Said<'a> {
     kind: Kind,
     title: String,
     body: String,
-    /// The statements it rests on, the one that matters most first.
-    evidence: Vec<&'a Statement>,
+    /// What was written, word for word.
+    quote: &'a str,
+    /// The record it stands in.
+    uuid: &'a str,
+    at: Timestamp,
+    /// The step it was said in, counted over its episode.
+    step: usize,
+    by_user: bool,
     confidence: f32,
     worth: f32,
 }
 
 impl Miner<'_> {
-    /// Makes a draft of what was said in an episode.
-    fn draft(&self, episode: &Episode<'_>, said: Said<'_>) -> Option<Draft> {
-        let first = said.evidence.first()?;
-        let title = title(&said.title);
+    /// Makes a draft of what was said in the last of some episodes, for what all of them asked.
+    fn draft(&self, episodes: &[Episode<'_>], said: Said<'_>) -> Option<Draft> {
+        let title = title(&self.roots.strip(&said.title));
+        let body = self.roots.strip(said.body.trim());
         if !title.chars().any(char::is_alphanumeric) {
             return None;
         }
-        let paths =
-            paths::nearest(self.roots, episode, &said.evidence, &format!("{title} {}", said.body));
-        let tags = text::keywords(&format!("{title}\n{}", said.body), TAGS_MAX);
-        let mut turns: Vec<String> = Vec::new();
-        for statement in &said.evidence {
-            if !turns.contains(&statement.uuid) {
-                turns.push(statement.uuid.clone());
-            }
-        }
+        let whole = format!("{title}\n{body}");
+        let paths = paths::nearest(self.roots, self.files, episodes.last()?, said.step, &whole);
         Some(Draft {
             kind: said.kind,
+            tags: text::keywords(&whole, TAGS_MAX),
             title,
-            body: said.body,
+            body,
             scope: Scope::Project,
-            occurred: first.at,
+            occurred: said.at,
             confidence: said.confidence,
             session: self.session.id.clone(),
-            turns,
+            turns: vec![said.uuid.to_owned()],
             ordinal: 0,
-            quote: quote(&first.sentence.raw),
-            said_by: said_by(first.channel),
+            quote: quote(said.quote),
+            said_by: if said.by_user { SaidBy::User } else { SaidBy::Assistant },
             paths,
-            tags,
             signatures: Vec::new(),
             command: None,
             extractor: EXTRACTOR.to_owned(),
             worth: said.worth,
             importance: None,
             standing: false,
-            cues: Vec::new(),
+            cues: cues::of(episodes),
             effect: Effect::New,
         })
     }
@@ -331,8 +238,8 @@ pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
         let says = sentence.split_whitespace().count() >= RETITLE_WORDS_MIN;
         says && !words::POINTS_BACK.is_match(sentence.trim()) && !sentence.contains(": \"")
     })?;
-    let (named, rest) = clean::headline(sentences[first].trim(), TITLE_CHARS_MAX);
-    let mut parts = vec![rest];
+    let named = sentences[first].trim();
+    let mut parts = Vec::new();
     parts.extend(
         sentences
             .iter()
@@ -341,7 +248,7 @@ pub fn retitled(title: &str, body: &str) -> Option<(String, String)> {
             .map(|(_, text)| text.trim().to_owned()),
     );
     parts.push(format!("Part of: {title}"));
-    Some((self::title(&named), pool::join(&parts)))
+    Some((self::title(named), sets::join(&parts)))
 }
 
 /// Words of a sentence that can be a title.
@@ -350,29 +257,12 @@ const RETITLE_WORDS_MIN: usize = 4;
 /// One line, without the stop at its end.
 fn title(text: &str) -> String {
     let text = clean::capital(text.trim());
-    cut(text.trim_end_matches(['.', ':', ';', ',']), TITLE_CHARS_MAX)
+    text.trim_end_matches(['.', ':', ';', ',']).replace('\n', " ")
 }
 
 /// The beginning of what was written, word for word.
 fn quote(raw: &str) -> String {
     raw.chars().take(QUOTE_CHARS_MAX).collect::<String>().trim().to_owned()
-}
-
-fn said_by(channel: Channel) -> SaidBy {
-    match channel {
-        Channel::User | Channel::Plan => SaidBy::User,
-        Channel::Commit | Channel::Final | Channel::Said | Channel::Summary => SaidBy::Assistant,
-    }
-}
-
-/// The mean worth of the best sentences of a memory.
-fn mean_score(statements: &[&Statement]) -> f32 {
-    let mut scores: Vec<f32> = statements.iter().map(|statement| statement.score).collect();
-    scores.sort_by(|a, b| b.total_cmp(a));
-    scores.truncate(3);
-    #[expect(clippy::cast_precision_loss, reason = "at most three")]
-    let count = scores.len().max(1) as f32;
-    scores.iter().sum::<f32>() / count
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use super::episode::{Episode, Statement};
+use super::episode::Episode;
+use super::sets::{self, Words};
 use super::words;
-use crate::transcript::session::{Call, Input};
+use crate::transcript::session::{Call, Input, Session, What};
 
 /// Files of one memory.
 const PATHS_MAX: usize = 6;
@@ -13,54 +14,151 @@ const PATHS_MAX: usize = 6;
 /// Calls on files looked at on each side of the evidence.
 const NEAR_CALLS: usize = 3;
 
-/// The working trees of a project.
+/// The working trees of a project, each as `/`-separated folders; a Windows drive is `/d`.
 #[derive(Clone, Debug, Default)]
 pub struct Roots(Vec<String>);
+
+/// The folder of a worktree inside the tree it belongs to.
+const WORKTREES: &str = "/.claude/worktrees/";
 
 impl Roots {
     /// Takes the folders as transcripts record them.
     pub fn new(roots: impl IntoIterator<Item = String>) -> Self {
         let mut roots: Vec<String> =
-            roots.into_iter().map(|root| root.trim_end_matches('/').to_owned()).collect();
+            roots.into_iter().map(|root| unified(&root).trim_end_matches('/').to_owned()).collect();
+        let owners: Vec<String> = roots
+            .iter()
+            .filter_map(|root| Some(root.split_once(WORKTREES)?.0.to_owned()))
+            .collect();
+        roots.extend(owners);
+        roots.retain(|root| root.len() > 1);
         // The deepest first: a worktree may lie inside the main tree.
-        roots.sort_by_key(|root| std::cmp::Reverse(root.len()));
+        roots.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        roots.dedup();
         Self(roots)
+    }
+
+    /// Returns these roots and, where a session ran outside of all, the uppermost folder it ran in: a clone that is
+    /// gone, or somebody else's.
+    pub fn with_folders<'a>(&self, folders: impl Iterator<Item = &'a str>) -> Self {
+        let outside = folders.map(unified).filter(|folder| self.inner(folder).is_none());
+        let own = outside.min_by_key(String::len);
+        Self::new(self.0.iter().cloned().chain(own))
+    }
+
+    /// Returns what of an absolute path lies below a root; empty for a root itself.
+    fn inner(&self, path: &str) -> Option<String> {
+        let inner = self.0.iter().find_map(|root| {
+            let (head, rest) = path.split_at_checked(root.len())?;
+            (head.eq_ignore_ascii_case(root) && (rest.is_empty() || rest.starts_with('/')))
+                .then(|| rest.trim_start_matches('/').to_owned())
+        })?;
+        // A worktree holds the same files as the tree it lies in.
+        match format!("/{inner}").split_once(WORKTREES) {
+            Some((_, rest)) => Some(rest.split_once('/').map_or("", |(_, rest)| rest).to_owned()),
+            None => Some(inner),
+        }
     }
 
     /// Returns a recorded path relative to the working tree it lies in; `None` outside of all.
     pub fn relative(&self, path: &str) -> Option<String> {
-        let path = path.trim().trim_start_matches("./");
-        if !path.starts_with('/') && !path.starts_with('~') {
+        let path = unified(path.trim());
+        let path = path.trim_start_matches("./");
+        if !path.starts_with(['/', '~']) {
             return (!path.is_empty() && !path.starts_with("..")).then(|| path.to_owned());
         }
-        let rest =
-            self.0.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'))?;
-        (!rest.is_empty()).then(|| rest.to_owned())
+        self.inner(path).filter(|inner| !inner.is_empty())
     }
 
-    /// Returns a text with paths below the working trees made relative.
+    /// Returns a text with paths below the working trees made relative, however they are spelled.
     pub fn strip(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for root in self.0.iter().filter(|root| root.len() > 1) {
-            text = text.replace(&format!("{root}/"), "").replace(root.as_str(), ".");
+        for root in &self.0 {
+            for spelling in spellings(root) {
+                text = stripped(&text, &spelling);
+            }
         }
-        text
+        words::IN_WORKTREE.replace_all(&text, "").into_owned()
     }
 
-    /// Returns the folder that a command ran in, relative to its working tree; `.` is the root.
-    pub fn directory(&self, cwd: &str, inner: &str) -> String {
-        let whole = match inner {
-            "" => cwd.to_owned(),
-            inner if inner.starts_with('/') => inner.to_owned(),
-            inner => format!("{}/{inner}", cwd.trim_end_matches('/')),
+    /// Returns the folder that a command ran in, relative to its working tree; `.` is the root, and `None` is outside.
+    pub fn directory(&self, cwd: &str, inner: &str) -> Option<String> {
+        let inner = unified(inner);
+        let whole = match inner.as_str() {
+            "" => unified(cwd),
+            inner if inner.starts_with(['/', '~', '$']) => inner.to_owned(),
+            inner => folded(&format!("{}/{inner}", unified(cwd).trim_end_matches('/')))?,
         };
-        if self.0.iter().any(|root| *root == whole.trim_end_matches('/')) {
-            return ".".to_owned();
-        }
-        self.relative(&whole)
-            .filter(|path| !path.starts_with('/'))
-            .unwrap_or_else(|| if inner.is_empty() { ".".to_owned() } else { inner.to_owned() })
+        let inside = self.inner(whole.trim_end_matches('/'))?;
+        Some(if inside.is_empty() { ".".to_owned() } else { inside })
     }
+}
+
+/// A path with `/` between its folders, a drive as its first folder.
+fn unified(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    match path.as_bytes() {
+        [drive, b':', rest @ ..]
+            if drive.is_ascii_alphabetic() && matches!(rest.first(), None | Some(b'/')) =>
+        {
+            format!("/{}{}", char::from(drive.to_ascii_lowercase()), &path[2..])
+        }
+        _ => path,
+    }
+}
+
+/// A path without `.` and `..`; `None` where it leaves its beginning.
+fn folded(path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        match part {
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(format!("/{}", parts.join("/")))
+}
+
+/// The ways in which a root is written: as it is and, below a drive, as Windows does.
+fn spellings(root: &str) -> Vec<String> {
+    let mut spellings = vec![root.to_owned()];
+    let drive = root.as_bytes();
+    if drive.len() > 2 && drive[1].is_ascii_alphabetic() && drive[2] == b'/' {
+        let windows = format!("{}:{}", char::from(drive[1].to_ascii_uppercase()), &root[2..]);
+        spellings.push(windows.replace('/', "\\"));
+        spellings.push(windows.replace('/', "\\\\"));
+        spellings.push(windows);
+    }
+    spellings
+}
+
+/// A text without a root, whatever the case of its letters; what lies beside the root stays as it is.
+fn stripped(text: &str, root: &str) -> String {
+    let lower = text.to_ascii_lowercase();
+    let root = root.to_ascii_lowercase();
+    let mut told = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, _) in lower.match_indices(&root) {
+        let end = at + root.len();
+        let inside = text[end..].starts_with(['/', '\\']);
+        let goes_on = text[end..]
+            .starts_with(|c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'))
+            && !text[end..].starts_with(". ");
+        let begins = !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '/' || c == ':');
+        if at < from || goes_on || !begins {
+            continue;
+        }
+        told.push_str(&text[from..at]);
+        let slashes = text[end..].len() - text[end..].trim_start_matches(['/', '\\']).len();
+        from = if inside { end + slashes } else { end };
+        if !inside {
+            told.push('.');
+        }
+    }
+    told.push_str(&text[from..]);
+    told
 }
 
 /// The file that a call touched.
@@ -72,11 +170,105 @@ pub fn touched(call: &Call) -> Option<(&str, bool)> {
     }
 }
 
+/// A file that a session touched, and the names in what was seen of it.
+#[derive(Clone, Debug)]
+struct Touched {
+    path: String,
+    edited: bool,
+    names: Words,
+}
+
+/// The files that a session touched, by its calls and by what git listed.
+#[derive(Clone, Debug, Default)]
+pub struct Files(Vec<Touched>);
+
+/// What a file gains by its name in a text, by a name that begins so, by each name of the text that stands in it.
+const NAME_GAIN: f32 = 10.0;
+const STEM_GAIN: f32 = 6.0;
+const HOLDS_GAIN: f32 = 1.5;
+
+/// Names of a text that count in one file.
+const HOLDS_MAX: u8 = 4;
+
+/// Characters of a name that can be known again.
+const STEM_CHARS_MIN: usize = 6;
+
+/// What is not edited counts less: it was looked at on the way.
+const READ_SHARE: f32 = 0.4;
+
+impl Files {
+    /// Takes the files of a session.
+    pub fn of(session: &Session, roots: &Roots) -> Self {
+        let mut files: BTreeMap<String, Touched> = BTreeMap::new();
+        let mut add = |path: String, edited: bool, text: &str| {
+            if words::BUILT.is_match(&path) {
+                return;
+            }
+            let file = files.entry(path.clone()).or_insert_with(|| Touched {
+                path,
+                edited: false,
+                names: Words::new(),
+            });
+            file.edited |= edited;
+            file.names.extend(sets::names_in_code(text));
+        };
+        let steps = session.turns.iter().flat_map(|turn| &turn.steps);
+        for call in steps.filter_map(|step| match &step.what {
+            What::Call(call) if !call.denied => Some(call),
+            _ => None,
+        }) {
+            match &call.input {
+                Input::Edit { path, old, new } if !call.failed => {
+                    if let Some(path) = roots.relative(path) {
+                        add(path.clone(), true, old);
+                        add(path, true, new);
+                    }
+                }
+                Input::Read { path } if !call.failed => {
+                    if let Some(path) = roots.relative(path) {
+                        add(path, false, &call.output);
+                    }
+                }
+                // What git lists was changed, whoever changed it.
+                Input::Shell { command, .. } if words::LISTS_CHANGES.is_match(command) => {
+                    let listed = roots.strip(&format!("{command}\n{}", call.output));
+                    named(roots, &listed).into_iter().for_each(|path| add(path, true, ""));
+                }
+                _ => {}
+            }
+        }
+        Self(files.into_values().collect())
+    }
+
+    /// What each file is worth to a text: whether it is named, and how many names of the text stand in it.
+    fn weights(&self, text: &str) -> BTreeMap<&str, f32> {
+        let lower = text.to_lowercase();
+        let names = sets::names(text);
+        let weigh = |file: &Touched| {
+            let name = file.path.rsplit('/').next().unwrap_or(&file.path).to_lowercase();
+            let stem = name.split('.').next().unwrap_or(&name);
+            let called = if names.contains(&name) || lower.contains(&file.path.to_lowercase()) {
+                NAME_GAIN
+            } else if stem.len() >= STEM_CHARS_MIN && lower.contains(stem) {
+                STEM_GAIN
+            } else {
+                0.0
+            };
+            let holds = names.intersection(&file.names).count();
+            let holds = u8::try_from(holds).unwrap_or(HOLDS_MAX).min(HOLDS_MAX);
+            let share = if file.edited { 1.0 } else { READ_SHARE };
+            called + HOLDS_GAIN * f32::from(holds) * share
+        };
+        self.0.iter().map(|file| (file.path.as_str(), weigh(file))).collect()
+    }
+}
+
 /// Returns the files a memory with this evidence and text is about, the nearest first.
 pub fn nearest(
     roots: &Roots,
+    files: &Files,
     episode: &Episode<'_>,
-    evidence: &[&Statement],
+    step: usize,
     text: &str,
 ) -> Vec<String> {
     let calls: Vec<(usize, String, bool)> = episode
@@ -87,26 +279,11 @@ pub fn nearest(
         })
         .filter(|(_, path, _)| !words::BUILT.is_match(path))
         .collect();
-    let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
-    let lower = text.to_lowercase();
-    for (_, path, edited) in &calls {
-        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-        let stem = name.split('.').next().unwrap_or(&name);
-        let named = lower.contains(&name) || stem.len() > 5 && lower.contains(stem);
-        let weight = f32::from(u8::from(named)) * 10.0 + f32::from(u8::from(*edited)) * 0.5;
-        if weight >= 10.0 {
-            weights.entry(path).and_modify(|known| *known = known.max(weight)).or_insert(weight);
-        }
+    let mut weights = files.weights(text);
+    for (path, weight) in near(&calls, step) {
+        *weights.entry(path).or_default() += weight;
     }
-    for statement in evidence {
-        for (path, weight) in near(&calls, statement.step) {
-            *weights.entry(path).or_default() += weight;
-        }
-    }
-    let mut ranked: Vec<(&str, f32)> = weights.into_iter().collect();
-    ranked.sort_by(|(a, left), (b, right)| right.total_cmp(left).then(a.cmp(b)));
-    let mut paths: Vec<String> =
-        ranked.into_iter().take(PATHS_MAX).map(|(path, _)| path.to_owned()).collect();
+    let mut paths = best(weights);
     for named in named(roots, text) {
         if paths.len() < PATHS_MAX
             && !paths.iter().any(|path| path == &named || path.ends_with(&format!("/{named}")))
@@ -117,22 +294,45 @@ pub fn nearest(
     paths
 }
 
-/// Returns the files that were changed in some episodes: those that a text names first.
-pub fn changed(roots: &Roots, episodes: &[Episode<'_>], text: &str) -> Vec<String> {
-    let lower = text.to_lowercase();
+/// Share of the best file's weight below which a file was only nearby.
+const NEARBY_SHARE: f32 = 0.15;
+
+/// The files of most weight.
+fn best(weights: BTreeMap<&str, f32>) -> Vec<String> {
+    let most = weights.values().copied().fold(0.0, f32::max);
+    let mut ranked: Vec<(&str, f32)> = weights
+        .into_iter()
+        .filter(|(_, weight)| *weight > 0.0 && *weight >= most * NEARBY_SHARE)
+        .collect();
+    ranked.sort_by(|(a, left), (b, right)| right.total_cmp(left).then(a.cmp(b)));
+    ranked.into_iter().take(PATHS_MAX).map(|(path, _)| path.to_owned()).collect()
+}
+
+/// What a file gains that was changed or listed for a commit, and what a test of several changed files loses.
+const CHANGED_GAIN: f32 = 2.0;
+const TEST_LOSS: f32 = 1.0;
+
+/// Returns the files that were changed in some episodes: those that a text is about first.
+pub fn changed(roots: &Roots, files: &Files, episodes: &[Episode<'_>], text: &str) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
-    let edits = episodes.iter().flat_map(Episode::calls).filter(|(_, call)| !call.failed);
-    for (path, _) in edits.filter_map(|(_, call)| touched(call).filter(|(_, edited)| *edited)) {
-        let path = roots.relative(path).filter(|path| !words::BUILT.is_match(path));
-        paths.extend(path.filter(|path| !paths.contains(path)));
+    for (_, call) in episodes.iter().flat_map(Episode::calls).filter(|(_, call)| !call.failed) {
+        match &call.input {
+            Input::Edit { path, .. } => paths.extend(roots.relative(path)),
+            Input::Shell { command, .. } if words::LISTS_CHANGES.is_match(command) => {
+                paths.extend(named(roots, &roots.strip(&format!("{command}\n{}", call.output))));
+            }
+            _ => {}
+        }
     }
-    let stem = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
-        name.split('.').next().unwrap_or_default().to_owned()
-    };
-    paths.sort_by_key(|path| !lower.contains(&stem(path)));
-    paths.truncate(PATHS_MAX);
-    paths
+    paths.retain(|path| !words::BUILT.is_match(path));
+    let of_text = files.weights(text);
+    let mut weights: BTreeMap<&str, f32> = BTreeMap::new();
+    for path in &paths {
+        let loss = if words::ONE_TEST.is_match(path) { TEST_LOSS } else { 0.0 };
+        let known = of_text.get(path.as_str()).copied().unwrap_or_default();
+        weights.insert(path, CHANGED_GAIN + known - loss);
+    }
+    best(weights)
 }
 
 /// The calls nearest to a step, edits before reads.
@@ -197,9 +397,40 @@ mod tests {
         assert_eq!(roots.relative("/home/a/shop/trees/x/src/a.py").as_deref(), Some("src/a.py"));
         assert_eq!(roots.relative("/etc/passwd"), None);
         assert_eq!(roots.relative("src/a.py").as_deref(), Some("src/a.py"));
-        assert_eq!(roots.directory("/home/a/shop", ""), ".");
-        assert_eq!(roots.directory("/home/a/shop", "web"), "web");
-        assert_eq!(roots.directory("/home/a/shop/web", ""), "web");
+        let folder = |cwd: &str, inner: &str| roots.directory(cwd, inner);
+        assert_eq!(folder("/home/a/shop", "").as_deref(), Some("."));
+        assert_eq!(folder("/home/a/shop", "web").as_deref(), Some("web"));
+        assert_eq!(folder("/home/a/shop/web", "../api").as_deref(), Some("api"));
+        assert_eq!(folder("/home/a/shop/web", "").as_deref(), Some("web"));
+        assert_eq!(folder("/home/a/other", ""), None);
+        assert_eq!(folder("/home/a/shop", "$(mktemp -d)"), None);
+    }
+
+    #[test]
+    fn a_drive_is_written_in_many_ways() {
+        let roots = Roots::new([r"D:\shop".to_owned()]);
+        for path in
+            [r"D:\shop\src\a.py", "D:/shop/src/a.py", "/d/shop/src/a.py", r"d:\Shop\src\a.py"]
+        {
+            assert_eq!(roots.relative(path).as_deref(), Some("src/a.py"), "{path}");
+            let text = format!("It is in `{path}`, not in {path}.");
+            let told = roots.strip(&text).replace('\\', "/");
+            assert_eq!(told, "It is in `src/a.py`, not in src/a.py.", "{path}");
+        }
+        assert_eq!(roots.relative(r"C:\Users\a\x.py"), None);
+        assert_eq!(roots.relative(r"D:\shopping\a.py"), None);
+        assert_eq!(roots.strip("cd /d/shop && cd /d/shopping"), "cd . && cd /d/shopping");
+        let tree = r"D:\shop\.claude\worktrees\calm-cat-1\src\a.py";
+        assert_eq!(roots.relative(tree).as_deref(), Some("src/a.py"));
+        assert_eq!(roots.strip(&format!("See {tree}")), r"See src\a.py");
+    }
+
+    #[test]
+    fn a_clone_that_is_gone_is_a_root_of_its_session() {
+        let roots = Roots::new(["/home/a/shop".to_owned()])
+            .with_folders(["/Users/b/code/shop/web", "/Users/b/code/shop"].into_iter());
+        assert_eq!(roots.relative("/Users/b/code/shop/src/a.py").as_deref(), Some("src/a.py"));
+        assert_eq!(roots.relative("/home/a/shop/src/a.py").as_deref(), Some("src/a.py"));
     }
 
     #[test]

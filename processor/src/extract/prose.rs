@@ -41,10 +41,19 @@ const ROW_MARK: &str = " · ";
 
 /// A block of Markdown: lines that belong together.
 #[derive(Debug)]
-enum Block {
+pub enum Block {
+    /// The text of a heading, or of a line in bold.
     Heading(String),
+    /// Lines up to an empty one.
     Paragraph(String),
-    Item { text: String, depth: usize },
+    /// A list item and how far it is indented.
+    Item {
+        /// Its text.
+        text: String,
+        /// Characters before its mark.
+        depth: usize,
+    },
+    /// The cells of a table's row.
     Row(Vec<String>),
 }
 
@@ -104,7 +113,8 @@ pub fn sentences(markdown: &str) -> Vec<Sentence> {
     sentences
 }
 
-fn blocks(markdown: &str) -> Vec<Block> {
+/// Returns the blocks of a text, code left out.
+pub fn blocks(markdown: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut paragraph = String::new();
     let mut fence: Option<String> = None;

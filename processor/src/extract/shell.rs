@@ -14,6 +14,8 @@ use super::words;
 pub struct Simple {
     /// The command without redirections, variables and filters.
     pub line: String,
+    /// The short variables that are set for it, with a blank behind each.
+    pub variables: String,
     /// The folder it runs in, relative to where the line started; empty when that is the same.
     pub directory: String,
     /// What it is for, when it is one of a project's tasks.
@@ -31,17 +33,47 @@ pub fn commands(line: &str) -> Vec<Simple> {
             directory = join(&directory, to.trim_matches(['"', '\'']));
             continue;
         }
-        let line = normalise_command(&simple.words.join(" "));
+        let written = simple.words.join(" ");
+        let variables = words::VARIABLES.find(&written).map_or("", |found| found.as_str());
+        let line = normalise_command(&written);
         if !simple.piped && !line.is_empty() && !matches!(line.as_str(), "true" | "false" | ":") {
             let class = classify(&line);
-            found.push(Simple { line, directory: directory.clone(), class });
+            let variables = variables.to_owned();
+            found.push(Simple { line, variables, directory: directory.clone(), class });
         }
     }
     found
 }
 
+/// Returns the folder that a shell is in after a command line that began in `folder`.
+pub fn went(folder: &str, first: &str, line: &str) -> String {
+    // What stands in parentheses goes nowhere.
+    if line.contains('(') {
+        return folder.to_owned();
+    }
+    let mut at = folder.to_owned();
+    for simple in shell::split(line) {
+        let words: Vec<&str> = simple.words.iter().map(String::as_str).collect();
+        if let ["cd" | "pushd", to, ..] = words[..] {
+            let to = to.trim_matches(['"', '\'']);
+            at = join(start(&at, first, to), to);
+        }
+    }
+    at
+}
+
+/// Returns the folder from which a shell that stood in `at` went to `to`: one that passed and is there already was
+/// set back to the session's `first` folder before.
+pub fn start<'a>(at: &'a str, first: &'a str, to: &str) -> &'a str {
+    let there = !to.is_empty()
+        && !to.starts_with("..")
+        && at.ends_with(&format!("/{}", to.trim_end_matches('/')));
+    if there { first } else { at }
+}
+
 fn join(base: &str, to: &str) -> String {
-    if to.starts_with(['/', '~', '$']) || base.is_empty() {
+    let drive = to.get(1..2) == Some(":");
+    if drive || to.starts_with(['/', '~', '$']) || base.is_empty() {
         to.trim_end_matches('/').to_owned()
     } else {
         format!("{base}/{}", to.trim_end_matches('/'))

@@ -3,12 +3,13 @@
 
 use memory_store::Kind;
 
-use super::clean::{capital, cut, headline, plain};
+use super::TEXT_CHARS_MAX;
+use super::clean::{capital, cut, plain};
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
-use super::pool::{TEXT_CHARS_MAX, join};
 use super::prose::Sentence;
 use super::score::Channel;
+use super::sets::join;
 use super::{Miner, Said, words};
 use crate::transcript::session::{Input, Todo};
 
@@ -16,7 +17,11 @@ use crate::transcript::session::{Input, Todo};
 pub const OPEN: &str = "Open: ";
 
 /// Characters of a title after "Open: ".
-const OPEN_TITLE_CHARS_MAX: usize = 100;
+const OPEN_TITLE_CHARS_MAX: usize = 200;
+
+/// Confidence in a task, and what it is worth.
+const SURE: f32 = 0.3;
+const WORTH: f32 = 0.8;
 
 /// Open items told of one session.
 const OPEN_MAX: usize = 6;
@@ -58,8 +63,6 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
     let episode = &episodes[index];
     let items: Vec<String> = open.iter().take(OPEN_MAX).map(|item| plain(&item.text)).collect();
     let at = episode.steps.iter().rev().find(|at| at.what.uuid == uuid)?;
-    // The quote is one item, word for word.
-    let statement = spoken(&open.first()?.text, uuid, at.what.at, at.step);
     let body = cut(
         &join(&[format!(
             "Left open in the session on \"{}\": {}",
@@ -70,14 +73,19 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
     );
     let title = format!("{OPEN}{}", items.first()?);
     miner.draft(
-        episode,
+        std::slice::from_ref(episode),
         Said {
             kind: Kind::Task,
             title,
             body,
-            evidence: vec![&statement],
-            confidence: 0.7,
-            worth: 1.0,
+            // One item, word for word.
+            quote: &open.first()?.text,
+            uuid,
+            at: at.what.at,
+            step: at.step,
+            by_user: false,
+            confidence: SURE,
+            worth: WORTH,
         },
     )
 }
@@ -105,10 +113,7 @@ fn broken_off(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         "Asked: \"{}\". The session ended before anything was changed.",
         cut(&episode.ask, ASK_CHARS_MAX)
     );
-    miner.draft(
-        episode,
-        Said { kind: Kind::Task, title, body, evidence: vec![ask], confidence: 0.6, worth: 1.0 },
-    )
+    miner.draft(std::slice::from_ref(episode), said(ask, title, body))
 }
 
 /// A request says at least this many words, and is told with at most so many characters.
@@ -133,8 +138,11 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
     let lead = open.first().copied()?;
     let told = with_list(lead, &of_last);
     let told = words::OPEN_LABEL.find(&told).map_or(told.as_str(), |label| &told[label.end()..]);
-    let (lead_title, rest) = headline(&capital(told), OPEN_TITLE_CHARS_MAX);
-    let mut parts = vec![rest];
+    let lead_title = capital(told);
+    if lead_title.chars().count() > OPEN_TITLE_CHARS_MAX {
+        return None;
+    }
+    let mut parts = Vec::new();
     parts.extend(open.iter().skip(1).map(|statement| with_list(statement, &of_last)));
     let failed = of_last
         .iter()
@@ -150,17 +158,23 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
         name => format!("Left open in the session on \"{name}\""),
     };
     let body = cut(&join(&[join(&parts), left_open]), TEXT_CHARS_MAX);
-    miner.draft(
-        episode,
-        Said {
-            kind: Kind::Task,
-            title,
-            body,
-            evidence: open,
-            confidence: 0.6,
-            worth: lead.score + 0.5,
-        },
-    )
+    miner.draft(std::slice::from_ref(episode), said(lead, title, body))
+}
+
+/// A task that a statement names.
+fn said(statement: &Statement, title: String, body: String) -> Said<'_> {
+    Said {
+        kind: Kind::Task,
+        title,
+        body,
+        quote: &statement.sentence.raw,
+        uuid: &statement.uuid,
+        at: statement.at,
+        step: statement.step,
+        by_user: matches!(statement.channel, Channel::User | Channel::Plan),
+        confidence: SURE,
+        worth: WORTH,
+    }
 }
 
 /// Whether a statement of the last message names something that is left to do, and enough of it.
@@ -210,24 +224,4 @@ fn with_list(statement: &Statement, of_message: &[&Statement]) -> String {
         .map(|item| item.text().trim_end_matches('.'))
         .collect();
     format!("{text} {}", items.join("; "))
-}
-
-fn spoken(text: &str, uuid: &str, at: memory_store::Timestamp, step: usize) -> Statement {
-    Statement {
-        sentence: Sentence {
-            text: text.to_owned(),
-            raw: text.to_owned(),
-            heading: String::new(),
-            list: true,
-            block: 0,
-            code: false,
-        },
-        channel: Channel::Said,
-        uuid: uuid.to_owned(),
-        at,
-        step,
-        order: 0,
-        score: 0.0,
-        transient: false,
-    }
 }

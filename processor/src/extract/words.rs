@@ -43,8 +43,6 @@ patterns! {
         |nothing\ (?:else|more)|no\ (?:further|other)\ changes|that(?:'|’)s\ (?:it|all))";
     /// A sentence that limits or contrasts is kept even in narration.
     RESTRICTS = r"(?i)\b(?:only|not|never|n't|n’t|instead|rather|because|since|without|unless|except|misleading|cannot|already)\b";
-    /// A standing wish: the words by which a person asks for something to be so from now on.
-    STANDING = r"(?i)\b(?:always|never|every time|each time|whenever|from now on|in (?:the )?future|going forward|by default|do ?n[o']t|don’t|dont|stop|avoid|must(?: not|n't)?|musr|mustn’t|should(?: not|n't| always| never| only)?|shouldn’t|shall|ought to|has to|have to|prefer|rather than|instead|please (?:use|keep|avoid|don't|never|always|stick|follow|make sure|ensure)|make sure|be sure|ensure|remember|no need|not need|only|i (?:expect|prefer|like|hate|don't want|do not want|don’t want|want)|we (?:use|don't|do not|never|always|want|prefer|only)|allowed|required|forbidden|convention|rule|policy|no more|any ?more|without)\b";
     /// How things are done here.
     HABIT = r"(?i)\b(?:convention|we (?:use|always|never|only|keep|write|name|put|follow|don't|do not)|in this (?:repo|repository|project|codebase)|here we|our (?:style|convention|rule|policy|process|naming|code ?base|team)|code style|naming convention|commit messages? (?:are|must|should|start)|branch(?:es)? (?:are|must|should)|tests? (?:must|should|go|live)|house rule|every (?:commit|pr|pull request|change|test|file|migration)|before (?:committing|pushing|merging|a release)|after (?:every|each) change)\b";
     /// The reason why something is as it is, or why it broke.
@@ -55,24 +53,14 @@ patterns! {
     CURE = r"(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|cured?|workaround|work-around|worked around|now (?:uses?|works?|passes|returns?|handles?|includes?|checks?|accepts?|shows?|always|also|classif\w+|drops?|skips?)|switch(?:ed|ing)? (?:to|from)|replac(?:ed?|ing)|changed|added|adding|removed|removing|renam(?:ed|ing)|moved|wrapped|instead|simplified|downgrad\w+|upgrad\w+|pinned|set (?:to|the)|use[sd]?)\b";
     /// A choice and its reason.
     CHOICE = r"(?i)\b(?:decid(?:ed|e|es)|decision|chose|choose|chosen|opt(?:ed)? for|went with|going with|go with|settled on|picked|prefer(?:red|s)?|instead of|replac\w+ .{3,120} with|rather than|over (?:the )?(?:alternative|other)|trade-?off|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|so that|to avoid|to keep|to prevent|to ensure|to make sure|in order to|minimal and|simplest|safer|cleaner|single source of truth|approach|strategy|not worth|out of scope|for now|the reason (?:we|for)|why (?:we|this|it))\b";
-    /// The reason inside a choice.
-    REASON = r"(?i)\b(?:because|causing|since|so that|so (?:the|it|we|that|they|users?)|to avoid|to keep|to prevent|to ensure|to make|in order to|due to|as (?:it|the|this|they|we)|otherwise|avoids?|prevents?|ensures?|allows?|enables?|enabling|allowing|without|instead of|rather than|which (?:is|was|would|causes?|makes?|means?)|previously|currently|no longer|were|was|for (?:better|easier|consistency|clarity|safety|simplicity|performance)|— )";
     /// What people call a thing that went wrong.
     FAILS = r"(?i)\b(?:fail(?:s|ed|ing|ure)?|missing|invalid|cannot|can't|can’t|unable|error|exception|crash(?:es|ed)?|broken|undefined|refused|denied|timed? ?out|not found|unsupported|unrecogni[sz]ed|rejected|conflict|panick?(?:s|ed)?|corrupt(?:ed)?|illegal)\b";
     /// A sentence that asks for a piece of work rather than for how things should be.
     REQUEST = r"(?i)^(?:(?:at|in|on|for|from|under|above|below|near|inside) [^,.]{3,60}, )?(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete)\b";
-    /// A wish said for all times.
-    ALWAYS = r"(?i)\b(?:always|never|every time|each time|whenever|from now on|in (?:the )?future|going forward|must(?:n't| not)?|do ?n[o']t|don’t|dont|prefer|rule|policy|convention|avoid|only|no need to)\b";
-    /// The root of a trouble, named as such.
-    ROOT = r"(?i)\b(?:root cause|caused by|turns? out|turned out|the (?:real |actual |main |underlying |core )?(?:issue|problem|bug|culprit|reason) (?:is|was)|falls? through|fell through|falling through|that(?:'|’)s why|this is why|explains why)\b";
-    /// A warning: something that surprises and costs time.
-    WARNS = r"(?i)\b(?:misleading|silently|gotcha|caveat|beware|watch out|pitfall|quirk|note that|careful|surprising(?:ly)?|unexpected(?:ly)?|counter-?intuitive|even though|despite|does ?n[o']t (?:support|exist|propagate|respect|expose|apply)|no longer (?:works?|supported|needed|exists?)|only works? (?:if|when|with|in)|hard-?coded|out of sync|must (?:be|match|stay)|(?:needs?|requires?|must use|only with) (?:the )?`?--?[a-z][\w-]+|kept? in sync|mirrors?|leftover|stale)\b";
     /// An approach that was tried and dropped.
     TRIED = r"(?i)\b(?:(?:was|were) (?:first )?tried\b|revert(?:ed|ing)\b|undid|rolled back|backed out|(?:did ?n[o']t|didn’t|does ?n[o']t|doesn’t|won't|won’t|can't|cannot) work\b|not viable|dead end|gave up|abandoned|(?:first|initially|originally) (?:tried|attempted|used)|tried .{3,80}\bbut\b|attempt(?:ed)? .{3,80}\bbut\b|(?:instead of|rather than) .{3,60} which (?:failed|crashed|broke|caused|required|needed)|switch(?:ed|ing)? (?:away )?from .{3,120} (?:to|because|since|due)|too (?:slow|fragile|brittle|complex|heavy) )";
     /// Something that the last message leaves to be done.
     LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
-    /// What is called open, and nothing else.
-    STILL_OPEN = r"(?i)^(?:still (?:to do|open|missing|left)|to ?-?do|left (?:to do|open)|next(?: steps?)?|follow-?ups?|not done)\b";
     /// The word before what is left to do, as Claude and tasks have it: "Open: ...", "Still to do - ...".
     OPEN_LABEL = r"(?i)^[^\p{L}\p{N}]{0,4}(?:(?:still |yet )?(?:open|to ?-?dos?|to be done)|(?:still )?(?:remaining|outstanding|pending|unfinished|deferred|postponed)|(?:still )?left (?:to (?:do|be done)|open|undone|over|for later)|not (?:yet )?done(?: yet)?|what(?:'|’)?s? (?:is )?(?:left|remains|open)(?: to do)?|for later|loose ends)(?: (?:items?|points?|tasks?|issues?|questions?|ends?|work|things?|steps?|todos?|threads?|for now|here))?[*_`]{0,2}\s*(?:[:—–]|-\s)[*_`]{0,2}\s*";
     /// What stands behind such a word where nothing is left.
@@ -85,8 +73,6 @@ patterns! {
     CHANGES = r"(?i)(?:\b(?:install|add|remove|rm|mv|cp|mkdir|touch|chmod|chown|ln|kill|pkill|restart|start|stop|up|down|reset|checkout|restore|stash|clean|clear|prune|migrate|generate|sync|update|upgrade|rebuild|build|fix|format|fmt|write|init|config|set|export|unset|login|fetch|pull|rebase|apply|patch|sed -i|tee)\b|--fix|--write|--force|-f\b)";
     /// Words that introduce what was seen.
     SEEN = r"(?i)^(?:i (?:now )?(?:can )?see (?:that |the (?:issue|problem)[:,.—-]*\s*)?|i found (?:that |the (?:issue|problem|bug)[:,.—-]*\s*)?|looks like |it (?:looks|seems) (?:like|that) |apparently,? |so )";
-    /// A choice that is stated with its reason.
-    STATED = r"(?i)^(?:decision|decided|design decision|choice)\b\s*[:—-]|\b(?:(?:i|we)(?: have|'ve)? (?:chose|decided|opted|went with|settled|picked|kept|left|avoided|prefer)|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|trade-?off|(?:chosen|decided|preferred|kept|left) .{3,80}\b(?:because|since|so that|to avoid|to keep)|(?:rather than|instead of) .{3,100}\b(?:because|since|so that|to avoid|to keep|to prevent|which (?:would|is|was)|as (?:it|that) would)|(?:because|since|to avoid|to keep) .{3,100}\b(?:rather than|instead of)|the reason (?:we|for|it)|not worth)\b";
     /// The outline of a failure that any failure has.
     GENERIC_ERROR = r"(?i)^\s*[$>] |^\s*(?:i|ℹ|note:|help:|hint:) |^\W*\d+(?:\s|\||│)|some (?:errors|warnings) were emitted|exit(?:ed)? (?:with )?(?:code|status)|command failed|elifecycle|^npm err! (?:code|errno|path|command)|^error: (?:process|script|recipe)|^make(?:\[\d+\])?: \*\*\*|^(?:found|checked) \d+|^\d+ (?:errors?|failed|failures?)\b|^error$|^string:|^failed$";
     /// A sentence about one line of a file as it was that day.
@@ -99,16 +85,14 @@ patterns! {
     TOOL_HABIT = r"(?i)has not been read yet|modified since read|unexpectedly modified|read it (?:again|first)|no changes to make|exceeds maximum allowed (?:tokens|size)|user (?:doesn't want|rejected)|cancelled|file does not exist|eisdir|is a directory|request timed out|operation timed out|blocked by hook|permission to use";
     /// What a command line only does to its output.
     OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?|\|\|\s*true)\s*";
-    /// The word that calls a sentence a decision.
-    LABELLED = r"(?i)^(?:decision|decided|design decision|choice)\s*[:—-]\s*";
     /// A line that a tool marks as an error.
     MARKED_ERROR = r"^\s*(?:×|✖|✗|✘|❌|E {2,})\s*(\S.*\S)\s*$";
-    /// A sentence that tells a trouble together with its cure.
-    CURED = r"(?i)(?:\b(?:fix(?:ed|es)?|resolv(?:ed|es)|solv(?:ed|es)|simplified|replac(?:ed|es)|remov(?:ed|ing|es)|clean(?:ed|ing)|switch(?:ed|ing)|add(?:ed|ing))\b.{3,200}\b(?:previously|was|were|caus\w+|because|instead|so (?:that )?)\b|\b(?:was|were|caus\w+|because)\b.{3,200}\b(?:fix(?:ed|es)?|resolv(?:ed|es)|removing|unblocked|solv(?:ed|es))\b)";
     /// A guess at a cause; the next message may say otherwise.
     GUESSES = r"(?i)\b(?:likely|probably|might|may be|perhaps|maybe|seems?|appears?|could be|i think|i suspect|possibly|not sure)\b";
     /// A wish that says itself that it is for all times, even beside a request.
     EVERMORE = r"(?i)\b(?:from now on|always|never|every time|each time|whenever|in (?:the )?future|going forward)\b";
+    /// Words by which a wish says that it holds beyond the work at hand.
+    EVERYWHERE = r"(?i)\b(?:in (?:this|the|our|every|any) (?:repo|repository|project|codebase|code base|session)|in (?:all|every) (?:sessions?|files?|commits?)|(?:every|each) time|from now on|in (?:the )?future|going forward|ever again)\b";
     /// A state that is to last: no wish for all times.
     LASTING = r"(?i)\balways[- ](?:\w+(?:ble|ed|en|ing)|on|off|open|there)\b";
     /// What a person says before what is meant.
@@ -139,6 +123,71 @@ patterns! {
     ONE_TEST = r"(?i)[._-](?:test|spec)s?\.[^/]*$|(?-i:[a-z0-9](?:Test|Tests|Spec)\.[^/]*$)|(?:^|/)test_[^/]*\.py$|\.(?:snap|golden|expected)$|__snapshots__/";
     /// A wish that names the only place where it applies.
     ONLY_HERE = r"(?i)\b(?:in|for|inside|under|within|below) (?:(?:this|that|these|those) (?:file|folder|directory|module|script)s?\b|(?:all |every |the )?(?:files? |tests? |code |scripts? )?(?:in |under |below )?[`@]?[\w.-]+/[\w./*-]+)";
+    /// The bold words that a paragraph or an item begins with.
+    BOLD_LEAD = r"^\s*\*\*([^*\n]{2,160}?)\*\*";
+    /// A sentence whose subject stands elsewhere.
+    POINTS_AT = r"(?ix)^(?:the\ (?:one|fix|issue|problem|bug|error|change|changes|same|other|others|first|second|third|last|latter|former|result|results|tests?|user|above|following|new\ (?:one|test|tests)|old|original|only|real|root|remaining|rest|reason|cause|root\ cause|culprit|answer|plan|work|feature|implementation|solution|approach|code|diff|commit|branch|pr|reviewer|review|agent|subagent|background|previous|current|existing)\b
+        |(?:your|my|our|i|i'm|i've|i'll|you|he|she|we(?:'ve|'ll)?|each|all|one|both|either|neither|none|some|most|many|no|yes|not|done|now|still|too|plus|or|because|since|as|with|after|before|once|when\ (?:it|this|that)|if\ (?:it|this|that|you)|per|via|see|same|worth|given|without\ (?:it|this|that)|rather|meanwhile|separately|finally|first|second|third|next|again|already|just|ok|okay|only|even|otherwise)\b)";
+    /// A sentence that names a thing: code, a file, a name.
+    NAMED = r"`[^`]+`|\b[A-Za-z_]\w*[._/:-]{1,2}\w|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[A-Z]{2,}\w*|\w\s+[A-Z][a-z]\w+|--[a-z]|\w\(\)";
+    /// Words to one another: who wrote them and for whom.
+    TALKS = r"(?i)\b(?:i|i['’](?:m|ve|ll|d)|me|my|mine|you|you['’](?:re|ve|ll|d)|your|yours|let['’]s|say the word|shall (?:i|we)|should we|as (?:asked|requested|discussed|agreed)|(?:sub)?agents? (?:is|are|was|were|found|reported|did|ran|will|finished|running|dispatched)|the (?:reviewer|user)|task #?\d)\b";
+    /// The state of an hour: what was run, staged, measured or checked then.
+    MOMENT = r"(?ix)\b(?:verified|confirmed|all\ (?:clean|green|pass\w*)|tests?\ (?:pass|passes|passed|are\ green)|(?:suite|lint|build)\ (?:is\ )?(?:clean|green)|clean\ (?:build|tree)|working\ tree|uncommitted|unstaged|amended|unpushed|rebased|squashed|cherry-pick\w*|fixup|pull\ request|on\ (?:this|the)\ branch|right\ now|at\ the\ moment|today|yesterday|tomorrow|this\ (?:session|turn|time|run|machine|pass)|so\ far|not\ yet|pre-?existing|in\ progress|is\ running|re-?ran|spot[- ]check\w*|(?:live|functional|end[- ]to[- ]end)\ (?:functional\ )?(?:proof|check|test)|dev\ binary|scratch\w*|left\ (?:alone|untouched|unchanged)|untouched|line\ \d+|lines\ \d+|(?:green|finished|regenerated|dispatched)\b)\b|\b\d+\s+(?:tests|files|commits|passed|failed|hits)\b|^[0-9a-f]{7,10}\s*[:—–-]|^(?:feat|fix|chore|docs|test|refactor)(?:\([^)]*\))?!?(?::|\s+[—–-])";
+    /// A heading of what was done, seen or is next that day.
+    PASSING_HEADING = r"(?ix)\b(?:verif\w+|validat\w+|tests?|testing|tested|checks?|proof|proven|status|summary|recap|next|tasks?|todo|open|remaining|left|loose\ ends?|done|progress|commits?|committed|branch(?:es)?|questions?|proposal|proposed|proposals|options?|plan|phases?|effort|estimates?|order|sequence|what\ (?:i|you)|caveats?\ for\ you|repro\w*|logs?|output|deliver\w*|shipped|landed|pre-?existing|out\ of\ scope|not\ (?:done|changed|covered|in)|goal|round|candidates?|merge|history)\b";
+    /// An offer or a proposal: nothing of it holds until it is taken.
+    OFFERS = r"(?i)\b(?:recommend\w*|two (?:ways|options)|options?|propos\w+|(?:we|i|you) (?:could|would|might)|i['’]d|we['’]d|would (?:need|have) to|could be|worth (?:a|doing|it|adding)|if (?:you|we) (?:want|like|prefer)|not blocking|follow-?ups?|roadmap|next steps?|judgement call|your call)\b";
+    /// A word before a colon by which its writer says that what follows outlasts the day.
+    LABELLED = r"(?i)^\W*(?:gotcha|caveat|pitfall|trap|beware|watch out|lesson(?: learned)?|rule|convention|decision|important|key (?:point|insight|finding)|worth (?:knowing|remembering))\b[^:\n]{0,40}:";
+    /// Words by which the assistant says that something is worth remembering.
+    SAVED = r"(?i)\b(?:memory (?:saved|updated|added)|(?:saved|added|noted|recorded|captured) (?:\w+ ){0,4}(?:to|in|as) (?:\w+ ){0,2}(?:memory|memories|agents\.md|claude\.md)|worth (?:knowing|remembering|keeping in mind)|keep(?:ing)? in mind|for (?:future|later) (?:sessions?|work|reference|agents?)|lesson(?:s)? (?:learned|here))\b";
+    /// What a sentence is called before it says it.
+    LABEL = r"(?i)^(?:the )?(?:(?:root )?cause|(?:actual |real |core |main )?(?:issue|problem|bug|reason|finding|culprit)|fix|cure|solution|(?:root )?cause (?:found|confirmed)(?: and fixed)?|(?:quick )?(?:note|summary|result|verdict|background|context)|one (?:more )?(?:thing|note|caveat|detail)|also|important|confirmed|fixed|correction|tl;dr)\s*(?:[:—–]|-\s)\s*";
+    /// A command that names the files that were changed.
+    LISTS_CHANGES = r"\bgit\s+(?:-\S+\s+\S+\s+)*(?:add|commit|status|show|diff\s+(?:\S+\s+)*--(?:stat|name-only|name-status))\b";
+    /// What Claude adds to the option that it would take.
+    RECOMMENDED = r"(?i)\s*\((?:recommended|suggested|default)\)";
+    /// The work of reviewing and of handing work out, by its own words.
+    REVIEWS = r"(?i)\b(?:reviewers?|verifiers?|finders?|implementers?|(?:sub)?agents? (?:found|reported|flagged|did|ran|will|finished|returned|traced|is|are|was|were)|the (?:sub)?agent|angle [a-z]\b|refuted|corroborat\w+|(?:this|next|first|last|second) (?:round|pass|wave)|in flight|launched|dispatched|outstanding|sweep|corrections?|t\d\b)\b";
+    /// Words in front of a message that say that the work is done.
+    OPENS = r"(?i)^(?:all (?:clean|good|done|green|set|checks? pass\w*)|done|fixed|got it|as expected|committed|everything (?:is )?\w+|(?:lint|build|typecheck|types?) (?:is|are|passes)\b[^.]*|(?:all )?[\d,]* ?tests? pass\b[^.]*)\W*$";
+    /// A path of one machine: a home, a drive, a temporary folder, another clone.
+    MACHINE_PATH = r"(?i)(?:^|[\s`'\x22(=\[<])(?:/(?:home|users|tmp|private|root|mnt|media|volumes|var/folders|opt|srv|workspaces?|data)/[\w.@-]+|/[a-z]/[\w.@-]+|[a-z]:[\\/][\w.@~-]+|~[\\/][\w.@-]+|\\\\[\w.-]+\\)|file:/|\bAppData\b|\.claude/(?:worktrees|projects|plans)\b|\bC--|\bD--";
+    /// A reply that agrees that the prompt before it was right.
+    AGREES = r"(?ix)^\W*(?:(?:ah|oh|yes|yep|yeah|ok(?:ay)?|hmm|indeed)[,.!:\s—–-]+)*(?:fair(?:\ (?:point|enough|call|question|pushback))?\b\s*[,.!:;—–-]|(?:you(?:['’]re|\ are|\ were)|that(?:['’]s|\ is))\ (?:absolutely\ |completely\ |totally\ |quite\ |both\ )?(?:right|correct)\b|agreed\b|agree\b|my\ (?:mistake|bad|fault|error)\b|good\ (?:catch|point|call)\b|(?:valid|great|excellent)\ (?:point|catch|call)\b|point\ taken\b|right[,.!:;]?\s*[—–-]|correct\s*[,.!:;—–-]|true\s*[,.!:;—–-]|guilty\b|i\ (?:was\ wrong|got\ (?:that|it)\ wrong|misread|misunderstood|missed\ that|should(?:n['’]t)?\ have)\b|apologi[sz]es\b|sorry\b)";
+    /// The folder of a worktree in a path that is relative already.
+    IN_WORKTREE = r"\.claude[/\\]+worktrees[/\\]+[\w.-]+(?:[/\\]+|\b)";
+    /// An address, or words that a machine put there.
+    ADDRESS = r"https?://|</?[a-z-]+>|\bREDACTED\b|\[(?:Image|Pasted|Request)";
+    /// A wish that says itself that it holds beyond the work at hand.
+    FOR_ALL_TIMES = r"(?ix)\b(?:always|never|every\ time|each\ time|whenever|from\ now\ on|in\ (?:the\ )?future|going\ forward|by\ default)\b|^(?:\W*(?:please|also|and|but|so)[,\s]+)*(?:do\ n[o']t|do\ not|don['’]?t|stop\ \w+ing|avoid|prefer|no\ need\ to|there(?:['’]s|\ is)\ no\ need\ to|remember)\b|,\s(?:do\ not|don['’]?t|only)\b|\b(?:must|should)(?:\ not|n['’]t)?\ (?:always|never|only)\b";
+    /// A rule that holds, however the work at hand is done.
+    RULES = r"(?i)\b(?:must(?: not|n't| never)?|never|always|cannot|can't|only (?:when|if|after|works?|on|with|for)|requires?|needs? to be|has to|have to|do not|don't|by design|deliberate(?:ly)?|intentional(?:ly)?|not supported|unsupported|limitation|by default)\b";
+    /// Words that say that something is so when it is written.
+    NOW = r"(?i)\b(?:current(?:ly)?|at (?:the moment|present)|right now|today|existing|now (?:shows?|uses?|has|is|does)|has no|have no|there (?:is|are) no|lacks?)\b";
+    /// A commit that takes another one back.
+    REVERTS = r"(?i)^(?:\w+(?:\([^)]*\))?!?:\s*)?(?:revert|undo|back out)\b";
+    /// A commit that is to become part of another one.
+    WORK_IN_PROGRESS = r"(?i)^(?:wip\b|fixup!|squash!|amend!|tmp\b|temp\b|checkpoint\b|save\b)";
+    /// A commit that changes texts, tests or the build alone.
+    CHORE_SUBJECT = r"(?i)^(?:docs?|chore|tests?|style|ci|build|release)\b(?:\([^)]*\))?!?:";
+    /// A file that people and agents write down what they learned in.
+    KNOWLEDGE = r"(?i)(?:^|/)(?:\.?learnings?|memory|memories|memory-bank|adrs?|decisions?|runbooks?|(?:project-)?knowledge|references|playbooks?|post-?mortems?|conventions?)/(?:[^/]+/)*[^/]+\.(?:mdx?|mdc|txt|adoc)$|(?:^|/)(?:agents|claude|gemini|contributing|conventions|learnings|gotchas|decisions|memory|hacking|development)(?:\.local)?\.md$|(?:^|/)\.(?:claude|agents|cursor|github)/(?:skills|rules|agents|instructions)/.*\.(?:mdx?|mdc)$";
+    /// A file of these that every session reads as it starts.
+    READ_AT_START = r"(?i)(?:^|/)(?:claude|agents|gemini)(?:\.local)?\.md$|(?:^|/)\.claude/rules/";
+    /// An output of a test run in which no test was found.
+    NO_TESTS = r"(?im)\bno tests? (?:found|collected|ran|to run|files? found|matched|were)|\b(?:ran|running|collected|found|executed) 0 (?:tests?|items|specs?|examples?)\b|\b0 (?:tests?|specs?|examples?|passing)\b";
+    /// An output in which some were.
+    SOME_TESTS = r"(?im)\b[1-9]\d* (?:tests?\b|passed|passing|pass\b|ok\b|specs?\b|examples?\b|assertions?)|^ok\s+\S+\s+[\d.(]";
+    /// A question about what to do next, not about how something is to be.
+    GOES_ON_HOW = r"(?i)\b(?:commit|push|pr\b|pull request|branch|proceed|continue|go on|go ahead|next|start|run|delegat\w+|agents?|subagents?|model|worktree|merge|rebase|how much|how many|right now|first|session|look good|correct\?|ready|scope|sweep|the (?:change|changes|fix|script|task|work)|this (?:change|fix|task|work)|your call)\b";
+    /// An argument of a command that names one file, one test, one commit or one address.
+    ONE_FILE = r"(?i)[\w-]+\.(?:tsx?|jsx?|mjs|py|go|rs|rb|java|kt|php|sh|ps1|lua|md|mdx|json|ya?ml|toml|html|css|svg|png|log|txt)$|^-{1,2}(?:run|k|t|grep|filter|testNamePattern)(?:=|$)|^HEAD|https?:|^[0-9a-f]{7,40}$|^\d{3,}$";
+    /// A command that is put wrongly whoever puts it so: it has no such part, or there is none.
+    WRONG_USE = r"(?i)(?:unrecogni[sz]ed|unknown|illegal|invalid|unexpected|unsupported) (?:sub ?command|command|option|argument|flag|skill|switch|parameter)|command not found|missing script|script not found|is not recognized|no such (?:command|option|subcommand)";
+    /// A path or a word that names a file of the day.
+    SCRATCH = r"(?i)scratch|\btmp\b|\btemp\b|<tmp>|[-_](?:old|new|before|after|base)\b";
     /// Rules.
     RULE = r"(?i)\b(?:must|always|never|should|important|requires?|required|only|do not|don't|has to|have to)\b";
     /// Negation.
@@ -173,12 +222,8 @@ patterns! {
     BOOKKEEPING = r"(?i)^committed\b|\b\d+ (?:insertions?|deletions?)\b|^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
     /// How people begin when they talk rather than name a thing.
     CONVERSES = r"(?i)^(?:i(?:'|’)?(?:d|m|ve)?\b|we\b|you\b|can\b|could\b|are\b|is\b|do\b|does\b|did\b|why\b|what\b|how\b|looks? like|look at|(?:it )?seems?\b|wait\b|now\b|and\b|but\b|so\b|then\b|also\b|ok(?:ay)?\b|no\b|yes\b|hmm|here\b|there\b|this\b|that\b|it\b|they\b|these\b|those\b|let(?:'|’)?s\b|please\b|commit\b)";
-    /// A sentence that says why something is so, how it has to be, or what surprises.
-    TELLS_WHY = r"(?i)\b(?:because|since|so that|so (?:the|it|they|we|that)|otherwise|caus(?:e[sd]?|ing)|due to|root cause|turns? out|in order to|to (?:avoid|prevent|keep|ensure|make sure)|which (?:means|caused|causes|breaks|would)|must|never|always|only|requires?|has to|have to|instead of|rather than|decides?|decided|chosen|chose|by design|default|previously|no longer|cannot|can't|does ?n[o']t|doesn’t|did ?n[o']t|is ?n[o']t|are ?n[o']t|without|silently|hard-?coded|overrid\w+|falls? (?:back|through)|unless|under the hood)\b";
     /// A sentence about the cure rather than about what was tried before it.
     NAMES_FIX = r"(?i)^the (?:fix|solution|cure|answer)\b";
-    /// A sentence in which somebody says what was chosen.
-    STATES_CHOICE = r"(?i)^(?:(?:i|we)(?: have|'ve|’ve)? (?:chose|decided|opted|went with|settled|picked|kept|avoided)|decision|decided|design decision|choice)\b";
     /// A wish about the work at hand: said once, for this once.
     ASKS_ONCE = r"(?i)^(?:\W*(?:ok(?:ay)?|now|and|also|so|then|but|please)[,.!\s]+)*(?:(?:can|could|would|will) you\b|(?:ensure|make sure|be sure|remember to)\b|let(?:'|’)?s\b|i (?:want|would like|'d like) (?:you|to)\b)|\bi think (?:we|you|it|that)\b";
     /// A note of what was edited where: the code says it better.
@@ -187,8 +232,6 @@ patterns! {
     DOCUMENT = r"(?i)\.(?:md|mdx|rst|txt|adoc)$";
     /// A file that lists what changed.
     CHANGELOG = r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_ ]?notes)[^/]*$";
-    /// A request for a chore: it says nothing of what the work was about.
-    CHORE_REQUEST = r"(?i)\b(?:commit|push|tag|releas\w+|changelog|version|bump|merge|rebase|review|(?:re-?)?run|test)\b";
     /// Words by which a user speaks of all that was done, not of a part of it.
     WHOLE = r"(?i)^(?:no|wait|hmm|stop)?[,.!\s]*(?:it|this|that|they)\b";
     /// Words by which a user rejects what was done.

@@ -81,7 +81,7 @@ pub fn values(answer: &str, key: &str) -> Result<Vec<Value>, NoJson> {
     }
 }
 
-/// What lies between the first brace or bracket and the last one: without fences and remarks.
+/// Returns the text from the first brace or bracket to the last one, without fences and remarks.
 fn between_braces(answer: &str) -> &str {
     let start = answer.find(['{', '[']).unwrap_or(0);
     let end = answer.rfind(['}', ']']).map_or(answer.len(), |end| end + 1);
@@ -149,7 +149,7 @@ fn proposed(value: &Value) -> Option<Proposed> {
     Some(Proposed {
         kind: kind(&text_of(value, &["kind", "type", "category"])),
         // No longer than what the rules write: it is to fit into a prompt with others.
-        text: cut(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
+        text: shortened(lines(&text).trim(), TEXT_CHARS_MAX.saturating_sub(title.chars().count())),
         title,
         quote: quote.chars().take(QUOTE_CHARS_MAX).collect(),
         importance: share(value.get("importance").or_else(|| value.get("confidence"))),
@@ -157,6 +157,15 @@ fn proposed(value: &Value) -> Option<Proposed> {
         paths: list(value.get("paths").or_else(|| value.get("files")), PATHS_MAX),
         cues: cues(list(value.get("cues"), CUES_MAX)),
     })
+}
+
+/// The sentences of a text that fit whole; where the first one does not, as much of it as fits.
+fn shortened(text: &str, chars_max: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(chars_max) else { return text.to_owned() };
+    let stops = text[..end].rmatch_indices(['.', '!', '?', '\n']);
+    let mut ends = stops.map(|(at, stop)| at + stop.len());
+    let whole = ends.find(|&end| text[end..].starts_with(char::is_whitespace));
+    whole.map_or_else(|| cut(text, chars_max), |end| text[..end].trim_end().to_owned())
 }
 
 /// A kind that the model may use; of a wrong one the statement is still a fact.
@@ -227,7 +236,7 @@ fn line(text: &str, chars_max: usize) -> String {
     clean(text).chars().take(chars_max).collect()
 }
 
-/// The same of a text of several lines.
+/// Cleans a text of several lines, each by itself.
 fn lines(text: &str) -> String {
     text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
@@ -279,6 +288,9 @@ mod tests {
         assert_eq!((sly.title.as_str(), sly.text.as_str()), ("A[31mB", "b\nc"));
         let long = read(&ONE.replace("\"b\"", &format!("\"{}\"", "b c ".repeat(300))))[0].clone();
         assert!(long.title.chars().count() + long.text.chars().count() <= TEXT_CHARS_MAX);
+        let sentences = format!("One e.g. here. {}", "And two. ".repeat(60));
+        let told = read(&ONE.replace("\"b\"", &format!("\"{sentences}\"")))[0].text.clone();
+        assert!(told.starts_with("One e.g. here.") && told.ends_with("And two."), "{told}");
         assert!(read(&ONE.replace("\"title\":\"A\",", "")).is_empty(), "without a title");
         let cues = |cues: &str| {
             read(&ONE.replace("\"paths\"", &format!("\"cues\":{cues},\"paths\"")))[0].cues.clone()

@@ -15,7 +15,7 @@ const FAILURES_MAX: u32 = 3;
 /// Questions that are remembered as failed; of more, the others are just put again.
 const ENTRIES_MAX: usize = 10_000;
 
-/// What failed in a project so far.
+/// Questions of a project that failed so far.
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     path: PathBuf,
@@ -43,7 +43,7 @@ fn path(folder: &Path) -> PathBuf {
 }
 
 impl Aside {
-    /// What is written down in the folder of answers.
+    /// Reads the record in the folder of answers; a missing one is empty.
     pub fn read(folder: &Path) -> Self {
         let path = path(folder);
         Self { kept: read_json(&path).unwrap_or_default(), path }

@@ -10,12 +10,25 @@ use regex::Regex;
 use schemars::JsonSchema;
 use schemars::Schema;
 use schemars::generate::SchemaSettings;
+use serde_json::Value;
 
 /// Version of instructions and forms: cached answers of another version are not used.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 7;
 
 /// Memories that one answer may hold. Five are asked for.
 pub const ANSWERS_MAX: usize = 8;
+
+/// Tokens of an answer from which its form needs no bounds on texts and lists.
+const UNBOUNDED_TOKENS: u32 = 2_048;
+/// Tokens that one memory of a bounded form takes, by and large.
+const MEMORY_TOKENS: u32 = 200;
+/// Tokens that one relation takes.
+const RELATION_TOKENS: u32 = 60;
+/// Bounds on a memory where answers are short: characters of texts, and items of lists. Small models, which have
+/// small contexts, would go on with one text until the answer is cut off.
+const TEXTS: [(&str, u32); 3] = [("title", 100), ("text", 200), ("quote", 160)];
+/// See [`TEXTS`]: items, and characters of each.
+const LISTS: [(&str, u32, u32); 2] = [("paths", 3, 80), ("cues", 3, 60)];
 
 /// A question to a model.
 #[derive(Clone, Debug)]
@@ -73,9 +86,18 @@ enum KindForm {
     Task,
 }
 
+/// Where the worked example of [`WINDOW`] begins.
+const EXAMPLE: &str = "\n\nAn example.";
+
+/// Returns the instructions for a window, with the worked example or without.
+pub fn window_instructions(has_example: bool) -> &'static str {
+    let end = WINDOW.find(EXAMPLE).filter(|_| !has_example);
+    &WINDOW[..end.unwrap_or(WINDOW.len())]
+}
+
 /// Returns the question about one window. `ending` is how its session ended, `note` tells how the
 /// window is written.
-pub fn window(window: &str, ending: &str, note: &str) -> Question {
+pub fn window(window: &str, ending: &str, note: &str, has_example: bool) -> Question {
     let mut text = String::new();
     if !ending.is_empty() {
         text.push_str(&format!(
@@ -91,11 +113,12 @@ pub fn window(window: &str, ending: &str, note: &str) -> Question {
         text.push_str(&format!("{note}\n"));
     }
     text.push_str("Which memories does the part hold?");
-    Question { instructions: WINDOW, text, form: schema::<WindowForm>() }
+    let instructions = window_instructions(has_example);
+    Question { instructions, text, form: schema::<WindowForm>() }
 }
 
 /// Instructions for telling how notes relate.
-const RELATIONS: &str = include_str!("../../prompts/relations.md");
+pub const RELATIONS: &str = include_str!("../../prompts/relations.md");
 
 /// Form of the answer about relations. Only its schema is used: answers are read leniently.
 #[derive(JsonSchema)]
@@ -144,6 +167,54 @@ pub fn relations(new: &str, earlier: &str, note: &str) -> Question {
     Question { instructions: RELATIONS, text, form: schema::<RelationsForm>() }
 }
 
+/// Instructions for telling which notes still hold.
+const STANDING: &str = include_str!("../../prompts/standing.md");
+
+/// Form of the answer about notes that no longer hold. Only its schema is used: answers are read leniently.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct StandingForm {
+    /// Notes that no longer hold; may be empty.
+    overtaken: Vec<OvertakenForm>,
+}
+
+/// One note of an answer.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct OvertakenForm {
+    /// A note, such as `D2`.
+    note: String,
+    why: OvertakenName,
+    /// The end's words for it in at most fifteen words.
+    how: String,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[expect(dead_code, reason = "only its schema is used")]
+enum OvertakenName {
+    Finished,
+    Fixed,
+    Reverted,
+    Replaced,
+    Rejected,
+    Wrong,
+}
+
+/// Returns the question which `notes` of a session its end overtook.
+pub fn standing(notes: &str, ending: &str, note: &str) -> Question {
+    let mut text = format!(
+        "Notes of the session when it was shorter:\n\n<notes>\n{}</notes>\n\nHow the session ended by now:\n\n<ending>\n{}</ending>\n\n",
+        fenced(notes),
+        fenced(ending)
+    );
+    if !note.is_empty() {
+        text.push_str(&format!("{note}\n"));
+    }
+    text.push_str("Which notes does the end show to hold no longer?");
+    Question { instructions: STANDING, text, form: schema::<StandingForm>() }
+}
+
 /// Instructions for finding names.
 const NAMES: &str = include_str!("../../prompts/names.md");
 
@@ -159,6 +230,33 @@ struct NamesForm {
 pub fn names(text: &str) -> Question {
     let text = format!("The text:\n\n{text}\n\nWhich names of people does it have?");
     Question { instructions: NAMES, text, form: schema::<NamesForm>() }
+}
+
+impl Question {
+    /// Bounds the form where an answer may have only so many tokens. A longer one does without, for not every server
+    /// knows these keywords.
+    pub fn within(mut self, answer_tokens: u32) -> Self {
+        if answer_tokens >= UNBOUNDED_TOKENS {
+            return self;
+        }
+        let mut set = |pointer: &str, key: &str, bound: u32| {
+            if let Some(Value::Object(part)) = self.form.pointer_mut(pointer) {
+                part.insert(key.to_owned(), bound.into());
+            }
+        };
+        set("/properties/memories", "maxItems", (answer_tokens / MEMORY_TOKENS).max(1));
+        set("/properties/relations", "maxItems", (answer_tokens / RELATION_TOKENS).max(1));
+        set("/properties/relations/items/properties/why", "maxLength", 100);
+        let memory = "/properties/memories/items/properties";
+        for (name, chars) in TEXTS {
+            set(&format!("{memory}/{name}"), "maxLength", chars);
+        }
+        for (name, items, chars) in LISTS {
+            set(&format!("{memory}/{name}"), "maxItems", items);
+            set(&format!("{memory}/{name}/items"), "maxLength", chars);
+        }
+        self
+    }
 }
 
 /// Keeps a text from ending the tag that it is shown in: a file that was read may try to.
@@ -184,7 +282,8 @@ mod tests {
 
     #[test]
     fn nothing_in_a_session_ends_it() {
-        let asked = window("[tool] a </session> b </ SESSION > c <session>\n", "x</ending>\n", "");
+        let shown = "[tool] a </session> b </ SESSION > c <session>\n";
+        let asked = window(shown, "x</ending>\n", "", true);
         let text = asked.text.to_lowercase();
         assert_eq!(text.matches("<session>").count(), 1);
         assert_eq!(text.matches("</session>").count(), 1);
@@ -195,11 +294,28 @@ mod tests {
     }
 
     #[test]
+    fn a_short_answer_has_a_form_with_bounds() {
+        let whole = window("", "", "", true);
+        assert_eq!(whole.clone().within(2_048).form, whole.form);
+        let form = whole.within(512).form;
+        let bound = |pointer: &str| form.pointer(pointer).and_then(Value::as_u64);
+        assert_eq!(bound("/properties/memories/maxItems"), Some(2));
+        let memory = "/properties/memories/items/properties";
+        assert_eq!(bound(&format!("{memory}/quote/maxLength")), Some(160));
+        assert_eq!(bound(&format!("{memory}/cues/items/maxLength")), Some(60));
+        let form = relations("", "", "").within(512).form;
+        assert_eq!(form.pointer("/properties/relations/maxItems").and_then(Value::as_u64), Some(8));
+        assert!(form.pointer("/properties/memories").is_none());
+    }
+
+    #[test]
     fn the_example_of_the_instructions_is_an_answer() {
         let (_, example) = WINDOW.split_once("The answer:").unwrap();
         let (example, _) = example.split_once("Not written").unwrap();
         let given = super::super::answer::read(example).unwrap();
         assert_eq!(given.len(), 3);
         assert!(given.iter().all(|memory| memory.standing && memory.cues.len() >= 2));
+        let short = window_instructions(false);
+        assert!(short.ends_with("personal data.") && WINDOW.len() > short.len() + 1_500);
     }
 }

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use super::answer::ANSWER_BYTES_MAX;
 use super::ask::VERSION;
 
+/// Extension of what an answer saw.
+const END: &str = "end";
+
 /// A folder of answers, one file each, named by what was asked.
 #[derive(Debug)]
 pub struct Cache(PathBuf);
@@ -18,24 +21,33 @@ impl Cache {
 
     /// The answer of this model to this window, if it was asked before.
     pub fn get(&self, model: &str, window: &str) -> Option<String> {
-        let path = self.path(model, window);
-        let bytes = std::fs::metadata(&path).ok()?.len();
-        if bytes > ANSWER_BYTES_MAX as u64 {
-            return None;
-        }
-        std::fs::read_to_string(path).ok()
+        read(&self.path(model, window))
+    }
+
+    /// The hash of the end that this model saw when it answered this window, if that is known.
+    pub fn end(&self, model: &str, window: &str) -> Option<String> {
+        read(&self.path(model, window).with_extension(END))
+    }
+
+    /// Keeps the hash of the end that this model saw when it answered this window.
+    pub fn put_end(&self, model: &str, window: &str, end: &str) -> std::io::Result<()> {
+        self.write(&self.path(model, window).with_extension(END), end)
     }
 
     /// Keeps an answer.
     pub fn put(&self, model: &str, window: &str, answer: &str) -> std::io::Result<()> {
+        self.write(&self.path(model, window), answer)
+    }
+
+    fn write(&self, path: &Path, text: &str) -> std::io::Result<()> {
         std::fs::create_dir_all(&self.0)?;
         let mut file = tempfile::NamedTempFile::new_in(&self.0)?;
-        file.write_all(answer.as_bytes())?;
-        file.persist(self.path(model, window)).map_err(|error| error.error)?;
+        file.write_all(text.as_bytes())?;
+        file.persist(path).map_err(|error| error.error)?;
         Ok(())
     }
 
-    /// What a question is called here.
+    /// Returns the name of a question, by its model and text.
     pub fn id(model: &str, window: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
@@ -48,4 +60,12 @@ impl Cache {
     fn path(&self, model: &str, window: &str) -> PathBuf {
         self.0.join(format!("{}.json", Self::id(model, window)))
     }
+}
+
+fn read(path: &Path) -> Option<String> {
+    let bytes = std::fs::metadata(path).ok()?.len();
+    if bytes > ANSWER_BYTES_MAX as u64 {
+        return None;
+    }
+    std::fs::read_to_string(path).ok()
 }

@@ -31,7 +31,7 @@ const QUESTION_USD_MAX: f64 = 0.25;
 /// Bytes of what it prints: one result.
 const RESULT_BYTES_MAX: u64 = 1 << 20;
 
-/// What keeps it from the network but for the question, and from doing more than it is asked.
+/// Variables that keep it from the network but for the question, and from doing more than it is asked.
 const QUIET: [(&str, &str); 5] = [
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
     ("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "1"),
@@ -62,7 +62,7 @@ impl fmt::Debug for Claude {
     }
 }
 
-/// What `--output-format json` prints.
+/// Output of `--output-format json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Outcome {
@@ -77,7 +77,7 @@ struct Outcome {
     models: std::collections::BTreeMap<String, Counted>,
 }
 
-/// What one model took.
+/// Tokens of one model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Counted {
@@ -161,7 +161,7 @@ impl Claude {
         }
     }
 
-    /// What it printed, read.
+    /// Reads its output.
     fn read(&self, printed: &Printed) -> Reply {
         let Some(outcome) = outcome(&printed.stdout) else {
             let told = line(&String::from_utf8_lossy(&printed.stderr));
@@ -282,7 +282,7 @@ mod tests {
             let environment = self.environment(more);
             let claude =
                 Claude::new(environment, &[], None, MODEL, (wait, "llm.timeout_s")).unwrap();
-            claude.ask(&ask::window("[user] Hello.\n", "", ""), Some(0.1))
+            claude.ask(&ask::window("[user] Hello.\n", "", "", true), Some(0.1))
         }
 
         fn ask(&self) -> Reply {
@@ -310,7 +310,7 @@ mod tests {
             [("CLAUDECODE", "1"), ("CLAUDE_CODE_ENTRYPOINT", "cli"), ("ANTHROPIC_API_KEY", "k")];
         let reply = fake.ask_within(&session, Duration::from_secs(20));
         assert_eq!(reply.answer, Ok("{\"memories\":[]}".to_owned()));
-        assert_eq!(reply.usage, Usage { tokens_in: 10, tokens_out: 2, usd: Some(0.5) });
+        assert_eq!(reply.usage, Usage { tokens_in: 10, tokens_out: 2, usd: Some(0.5), millis: 0 });
         let read = |name: &str| fs::read_to_string(fake.folder.path().join(name)).unwrap();
         let args = read("args");
         for wanted in [

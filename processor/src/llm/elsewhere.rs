@@ -118,7 +118,7 @@ impl Environment {
         })
     }
 
-    /// Who pays for what is asked, as far as it can be seen without a secret.
+    /// Names the account that pays for questions, as far as it can be seen without a secret.
     pub fn bill(&self) -> &'static str {
         if self.get("ANTHROPIC_API_KEY").is_some() || self.get("ANTHROPIC_AUTH_TOKEN").is_some() {
             "the account of the key in your environment"
@@ -135,7 +135,7 @@ fn told(what: &str, place: &str) -> String {
     )
 }
 
-/// What a variable does to where sessions go; `None` where it does nothing.
+/// Says where a variable sends sessions; `None` where it changes nothing.
 fn diverts(name: &str, value: &str, agreed: Option<&Server>) -> Option<String> {
     if matches!(value.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off") {
         return None;

@@ -53,8 +53,18 @@ impl Ending {
         }
     }
 
-    /// The text that is put in front of each window; empty when nothing is known.
-    pub fn text(&self) -> String {
+    /// The text that is put in front of each window, of at most so many characters; empty when nothing is
+    /// known.
+    pub fn text_within(&self, chars_max: usize) -> String {
+        let text = self.text();
+        let mut text = cut(&text, chars_max);
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+
+    fn text(&self) -> String {
         let mut text = String::new();
         if !self.commits.is_empty() {
             text.push_str(&format!("commits:\n- {}\n", self.commits.join("\n- ")));

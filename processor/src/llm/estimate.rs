@@ -1,12 +1,13 @@
-//! What a session would cost that is read by Claude Code's small model, told from the sessions at hand.
+//! Estimates of what Claude Code's small model costs for a session, from the sessions at hand.
 
 use std::fs::File;
 use std::io::BufReader;
 
 use memory_store::redact::Redactor;
-use memory_store::settings::Settings;
+use memory_store::settings::{Llm, Settings};
 
 use super::ending::Ending;
+use super::room::Room;
 use super::usage::Usage;
 use super::{TOKEN_CHARS, ask, window};
 use crate::discover::Transcript;
@@ -22,10 +23,10 @@ const AROUND_TOKENS: u64 = 700;
 const ANSWER_TOKENS: u64 = 800;
 /// US dollars for a million tokens asked, as Claude Code 2.1.330 counts its small model.
 const USD_PER_MILLION_IN: f64 = 0.10;
-/// The same for tokens answered.
+/// US dollars for a million tokens answered.
 const USD_PER_MILLION_OUT: f64 = 0.50;
 
-/// What a session of this project takes on average.
+/// Average cost of a session of this project.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The sessions that were looked at.
@@ -37,6 +38,7 @@ pub struct Estimate {
 /// Estimates from the newest transcripts; `None` where there is none that can be read.
 pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estimate> {
     let redactor = Redactor::private(settings);
+    let room = Room::of(settings.llm.as_ref().unwrap_or(&Llm::default()));
     let mut newest: Vec<&Transcript> = transcripts
         .iter()
         .filter(|one| one.name.agent.is_none() && one.len <= TRANSCRIPT_BYTES_MAX)
@@ -51,9 +53,9 @@ pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estim
         }
         sessions += 1;
         for session in builder.sessions(&one.name.session, None) {
-            let ending = Ending::of(&session).text();
-            for window in window::windows(&session) {
-                let question = ask::window(&window.text(), &ending, "");
+            let ending = Ending::of(&session).text_within(room.ending_chars);
+            for window in window::windows(&session, room.window_chars) {
+                let question = ask::window(&window.text(), &ending, "", room.has_example);
                 let chars = question.instructions.len() + question.text.len();
                 tokens_in += chars as u64 / TOKEN_CHARS + AROUND_TOKENS;
                 tokens_out += ANSWER_TOKENS;
@@ -63,5 +65,6 @@ pub fn estimate(settings: &Settings, transcripts: &[Transcript]) -> Option<Estim
     let count = u64::try_from(sessions).ok().filter(|count| *count > 0)?;
     let (tokens_in, tokens_out) = (tokens_in / count, tokens_out / count);
     let usd = tokens_in as f64 * USD_PER_MILLION_IN + tokens_out as f64 * USD_PER_MILLION_OUT;
-    Some(Estimate { sessions, each: Usage { tokens_in, tokens_out, usd: Some(usd / 1e6) } })
+    let each = Usage { tokens_in, tokens_out, usd: Some(usd / 1e6), millis: 0 };
+    Some(Estimate { sessions, each })
 }

@@ -28,6 +28,12 @@ pub(crate) enum Fault {
     /// The server has too much to do, or is asked too often.
     #[error("the server is asked too often: {message}; the next sync asks again")]
     Busy { message: String, wait: Option<Duration> },
+    /// A question is longer than the model's context.
+    #[error(
+        "a part of a session is longer than {server} takes: {message}; set `llm.context` to the tokens that \
+         the model has room for, and parts become smaller"
+    )]
+    TooLong { server: String, message: String },
     /// The server does not take the key.
     #[error(
         "{server} does not take the key: {message}; put it into the environment variable that \
@@ -55,7 +61,7 @@ pub(crate) enum Fault {
     /// Sessions go elsewhere than the question would.
     #[error("{0}")]
     Elsewhere(String),
-    /// What one day may cost is spent.
+    /// The bound of the day is reached.
     #[error("{0}; the rest waits for tomorrow")]
     Bound(String),
     /// It failed again and again, and is not asked any more.
@@ -74,7 +80,7 @@ pub(crate) enum Fault {
     Answer(String),
 }
 
-/// What a fault says about the questions that come next.
+/// Consequence of a fault for the questions that come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing: the next one is put.
@@ -101,13 +107,15 @@ impl Fault {
         }
     }
 
-    /// What it says about the next questions.
+    /// Returns its consequence for the next questions.
     pub(super) fn next(&self) -> Next {
         match self {
             Self::Answer(_) | Self::Names(_) | Self::Aside | Self::Later => Next::Ask,
-            Self::Slow { .. } | Self::Broken(_) | Self::Server { .. } | Self::Busy { .. } => {
-                Next::AskOnce
-            }
+            Self::Slow { .. }
+            | Self::Broken(_)
+            | Self::Server { .. }
+            | Self::Busy { .. }
+            | Self::TooLong { .. } => Next::AskOnce,
             Self::Unreachable { .. }
             | Self::NoModel { .. }
             | Self::Key { .. }
@@ -126,7 +134,7 @@ impl Fault {
     pub(super) fn is_of_the_question(&self, answered: bool) -> bool {
         match self {
             Self::Answer(_) | Self::Slow { .. } => true,
-            Self::Server { .. } | Self::Broken(_) => answered,
+            Self::Server { .. } | Self::Broken(_) | Self::TooLong { .. } => answered,
             _ => false,
         }
     }

@@ -60,8 +60,8 @@ pub fn drafts(
     drafts
 }
 
-/// What a proposed memory is, by who said what it quotes: only users have wishes and lay down how things
-/// are done.
+/// Returns the kind of a proposed memory, given the speaker of its quote: only users have wishes and lay down
+/// how things are done.
 fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,

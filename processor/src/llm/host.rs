@@ -57,7 +57,7 @@ impl Server {
         Self::parse(text)
     }
 
-    /// The same, if text may be sent there. `table` is where the settings that name it stand.
+    /// Returns the server if text may be sent there. `table` is where the settings that name it stand.
     pub fn agreed(
         setting: &str,
         variable: Option<&str>,
@@ -101,7 +101,7 @@ impl Server {
         }
     }
 
-    /// What a person calls it when agreeing to send text there: the host, and the port unless it
+    /// Returns the name by which a person agrees to send text there: the host, and the port unless it
     /// is Ollama's own.
     pub fn name(&self) -> String {
         let host = self.url.host_str().unwrap_or_default();

@@ -33,12 +33,12 @@ pub struct Refusal {
     pub status: u16,
     /// How long the server wants to be left alone.
     pub wait: Option<Duration>,
-    /// What it says, in one line.
+    /// The server's message, in one line.
     pub message: String,
 }
 
 impl Refusal {
-    /// What it means where nothing better is known.
+    /// Returns its fault where nothing better is known.
     pub fn fault(self) -> Fault {
         let Self { status, wait, message } = self;
         match status {
@@ -89,7 +89,7 @@ pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Cl
     http.build().map_err(|error| format!("the HTTP client: {error}"))
 }
 
-/// What requests run in.
+/// Makes the runtime of requests.
 pub fn runtime() -> Result<Runtime, String> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -97,7 +97,7 @@ pub fn runtime() -> Result<Runtime, String> {
         .map_err(|error| format!("the runtime: {error}"))
 }
 
-/// What a failed exchange with `server` means; `hint` says how to start it, `most` how long was waited, as the
+/// Returns the fault of a failed exchange with `server`; `hint` says how to start it, `most` how long was waited, as the
 /// setting of that name says.
 pub fn fault(
     error: reqwest::Error,
@@ -118,6 +118,14 @@ pub fn fault(
 /// Says that a response was longer than anybody asked for.
 pub fn long(bytes_max: usize) -> Fault {
     Fault::Answer(format!("it has more than {} KiB", bytes_max >> 10))
+}
+
+/// Returns the error in a response that should have been an answer: LM Studio sends some as a success.
+pub fn refused(given: &[u8]) -> Option<Refusal> {
+    let json: serde_json::Value = serde_json::from_slice(given).ok()?;
+    let is_error = json.get("choices").is_none() && json.get("error").is_some_and(|e| !e.is_null());
+    let message = || message(&String::from_utf8_lossy(given));
+    is_error.then(|| Refusal { status: 400, wait: None, message: message() })
 }
 
 /// The message of an error that the server sent as JSON, in the forms that are usual, or its text.

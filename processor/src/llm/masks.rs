@@ -15,9 +15,9 @@ const ENDING: usize = 4;
 /// How texts for another machine are masked.
 #[derive(Debug)]
 pub struct Masks {
-    /// What is hidden from others.
+    /// Hides from others.
     others: Redactor,
-    /// What is hidden even from the user's own files.
+    /// Options for what even the user's own files may not hold.
     own: RedactOptions,
 }
 
@@ -26,7 +26,7 @@ pub struct Masks {
 pub struct Masked {
     /// The text.
     pub text: String,
-    /// What all of its masks end in.
+    /// Common end of its masks.
     ending: String,
     /// Each mask and what it stands for.
     masks: Vec<(String, String)>,
@@ -61,7 +61,7 @@ impl Masks {
         masked
     }
 
-    /// What was found, if it is personal data that the user's own files may hold.
+    /// Returns the class of a finding that the user's own files may hold.
     fn kept(&self, finding: &Finding) -> Option<&'static str> {
         let class = Class::from_name(finding.rule);
         let is_kept = class.is_some_and(|class| self.own.personal.of(class) == Policy::Keep);
@@ -70,7 +70,7 @@ impl Masks {
 }
 
 impl Masked {
-    /// What is told about the masks; empty when there are none.
+    /// Returns the note that tells the model about the masks; empty when there are none.
     pub fn note(&self) -> String {
         match self.masks.first() {
             Some((mask, _)) => {
@@ -114,7 +114,7 @@ impl Masked {
     }
 }
 
-/// What occurs nowhere in a text, the same for the same text.
+/// Returns an end of masks that occurs nowhere in a text, the same for the same text.
 fn ending(text: &str) -> String {
     let mut hash = blake3::hash(text.as_bytes());
     loop {

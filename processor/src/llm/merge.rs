@@ -16,9 +16,9 @@ use crate::extract::{overlap, word_set};
 const SAME_RECORD_SHARE: f32 = 0.3;
 /// Words that a model's fix and a cure that was seen to pass share, whatever their records.
 const SAME_CURE_SHARE: f32 = 0.5;
-/// Worth of a cure that the model does not tell of: one session alone does not make a memory of it, a
-/// second one that saw it does (`consolidate/budget.rs`).
-const UNTOLD_WORTH: f32 = -0.5;
+/// Worth of a cure that the model does not tell of: readers found such cards to be slips of the hour. Only a
+/// third session that saw it makes a memory of it (`consolidate/budget.rs`).
+const UNTOLD_WORTH: f32 = -1.0;
 /// Paths of one draft.
 const PATHS_MAX: usize = 8;
 

@@ -5,6 +5,7 @@ pub mod aside;
 pub mod estimate;
 pub mod host;
 pub mod names;
+pub mod trouble;
 pub mod usage;
 
 mod answer;
@@ -22,6 +23,8 @@ pub(crate) mod ollama;
 mod openai;
 mod program;
 mod relations;
+mod room;
+mod standing;
 mod window;
 
 use std::collections::BTreeSet;
@@ -48,6 +51,8 @@ use ending::Ending;
 use fault::Next;
 use host::Server;
 use masks::Masks;
+use room::Room;
+use trouble::Trouble;
 use usage::Meter;
 use window::Window;
 
@@ -57,12 +62,15 @@ const SEAM: &str = "\u{1e}";
 /// Faults in a row that may be everybody's, after which the model is asked no more.
 const ROW_MAX: u32 = 2;
 
+/// Proposed memories from which it is told how many the sessions show.
+const PROPOSED_MIN: usize = 5;
+
 /// Characters of a token, where a provider does not count them.
 const TOKEN_CHARS: u64 = 4;
 
 /// Something that can be asked a question.
 trait Provider {
-    /// What memories name as their extractor.
+    /// Returns the name that memories carry as their extractor.
     fn name(&self) -> String;
     /// Whether what it is asked stays on this machine.
     fn is_local(&self) -> bool;
@@ -71,7 +79,7 @@ trait Provider {
     fn ask(&self, question: &Question, usd_max: Option<f64>) -> Reply;
 }
 
-/// What came of a question, and what it took: a failed one may cost as well.
+/// Outcome of a question and its cost: a failed one may cost as well.
 struct Reply {
     answer: Result<String, Fault>,
     usage: Usage,
@@ -90,18 +98,18 @@ impl Reply {
     }
 }
 
-/// What was extracted from a session.
+/// Drafts extracted from a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extracted {
     /// The drafts of the rules and of the model.
     pub drafts: Vec<Draft>,
     /// Windows that the model did not answer; they are worth asking about again.
     pub missing: usize,
-    /// Windows of the session: the amount of work.
+    /// The amount of work, in windows of the usual size.
     pub windows: usize,
 }
 
-/// What a model is opened for.
+/// Project and machine that a model is opened for.
 #[derive(Clone, Debug)]
 pub struct Surroundings<'a> {
     /// The variable `OLLAMA_HOST`, used when the settings name no host.
@@ -116,16 +124,36 @@ pub struct Surroundings<'a> {
     pub now: Timestamp,
 }
 
+/// When a model is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At any time.
+    Always,
+    /// Not at all.
+    Never,
+    /// Until then.
+    Until(Instant),
+    /// Until then, and once at least: a slow machine gets on, too.
+    OnceUntil(Instant),
+}
+
 /// A model ready to be asked, for as many sessions as there are.
 pub struct Model {
     provider: Box<dyn Provider>,
     cache: Cache,
+    room: Room,
     redactor: Redactor,
     /// How windows are masked, where they leave this machine, and who finds the names in them.
     masks: Option<Masks>,
     names: Option<Result<names::Finder, String>>,
     meter: Meter,
     aside: Aside,
+    /// The folder of the answers, for what is written down beside them.
+    folder: PathBuf,
+    /// When this run began.
+    now: Timestamp,
+    /// Whether the last question got no answer, as far as is known.
+    in_trouble: bool,
     /// The session that is asked about.
     session: String,
     /// Whether it answered anything in this run.
@@ -134,10 +162,15 @@ pub struct Model {
     row: u32,
     /// Why it is asked no more.
     down: Option<Fault>,
-    /// When it is asked no more in this run, so that what is known by then can be used.
-    until: Option<Instant>,
+    /// Until when it is asked, so that what is known by then can be used.
+    asked: When,
+    /// Questions that were put, whatever came of them.
+    put: usize,
     /// Questions that it answered.
     questions: usize,
+    /// Memories that it proposed in these answers, and those of them that the sessions show.
+    proposed: usize,
+    shown: usize,
 }
 
 impl Model {
@@ -153,7 +186,7 @@ impl Model {
         Self::open_in(all, &Surroundings { ollama_host, cache_dir, ledger: None, roots: &[], now })
     }
 
-    /// The same, for a project: what it costs is written down and held to a day's bounds.
+    /// Prepares the model for a project: its cost is written down and held to a day's bounds.
     pub fn open_in(
         all: &Settings,
         surroundings: &Surroundings<'_>,
@@ -167,7 +200,7 @@ impl Model {
             None => None,
         };
         let meter = Meter::new(ledger.clone(), *now, settings, provider.is_local());
-        Ok(Some(Self::with(provider, meter, cache_dir, all, masks, names)))
+        Ok(Some(Self::with(provider, meter, cache_dir, all, masks, names, *now)))
     }
 
     fn with(
@@ -177,27 +210,35 @@ impl Model {
         all: &Settings,
         masks: Option<Masks>,
         names: Option<Result<names::Finder, String>>,
+        now: Timestamp,
     ) -> Self {
         Self {
             provider,
             cache: Cache::new(cache_dir),
+            room: Room::of(all.llm.as_ref().unwrap_or(&Llm::default())),
             redactor: Redactor::private(all),
             masks,
             names,
             meter,
             aside: Aside::read(cache_dir),
+            folder: cache_dir.to_owned(),
+            in_trouble: trouble::read(cache_dir).is_some(),
+            now,
             session: String::new(),
             answered: false,
             row: 0,
             down: None,
-            until: None,
+            asked: When::Always,
+            put: 0,
             questions: 0,
+            proposed: 0,
+            shown: 0,
         }
     }
 
-    /// Sets when it is asked no more; answers that are known count all the same.
-    pub fn ask_until(&mut self, until: Option<Instant>) {
-        self.until = until;
+    /// Sets when it is asked; answers that are known count all the same.
+    pub fn ask(&mut self, when: When) {
+        self.asked = when;
     }
 
     /// Returns how many questions it answered.
@@ -205,9 +246,37 @@ impl Model {
         self.questions
     }
 
+    /// Whether any question was put to it in this run.
+    pub fn was_asked(&self) -> bool {
+        self.put > 0
+    }
+
+    /// Whether it is asked no more in this run, whatever the time.
+    pub fn is_down(&self) -> bool {
+        self.down.is_some()
+    }
+
     /// Whether it may be asked at this moment.
     pub fn has_time(&self) -> bool {
-        self.until.is_none_or(|until| Instant::now() < until)
+        match self.asked {
+            When::Always => true,
+            When::Never => false,
+            When::Until(until) => Instant::now() < until,
+            When::OnceUntil(until) => self.put == 0 || Instant::now() < until,
+        }
+    }
+
+    /// Returns what a person should know about the answers of this run, if the sessions show little of what it
+    /// proposed.
+    pub fn unshown(&self) -> Option<String> {
+        let (proposed, shown) = (self.proposed, self.shown);
+        (proposed >= PROPOSED_MIN && shown * 2 < proposed).then(|| {
+            format!(
+                "{}: of {proposed} memories that it proposed the sessions show {shown}; the others were left out. A \
+                 larger model may do better.",
+                self.name()
+            )
+        })
     }
 
     /// Returns the drafts of the rules and of the model for a session. Why it has no answer is added to
@@ -219,30 +288,50 @@ impl Model {
         report: &mut Vec<String>,
     ) -> Extracted {
         self.session.clone_from(&session.id);
-        let windows = window::windows(session);
-        let ending = Ending::of(session).text();
+        let windows = window::windows(session, self.room.window_chars);
+        let ending = Ending::of(session).text_within(self.room.ending_chars);
         let name = self.provider.name();
-        let mut proposed = Vec::new();
+        let (mut proposed, mut earlier) = (Vec::new(), Vec::new());
         let mut answered = BTreeSet::new();
         let mut missing = 0;
+        let mut tell = |fault: Fault, instead: &str| {
+            if matches!(fault, Fault::Later) {
+                missing += 1;
+                return;
+            }
+            missing += usize::from(!fault.is_settled());
+            let line = format!("{name}: {fault}. {instead}");
+            if !report.contains(&line) {
+                report.push(line);
+            }
+        };
         for (at, window) in windows.iter().enumerate() {
+            let questions = self.questions;
             match self.proposed(window, &ending) {
                 Ok(answers) => {
-                    proposed.extend(ground::drafts(window, answers, &session.id, &name));
-                    answered.insert(at);
-                }
-                Err(Fault::Later) => missing += 1,
-                Err(fault) => {
-                    missing += usize::from(!fault.is_settled());
-                    let line = format!("{name}: {fault}. The rules stand in where it is missing.");
-                    if !report.contains(&line) {
-                        report.push(line);
+                    let said = answers.len();
+                    let shown = ground::drafts(window, answers, &session.id, &name);
+                    // A model that tells what the window does not show has not read it: the rules stand in.
+                    if said == 0 || !shown.is_empty() {
+                        answered.insert(at);
                     }
+                    if self.questions > questions {
+                        self.proposed += said;
+                        self.shown += shown.len();
+                        self.note_end(window, &ending);
+                    } else if self.saw_another_end(window, &ending) {
+                        earlier.extend(proposed.len()..proposed.len() + shown.len());
+                    }
+                    proposed.extend(shown);
                 }
+                Err(fault) => tell(fault, "The rules stand in where it is missing."),
             }
         }
+        if let Err(fault) = self.check(&mut proposed, &earlier, &ending) {
+            tell(fault, "What it said of a session that grew since stands.");
+        }
         let drafts = merge::merge(drafts, proposed, &windows, &answered);
-        Extracted { drafts, missing, windows: windows.len() }
+        Extracted { drafts, missing, windows: self.room.usual_windows(windows.len()) }
     }
 
     /// The name of the provider and its model, as memories carry it.
@@ -253,10 +342,11 @@ impl Model {
     fn proposed(&mut self, window: &Window, ending: &str) -> Result<Vec<answer::Proposed>, Fault> {
         let text = window.text();
         let key = text.clone();
+        let has_example = self.room.has_example;
         self.asked(
             &key,
             &[ending, &text],
-            |parts, note| ask::window(&parts[1], &parts[0], note),
+            |parts, note| ask::window(&parts[1], &parts[0], note, has_example),
             answer::read,
         )
     }
@@ -314,7 +404,8 @@ impl Model {
             Some(masked) => question(&parts(&masked.text), &masked.note()),
             None => question(&parts(&shown), ""),
         };
-        let asked = self.put(&question);
+        self.put += 1;
+        let asked = self.put(&question.within(self.room.answer_tokens));
         self.note(asked.as_ref().err());
         let answers = asked.and_then(|mut given| {
             if let Some(masked) = &masked {
@@ -322,14 +413,19 @@ impl Model {
             }
             // An answer is text from outside like any other.
             let given = self.redactor.redact(&given).into_owned();
-            let answers =
-                read(&given).map_err(|answer::NoJson| Fault::Answer("it is no JSON".to_owned()))?;
+            let answers = read(&given).map_err(|answer::NoJson| {
+                self.meter.note_unusable(&name, &self.session);
+                Fault::Answer("it is no JSON".to_owned())
+            })?;
             Ok((given, answers))
         });
         match answers {
             Ok((given, answers)) => {
                 self.answered = true;
                 self.questions += 1;
+                if std::mem::take(&mut self.in_trouble) {
+                    trouble::write(&self.folder, None);
+                }
                 self.aside.answered(&id);
                 // Without a cache the model is asked again next time, which costs time only.
                 drop(self.cache.put(&name, key, &given));
@@ -339,8 +435,19 @@ impl Model {
                 if fault.is_of_the_question(self.answered) {
                     self.aside.failed(&id);
                 }
+                self.remember(&fault);
                 Err(fault)
             }
+        }
+    }
+
+    /// Has `status` tell why there was no answer. A bound that is reached it sees for itself.
+    fn remember(&mut self, fault: &Fault) {
+        if !matches!(fault, Fault::Bound(_)) {
+            let why = self.redactor.redact(&fault.to_string()).into_owned();
+            let trouble = Trouble { provider: self.provider.name(), at: self.now, why };
+            trouble::write(&self.folder, Some(&trouble));
+            self.in_trouble = true;
         }
     }
 
@@ -349,14 +456,14 @@ impl Model {
         let name = self.provider.name();
         for repeats in 0.. {
             let usd_max = self.meter.allow(&name)?;
+            let begun = Instant::now();
             let Reply { answer, usage } = self.provider.ask(question, usd_max);
             let usage = match &answer {
                 Ok(answer) if usage.tokens() == 0 => counted(question, answer, usage.usd),
                 Ok(_) | Err(_) => usage,
             };
-            if usage != Usage::default() {
-                self.meter.note(&name, &self.session, usage);
-            }
+            let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.meter.note(&name, &self.session, Usage { millis, ..usage }, answer.is_err());
             match answer.as_ref().err().and_then(|fault| fault.pause(repeats)) {
                 Some(pause) => std::thread::sleep(pause),
                 None => return answer,
@@ -379,11 +486,11 @@ impl Model {
     }
 }
 
-/// What a question took, where nobody counted.
+/// Estimates the tokens of a question that nobody counted.
 fn counted(question: &Question, answer: &str, usd: Option<f64>) -> Usage {
     let tokens = |text: &str| text.len() as u64 / TOKEN_CHARS + 1;
     let tokens_in = tokens(question.instructions) + tokens(&question.text);
-    Usage { tokens_in, tokens_out: tokens(answer), usd }
+    Usage { tokens_in, tokens_out: tokens(answer), usd, millis: 0 }
 }
 
 /// The provider that the settings name. `Err` says in words what stands in the way.
@@ -399,14 +506,18 @@ fn provider(
     let agreed =
         |variable| Server::agreed(&settings.host, variable, &settings.consented_hosts, "llm");
     let most = (ollama::seconds(settings.timeout_s), "llm.timeout_s");
+    let room = Room::of(settings);
     match settings.provider.as_str() {
-        "ollama" => Ok(Box::new(ollama::Ollama::new(agreed(ollama_host)?, model, most)?)),
+        "ollama" => {
+            let ollama = ollama::Ollama::new(agreed(ollama_host)?, model, most)?;
+            Ok(Box::new(ollama.within(room)))
+        }
         "openai" if settings.host.trim().is_empty() => {
             Err("no server is named; set `llm.host`".to_owned())
         }
         "openai" => {
             let key = key(&settings.api_key_env)?;
-            Ok(Box::new(openai::OpenAi::new(agreed(None)?, model, key, most)?))
+            Ok(Box::new(openai::OpenAi::new(agreed(None)?, model, key, most, room)?))
         }
         "claude" => {
             let server = match settings.host.trim() {
@@ -434,8 +545,8 @@ fn key(variable: &str) -> Result<Option<String>, String> {
     }
 }
 
-/// What stands in the way of a provider before anything is asked: no consent, no program, another endpoint than
-/// that of the sessions at `roots`. Nothing is sent.
+/// Says why a provider cannot be asked: no consent, no program, another endpoint than that of the sessions at
+/// `roots`. Nothing is sent.
 pub fn problem(settings: &Llm, ollama_host: Option<&str>, roots: &[PathBuf]) -> Option<String> {
     provider(settings, ollama_host, roots).err()
 }
@@ -447,12 +558,28 @@ pub fn is_local(settings: &Llm, ollama_host: Option<&str>) -> bool {
         && Server::named(&settings.host, variable).is_ok_and(|server| server.is_local())
 }
 
+/// Returns what tells a model's answers from those of the same model with another context; empty for the usual one.
+pub fn context_mark(settings: &Llm) -> String {
+    Room::of(settings).mark()
+}
+
+/// Returns the context of the model that the settings name, in tokens, where its server tells it and it is smaller
+/// than the usual one. Servers that the user did not agree to, here or in `consent`, are not asked.
+pub fn small_context(settings: &Llm, consent: &[String]) -> Option<u32> {
+    if settings.provider != "openai" {
+        return None;
+    }
+    let hosts = [&settings.consented_hosts[..], consent].concat();
+    let server = Server::agreed(&settings.host, None, &hosts, "llm").ok()?;
+    openai::context(&server, settings.model.trim()).filter(|tokens| *tokens < room::CONTEXT_TOKENS)
+}
+
 /// The folder of a project's answers, and of what was set aside.
 pub fn folder(home: &ProjectDir) -> PathBuf {
     home.0.join(crate::sync::LLM_DIR)
 }
 
-/// Who pays for what Claude Code is asked, in words.
+/// Names the account that pays for questions to Claude Code.
 pub fn claude_bill() -> &'static str {
     Environment::of_process().bill()
 }
@@ -517,7 +644,8 @@ mod tests {
         let meter = Meter::new(None, Timestamp(0), &Llm::default(), false);
         let provider = Box::new(Elsewhere(Arc::clone(&seen)));
         let masks = Some(Masks::new(&settings));
-        let mut model = Model::with(provider, meter, cache.path(), &settings, masks, None);
+        let mut model =
+            Model::with(provider, meter, cache.path(), &settings, masks, None, Timestamp(0));
         let text = "Please ask ann@shop.org before releases, the token is ghp_16C7e42F292c6912E7710c838347Ae178B4a.";
         let prompt = Prompt { text: text.to_owned(), ..Prompt::default() };
         let turn = Turn { uuid: "p".into(), at: Timestamp(1), prompt, ..Turn::default() };

@@ -1,6 +1,6 @@
 //! Names of people in a text, as a model on this machine sees them.
 //!
-//! What it answers is believed only so far as it stands in the text, and kept, so that a text is asked
+//! Its answer is believed only so far as it stands in the text, and kept, so that a text is asked
 //! about once. A name that it overlooks is not found.
 
 use std::path::Path;

@@ -5,6 +5,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use memory_store::settings::Llm;
 use ollama_rs::generation::chat::request::ChatMessageRequest;
 use ollama_rs::generation::chat::{ChatMessage, ChatMessageResponse};
 use ollama_rs::generation::embeddings::GenerateEmbeddingsResponse;
@@ -19,16 +20,13 @@ use tokio::runtime::Runtime;
 use super::ask::Question;
 use super::host::Server;
 use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::room::Room;
 use super::{Fault, Provider, Reply, Usage};
 
-/// What to do when nobody listens.
+/// Remedy when nobody listens.
 const HINT: &str = "start Ollama with `ollama serve`";
 /// Time for a look whether anybody is there.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
-/// Tokens of question and answer together; Ollama's default would cut a window silently.
-pub const CONTEXT_TOKENS: u64 = 12_288;
-/// Tokens of an answer.
-const ANSWER_TOKENS_MAX: i32 = 2_048;
 /// Bytes of a response to a question: of its text a quarter is read, and JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a response with vectors: sixteen of 8,192 numbers each.
@@ -43,6 +41,7 @@ pub struct Ollama {
     model: String,
     /// How long an answer may take, and the setting that says so.
     most: (Duration, &'static str),
+    room: Room,
     runtime: Runtime,
 }
 
@@ -65,8 +64,14 @@ impl Ollama {
             server,
             model: model.to_owned(),
             most,
+            room: Room::of(&Llm::default()),
             runtime: http::runtime()?,
         })
+    }
+
+    /// Asks within this room from now on.
+    pub fn within(self, room: Room) -> Self {
+        Self { room, ..self }
     }
 
     /// The vectors of some texts, one for each; of what is too long for the model, its beginning
@@ -94,8 +99,8 @@ impl Ollama {
         let options = ModelOptions::default()
             .temperature(0.0)
             .seed(7)
-            .num_ctx(CONTEXT_TOKENS)
-            .num_predict(ANSWER_TOKENS_MAX);
+            .num_ctx(u64::from(self.room.context_tokens))
+            .num_predict(i32::try_from(self.room.answer_tokens).unwrap_or(i32::MAX));
         let request = ChatMessageRequest::new(self.model.clone(), messages)
             .options(options)
             .format(FormatType::StructuredJson(Box::new(JsonStructure::new_for_schema(form))))
@@ -106,6 +111,7 @@ impl Ollama {
             tokens_in: counted.map_or(0, |data| data.prompt_eval_count),
             tokens_out: counted.map_or(0, |data| data.eval_count),
             usd: None,
+            millis: 0,
         };
         Ok((response.message.content, usage))
     }

@@ -12,14 +12,20 @@ use tokio::runtime::Runtime;
 use super::ask::Question;
 use super::host::Server;
 use super::http::{self, CONNECT_TIMEOUT, Problem, Refusal};
+use super::room::Room;
 use super::{Fault, Provider, Reply, Usage};
 
-/// What to do when nobody listens.
+/// Remedy when nobody listens.
 const HINT: &str = "start the server, or correct `llm.host`";
-/// Tokens of an answer.
-const ANSWER_TOKENS_MAX: u32 = 2_048;
 /// Bytes of a response: of its text a quarter is read, and JSON makes it longer.
 const CHAT_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a list of models.
+const MODELS_BYTES_MAX: usize = 1 << 20;
+/// Time for a look at that list.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(700);
+/// Words in an error which say that a question is longer than the model's context.
+const LENGTH_WORDS: [&str; 4] =
+    ["context size", "context length", "context window", "maximum context"];
 /// Words in an error which say that a form of answer is not to be had.
 const FORM_WORDS: [&str; 5] =
     ["response_format", "json_schema", "json_object", "schema", "grammar"];
@@ -33,7 +39,8 @@ pub struct OpenAi {
     key: Option<String>,
     /// How long an answer may take, and the setting that says so.
     most: (Duration, &'static str),
-    /// What the server was found to understand.
+    room: Room,
+    /// Best form that the server was found to understand.
     form: Cell<Form>,
     runtime: Runtime,
 }
@@ -66,7 +73,7 @@ impl fmt::Debug for OpenAi {
     }
 }
 
-/// What is read of a response.
+/// Fields that are read of a response.
 #[derive(Deserialize)]
 struct Response {
     choices: Vec<Choice>,
@@ -102,6 +109,7 @@ impl OpenAi {
         model: &str,
         key: Option<String>,
         most: (Duration, &'static str),
+        room: Room,
     ) -> Result<Self, String> {
         Ok(Self {
             client: http::client(&server, CONNECT_TIMEOUT.min(most.0), most.0)?,
@@ -109,6 +117,7 @@ impl OpenAi {
             model: model.to_owned(),
             key,
             most,
+            room,
             form: Cell::new(Form::Schema),
             runtime: http::runtime()?,
         })
@@ -119,7 +128,10 @@ impl OpenAi {
         loop {
             let form = self.form.get();
             let refusal = match self.post(&self.request(question, form)) {
-                Ok(given) => return read(&given),
+                Ok(given) => match http::refused(&given) {
+                    Some(refusal) => refusal,
+                    None => return read(&given),
+                },
                 Err(Problem::Refused(refusal)) => refusal,
                 Err(Problem::Long { bytes_max }) => return Err(http::long(bytes_max)),
                 Err(Problem::Http(error)) => {
@@ -148,7 +160,7 @@ impl OpenAi {
                 {"role": "user", "content": question.text},
             ],
             "temperature": 0,
-            "max_tokens": ANSWER_TOKENS_MAX,
+            "max_tokens": self.room.answer_tokens,
             "stream": false,
         });
         let wanted = match form {
@@ -164,10 +176,8 @@ impl OpenAi {
     }
 
     fn post(&self, request: &Value) -> Result<Vec<u8>, Problem> {
-        let base = self.server.url.as_str();
-        // People name the endpoint with the version or without.
-        let version = if base.ends_with("/v1/") { "" } else { "v1/" };
-        let mut call = self.client.post(format!("{base}{version}chat/completions")).json(request);
+        let address = address(&self.server, "chat/completions");
+        let mut call = self.client.post(address).json(request);
         if let Some(key) = &self.key {
             call = call.bearer_auth(key);
         }
@@ -188,6 +198,9 @@ impl OpenAi {
             let hint = "name one that it has in `llm.model`".to_owned();
             return Fault::NoModel { model: self.model.clone(), server, hint };
         }
+        if is_about_length(&refusal) {
+            return Fault::TooLong { server, message: refusal.message };
+        }
         if refusal.status == 402 || message.contains("insufficient_quota") {
             return Fault::Limit(refusal.message);
         }
@@ -202,6 +215,13 @@ fn is_about_form(refusal: &Refusal) -> bool {
         && FORM_WORDS.iter().any(|word| message.contains(word))
 }
 
+/// Whether a server refused a question because it is longer than the model's context, in the words of llama.cpp,
+/// vLLM, LM Studio and hosted ones.
+fn is_about_length(refusal: &Refusal) -> bool {
+    let message = refusal.message.to_lowercase();
+    LENGTH_WORDS.iter().any(|words| message.contains(words))
+}
+
 fn read(given: &[u8]) -> Result<(String, Usage), Fault> {
     let response: Response =
         serde_json::from_slice(given).map_err(|error| Fault::Answer(error.to_string()))?;
@@ -210,9 +230,31 @@ fn read(given: &[u8]) -> Result<(String, Usage), Fault> {
         tokens_in: counted.prompt_tokens,
         tokens_out: counted.completion_tokens,
         usd: counted.cost.filter(|usd| usd.is_finite() && *usd >= 0.0),
+        millis: 0,
     };
     let said = response.choices.into_iter().next().and_then(|choice| choice.message.content);
     Ok((said.unwrap_or_default(), usage))
+}
+
+/// Returns the context that a server says its model has, in tokens, in the fields that vLLM and others have for it;
+/// `None` where it says nothing. Nothing of the user's is sent.
+pub fn context(server: &Server, model: &str) -> Option<u32> {
+    let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
+    let call = client.get(address(server, "models"));
+    let given = http::runtime().ok()?.block_on(http::exchange(call, MODELS_BYTES_MAX)).ok()?;
+    let listed: Value = serde_json::from_slice(&given).ok()?;
+    let models = listed.get("data")?.as_array()?;
+    let model = models.iter().find(|one| one.get("id").and_then(Value::as_str) == Some(model))?;
+    let fields = ["/max_model_len", "/loaded_context_length", "/meta/n_ctx", "/context_length"];
+    let tokens = fields.iter().find_map(|field| model.pointer(field)?.as_u64())?;
+    u32::try_from(tokens).ok()
+}
+
+/// Returns the address of a part of the interface. People name the endpoint with the version or without.
+fn address(server: &Server, path: &str) -> String {
+    let base = server.url.as_str();
+    let version = if base.ends_with("/v1/") { "" } else { "v1/" };
+    format!("{base}{version}{path}")
 }
 
 impl Provider for OpenAi {

@@ -14,7 +14,7 @@ const STDERR_BYTES_MAX: u64 = 64 << 10;
 /// Time for reading what was printed when the program has ended: something it started may hold the pipe.
 const END: Duration = Duration::from_millis(500);
 
-/// What a program printed.
+/// Output of a program.
 #[derive(Debug, Default)]
 pub struct Printed {
     /// On its standard output.
@@ -76,7 +76,7 @@ fn whole(from: impl Read + Send + 'static, bytes_max: u64) -> mpsc::Receiver<Vec
     let (sender, received) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What came before an error is all there is.
+        // After an error nothing more comes.
         drop(from.take(bytes_max).read_to_end(&mut bytes));
         drop(sender.send(bytes));
     });

@@ -46,9 +46,11 @@ impl Model {
         embed: &dyn Fn(&str) -> Option<Vector>,
         report: &mut Vec<String>,
     ) -> Relations {
+        // It is no session's: what it costs is written down for the project.
+        self.session.clear();
         let noted: Vec<Noted<'_>> = drafts.iter().map(|draft| Noted::new(draft, embed)).collect();
         let mut relations = Relations::default();
-        for portion in portions(&noted) {
+        for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| relation::name(project, drafts[at]);
             match self.told(&portion, drafts) {
                 Ok(told) => {
@@ -57,7 +59,10 @@ impl Model {
                         relations.told.insert((name(note), name(other)), relation);
                     }
                 }
-                Err(Fault::Later) => relations.missing += 1,
+                Err(Fault::Later) => {
+                    relations.missing += 1;
+                    relations.later += 1;
+                }
                 Err(fault) => {
                     relations.missing += usize::from(!fault.is_settled());
                     let line = format!("{}: {fault}. Rules tell what says the same.", self.name());
@@ -81,7 +86,8 @@ impl Model {
     }
 }
 
-fn written(letter: char, number: usize, draft: &Draft) -> String {
+/// Returns a draft as a question shows it, under a name such as `N2`.
+pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     let Draft { kind, title, body, occurred, .. } = draft;
     let body = body.split_whitespace().collect::<Vec<_>>().join(" ");
     let day = occurred.date();
@@ -138,9 +144,14 @@ fn believed(portion: &Portion, told: &[Told]) -> Vec<(usize, usize, Relation)> {
     gone.sort_unstable();
     gone.dedup();
     let notes = portion.new.len() + portion.earlier.len();
+    if is_too_much(gone.len(), notes) { Vec::new() } else { believed }
+}
+
+/// Whether an answer throws away so much of what it was shown that it has not understood the question.
+pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
     #[expect(clippy::cast_precision_loss, reason = "small counts")]
-    let share = gone.len() as f32 / notes as f32;
-    if notes >= TOLD_MIN && share > TOLD_SHARE_MAX { Vec::new() } else { believed }
+    let share = gone as f32 / shown as f32;
+    shown >= TOLD_MIN && share > TOLD_SHARE_MAX
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What models were asked and what it cost: lines by day and session in the user's own folder, over all
+//! Usage of models and its cost: lines by day and session in the user's own folder, over all
 //! projects, by which a day's bounds hold.
 
 use std::collections::BTreeMap;
@@ -19,7 +19,10 @@ use crate::archive::create_private;
 /// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
 const LEDGER_BYTES_MAX: usize = 1 << 20;
 
-/// What a question, or several, took.
+/// Sessions by which it is told what one takes, the last ones.
+const SESSIONS_MAX: usize = 50;
+
+/// Usage of one question or several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Usage {
@@ -30,6 +33,8 @@ pub struct Usage {
     /// US dollars, as far as the provider tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
+    /// Milliseconds until the answer was there, or was given up.
+    pub millis: u64,
 }
 
 impl Usage {
@@ -41,6 +46,7 @@ impl Usage {
     fn add(&mut self, other: &Self) {
         self.tokens_in = self.tokens_in.saturating_add(other.tokens_in);
         self.tokens_out = self.tokens_out.saturating_add(other.tokens_out);
+        self.millis = self.millis.saturating_add(other.millis);
         self.usd = match (self.usd, other.usd) {
             (None, None) => None,
             (one, two) => Some(one.unwrap_or_default() + two.unwrap_or_default()),
@@ -48,21 +54,43 @@ impl Usage {
     }
 }
 
-/// What the questions about one session took on one day.
+/// Usage of one session's questions on one day.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
     /// The day, in UTC.
     pub day: String,
-    /// Who was asked.
+    /// The provider and its model.
     pub provider: String,
     /// The session; empty where it was about the project.
     pub session: String,
-    /// How many questions.
+    /// How many questions, those included that got no answer.
     pub questions: u64,
-    /// What they took.
+    /// How many of them got no answer.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed: u64,
+    /// Their usage.
     #[serde(flatten)]
     pub usage: Usage,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for this form")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Spent {
+    /// Seconds that a question took on average; `None` where none was timed.
+    pub fn seconds_each(&self) -> Option<f64> {
+        let is_timed = self.questions > 0 && self.usage.millis > 0;
+        is_timed.then(|| self.usage.millis as f64 / 1e3 / self.questions as f64)
+    }
+
+    fn add(&mut self, other: &Self) {
+        self.questions += other.questions;
+        self.failed += other.failed;
+        self.usage.add(&other.usage);
+    }
 }
 
 /// Where it is written down.
@@ -70,7 +98,7 @@ pub fn ledger(dirs: &UserDirs) -> PathBuf {
     dirs.data.join("llm-usage.jsonl")
 }
 
-/// What was spent, by day and session, oldest first.
+/// Reads the usage so far, by day and session, oldest first.
 pub fn spent(ledger: &Path) -> Vec<Spent> {
     let is_small = fs::metadata(ledger).is_ok_and(|meta| meta.len() <= 2 * LEDGER_BYTES_MAX as u64);
     let text =
@@ -81,10 +109,7 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
     for line in text.lines().filter_map(|line| serde_json::from_str::<Spent>(line).ok()) {
         let key = (line.day.clone(), line.provider.clone(), line.session.clone());
         match all.get_mut(&key) {
-            Some(known) => {
-                known.questions += line.questions;
-                known.usage.add(&line.usage);
-            }
+            Some(known) => known.add(&line),
             None => {
                 order.push(key.clone());
                 all.insert(key, line);
@@ -94,14 +119,34 @@ pub fn spent(ledger: &Path) -> Vec<Spent> {
     order.iter().filter_map(|key| all.remove(key)).collect()
 }
 
+/// Returns what a session that this provider reads takes on average, by the last ones that it was asked about;
+/// `None` where it was asked about none.
+pub fn each_session(spent: &[Spent], provider: &str) -> Option<Spent> {
+    let is_meant = |one: &&Spent| one.provider == provider && !one.session.is_empty();
+    let mut sum = Spent::default();
+    let mut count = 0;
+    for one in spent.iter().rev().filter(is_meant).take(SESSIONS_MAX) {
+        sum.add(one);
+        count += 1;
+    }
+    let count = Some(count).filter(|count| *count > 0)?;
+    let Usage { tokens_in, tokens_out, usd, millis } = sum.usage;
+    let usage = Usage {
+        tokens_in: tokens_in / count,
+        tokens_out: tokens_out / count,
+        usd: usd.map(|usd| usd / count as f64),
+        millis: millis / count,
+    };
+    Some(Spent { questions: sum.questions.div_ceil(count), usage, ..Spent::default() })
+}
+
 /// The sum of what was spent on a day; with a `provider`, by that one.
 pub fn of_day(spent: &[Spent], day: &str, provider: Option<&str>) -> Spent {
     let mut sum = Spent { day: day.to_owned(), ..Spent::default() };
     let is_meant =
         |one: &&Spent| one.day == day && provider.is_none_or(|provider| one.provider == provider);
     for one in spent.iter().filter(is_meant) {
-        sum.questions += one.questions;
-        sum.usage.add(&one.usage);
+        sum.add(one);
     }
     sum
 }
@@ -113,7 +158,7 @@ pub(super) struct Meter {
     day: String,
     tokens_max: Option<u64>,
     usd_max: Option<f64>,
-    /// What this run spent, where it is not written down.
+    /// Usage of this run, where it is not written down.
     own: Usage,
 }
 
@@ -148,18 +193,27 @@ impl Meter {
         }
     }
 
-    /// Writes down what a question took.
-    pub fn note(&mut self, provider: &str, session: &str, usage: Usage) {
-        self.own.add(&usage);
+    /// Writes down what a question took, and whether it got no answer.
+    pub fn note(&mut self, provider: &str, session: &str, usage: Usage, is_failed: bool) {
+        let failed = u64::from(is_failed);
+        self.write(provider, session, Spent { questions: 1, failed, usage, ..Spent::default() });
+    }
+
+    /// Writes down that an answer which was noted cannot be used.
+    pub fn note_unusable(&mut self, provider: &str, session: &str) {
+        self.write(provider, session, Spent { failed: 1, ..Spent::default() });
+    }
+
+    fn write(&mut self, provider: &str, session: &str, spent: Spent) {
+        self.own.add(&spent.usage);
         let Some(ledger) = &self.ledger else { return };
         let spent = Spent {
             day: self.day.clone(),
             provider: provider.to_owned(),
             session: session.to_owned(),
-            questions: 1,
-            usage,
+            ..spent
         };
-        // What cannot be written is still counted by this run.
+        // Usage that cannot be written is still counted by this run.
         if append(ledger, &spent).is_err() {
             self.ledger = None;
         }
@@ -202,7 +256,7 @@ mod tests {
     use super::*;
 
     fn usage(tokens: u64, usd: Option<f64>) -> Usage {
-        Usage { tokens_in: tokens, tokens_out: 0, usd }
+        Usage { tokens_in: tokens, tokens_out: 0, usd, millis: 0 }
     }
 
     #[test]
@@ -214,22 +268,22 @@ mod tests {
             |day: i64| Meter::new(Some(path.clone()), Timestamp(day * 86_400_000), &llm, false);
         let mut first = meter(1);
         assert_eq!(first.allow("a"), Ok(Some(0.5)));
-        first.note("a", "s", usage(60, Some(0.125)));
+        first.note("a", "s", usage(60, Some(0.125)), false);
         // Another project's run, which the same record holds.
         let mut second = meter(1);
         assert_eq!(second.allow("a"), Ok(Some(0.375)));
-        second.note("a", "t", usage(40, None));
+        second.note("a", "t", usage(40, None), true);
         let Err(Fault::Bound(told)) = first.allow("a") else { panic!() };
         assert!(told.contains("100 tokens"), "{told}");
         assert_eq!(meter(2).allow("a"), Ok(Some(0.5)));
         let mut dear = meter(2);
-        dear.note("a", "s", usage(1, Some(0.75)));
+        dear.note("a", "s", usage(1, Some(0.75)), false);
         let Err(Fault::Bound(told)) = dear.allow("a") else { panic!() };
         assert!(told.contains("0.50 US dollars"), "{told}");
         let all = spent(&path);
         assert_eq!(all.len(), 3);
         let sum = of_day(&all, &Timestamp(86_400_000).date(), None);
-        assert_eq!((sum.questions, sum.usage), (2, usage(100, Some(0.125))));
+        assert_eq!((sum.questions, sum.failed, sum.usage), (2, 1, usage(100, Some(0.125))));
     }
 
     #[test]
@@ -241,15 +295,16 @@ mod tests {
             provider: "p".to_owned(),
             session: format!("s-{number}"),
             questions: 1,
+            failed: 0,
             usage: usage(number as u64, None),
         };
-        let many: String = (0..20_000)
+        let many: String = (0..15_000)
             .map(|number| format!("{}\n", serde_json::to_string(&line(number)).unwrap()))
             .collect();
         assert!(many.len() > LEDGER_BYTES_MAX);
         fs::write(&path, many).unwrap();
-        append(&path, &line(20_000)).unwrap();
+        append(&path, &line(15_000)).unwrap();
         assert!(fs::metadata(&path).unwrap().len() <= LEDGER_BYTES_MAX as u64 / 2);
-        assert_eq!(spent(&path).last(), Some(&line(20_000)));
+        assert_eq!(spent(&path).last(), Some(&line(15_000)));
     }
 }

@@ -10,12 +10,11 @@ use memory_store::memory::SaidBy;
 
 use crate::transcript::session::{Call, Input, PromptBy, Session, Turn, What};
 
-/// Characters of one window: with instructions, the session's end and an answer it fits into
-/// `CONTEXT_TOKENS` of `ollama.rs`.
+/// Characters of one window; `room.rs` makes it smaller for models with a small context.
 pub const WINDOW_CHARS_MAX: usize = 16_000;
 /// Characters of the request that is repeated in front of a window which begins inside a turn.
 const REQUEST_CHARS_MAX: usize = 600;
-/// Windows of one session; what is beyond is left to the rules.
+/// Windows of one session, of smaller ones as many more; what is beyond is left to the rules.
 pub const WINDOWS_MAX: usize = 64;
 /// Characters kept of one text of the assistant.
 const TEXT_CHARS_MAX: usize = 4_000;
@@ -29,9 +28,9 @@ pub struct Piece {
     pub uuid: String,
     /// When.
     pub at: Timestamp,
-    /// Who said it.
+    /// The speaker.
     pub said_by: SaidBy,
-    /// What the model is shown, without the label.
+    /// Text that the model is shown, without the label.
     pub text: String,
     /// The record's own words, in full: a quote must be found here.
     pub evidence: Vec<String>,
@@ -41,7 +40,7 @@ pub struct Piece {
     pub is_said: bool,
 }
 
-/// What is shown to a model at a time.
+/// Part of a session that a model is shown at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Window {
     /// Beginning of the request that the first part goes on with, where that stands in an earlier
@@ -85,29 +84,29 @@ impl Piece {
     }
 }
 
-/// Cuts a session into windows.
-pub fn windows(session: &Session) -> Vec<Window> {
+/// Cuts a session into windows of at most `chars_max` characters.
+pub fn windows(session: &Session, chars_max: usize) -> Vec<Window> {
     let mut windows: Vec<Window> = Vec::new();
     let mut open = Window::default();
     for turn in session.turns.iter().filter(|turn| is_worth_reading(turn)) {
-        let pieces = pieces(turn);
+        let pieces = pieces(turn, chars_max);
         let chars: usize = pieces.iter().map(Piece::chars).sum();
-        if open.chars() + chars > WINDOW_CHARS_MAX {
+        if open.chars() + chars > chars_max {
             close(&mut windows, &mut open);
         }
         for (at, piece) in pieces.into_iter().enumerate() {
-            if open.chars() + piece.chars() > WINDOW_CHARS_MAX {
+            if open.chars() + piece.chars() > chars_max {
                 close(&mut windows, &mut open);
             }
             if open.pieces.is_empty() && at > 0 {
-                let request = cut(&turn.prompt.text, REQUEST_CHARS_MAX);
+                let request = cut(&turn.prompt.text, request_chars(chars_max));
                 open.request = Some(request).filter(|request| !request.is_empty());
             }
             open.pieces.push(piece);
         }
     }
     close(&mut windows, &mut open);
-    windows.truncate(WINDOWS_MAX);
+    windows.truncate(WINDOWS_MAX * (WINDOW_CHARS_MAX / chars_max.max(1)).max(1));
     windows
 }
 
@@ -125,7 +124,7 @@ fn is_worth_reading(turn: &Turn) -> bool {
     }
 }
 
-fn pieces(turn: &Turn) -> Vec<Piece> {
+fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
     let said_by = match turn.prompt.by {
         PromptBy::User | PromptBy::Command => SaidBy::User,
         PromptBy::Sdk | PromptBy::Machine | PromptBy::Summary => SaidBy::Assistant,
@@ -165,15 +164,21 @@ fn pieces(turn: &Turn) -> Vec<Piece> {
         }
     });
     let pieces = std::iter::once(prompt).chain(steps);
-    pieces.filter(|piece| !piece.text.trim().is_empty()).flat_map(split).collect()
+    let pieces = pieces.filter(|piece| !piece.text.trim().is_empty());
+    pieces.flat_map(|piece| split(piece, chars_max)).collect()
+}
+
+/// Characters of the request in front of a window of so many.
+fn request_chars(chars_max: usize) -> usize {
+    REQUEST_CHARS_MAX.min(chars_max / 8)
 }
 
 /// Cuts a piece that is larger than a window between its paragraphs, or else between its lines.
-fn split(piece: Piece) -> Vec<Piece> {
-    const ROOM: usize = WINDOW_CHARS_MAX - REQUEST_CHARS_MAX - 3 * LABEL_CHARS;
+fn split(piece: Piece, chars_max: usize) -> Vec<Piece> {
+    let room = chars_max.saturating_sub(request_chars(chars_max) + 3 * LABEL_CHARS).max(1);
     let mut parts = Vec::new();
     let mut rest = piece.text.as_str();
-    while let Some((end, _)) = rest.char_indices().nth(ROOM) {
+    while let Some((end, _)) = rest.char_indices().nth(room) {
         let head = &rest[..end];
         let gap = head.rfind("\n\n").or_else(|| head.rfind('\n')).or_else(|| head.rfind(' '));
         let (part, after) = rest.split_at(gap.filter(|at| *at > 0).unwrap_or(end));
@@ -299,7 +304,7 @@ mod tests {
     fn windows_hold_whole_turns_and_everything_once() {
         let session =
             Session { turns: (0..40).map(|n| turn(n, 700, 1)).collect(), ..Session::default() };
-        let windows = windows(&session);
+        let windows = windows(&session, WINDOW_CHARS_MAX);
         assert!(windows.len() > 2);
         let uuids: Vec<&str> = windows
             .iter()
@@ -317,7 +322,7 @@ mod tests {
         let mut grown = session.clone();
         grown.turns.extend((40..43).map(|n| turn(n, 700, 1)));
         let all = windows.len() - 1;
-        assert_eq!(super::windows(&grown)[..all], windows[..all]);
+        assert_eq!(super::windows(&grown, WINDOW_CHARS_MAX)[..all], windows[..all]);
     }
 
     #[test]
@@ -335,8 +340,13 @@ mod tests {
             ..Turn::default()
         };
         let session = Session { turns: vec![turn], ..Session::default() };
-        let windows = windows(&session);
-        assert!(windows.iter().all(|window| window.text().chars().count() <= WINDOW_CHARS_MAX));
+        for chars_max in [WINDOW_CHARS_MAX, 3_000] {
+            everything_is_shown(&windows(&session, chars_max), chars_max);
+        }
+    }
+
+    fn everything_is_shown(windows: &[Window], chars_max: usize) {
+        assert!(windows.iter().all(|window| window.text().chars().count() <= chars_max));
         let shown: BTreeSet<String> = windows
             .iter()
             .flat_map(|window| &window.pieces)
@@ -355,7 +365,7 @@ mod tests {
     #[test]
     fn a_turn_larger_than_a_window_is_cut_between_steps() {
         let session = Session { turns: vec![turn(0, 3_900, 9)], ..Session::default() };
-        let windows = windows(&session);
+        let windows = windows(&session, WINDOW_CHARS_MAX);
         assert_eq!(windows.iter().map(|window| window.pieces.len()).sum::<usize>(), 10);
         assert!(windows.iter().all(|window| window.chars() <= WINDOW_CHARS_MAX));
     }

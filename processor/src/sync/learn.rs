@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -15,15 +15,18 @@ use rayon::prelude::*;
 use super::{LLM_DIR, Run};
 use crate::consolidate::{Mined, Relations, ordered};
 use crate::discover;
+use crate::extract::Roots;
 use crate::extract::draft::Draft;
-use crate::llm::{self, Model, Surroundings};
+use crate::llm::{self, Model, Surroundings, When};
 use crate::lock::Busy;
-use crate::mine::{LATER, MinedFile, Miner, Summary};
+use crate::mine::{LATER, MinedFile, Miner, Prepared, Summary};
 use crate::ownership::{Holders, Ownership};
 use crate::state::SessionState;
 
-/// Time for which a model is asked before its answers so far are published.
-const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
+/// Share of the time for which a model is asked before anything is published for the first time.
+const FIRST_SHARE: u32 = 2;
+/// Sessions that are read from the archive, and by the rules, before a model is asked about them.
+const PREPARED_AT_ONCE: usize = 16;
 /// Milliseconds without a record after which a session counts as ended.
 const QUIET_MS: i64 = 30 * 60 * 1_000;
 
@@ -81,9 +84,13 @@ impl Run<'_> {
         self.state.write(&self.home)
     }
 
-    /// The language model that the settings name. Without it, or when something stands in its way,
-    /// the rules do it alone.
-    fn model(&self, warnings: &mut Vec<String>) -> Option<Model> {
+    /// Takes the language model that the settings name, which is opened once in a run; to be put back. Without
+    /// it, or when something stands in its way, the rules do it alone.
+    fn take_model(&mut self, warnings: &mut Vec<String>) -> Option<Model> {
+        self.model.take().unwrap_or_else(|| self.open_model(warnings))
+    }
+
+    fn open_model(&self, warnings: &mut Vec<String>) -> Option<Model> {
         let cache = self.home.0.join(LLM_DIR);
         let roots: Vec<PathBuf> = self.trees.iter().map(|tree| tree.root.clone()).collect();
         let surroundings = Surroundings {
@@ -113,14 +120,24 @@ impl Run<'_> {
         }
         let mut warnings = Vec::new();
         let mut relations = Relations::default();
-        if let Some(mut model) = self.model(&mut warnings) {
+        let mut model = self.take_model(&mut warnings);
+        if let Some(model) = &mut model {
             self.options.progress.stage("comparing", 0);
             let table = Table::installed(self.options.dirs);
             let embed = |text: &str| table.as_ref()?.embed(text).ok().flatten();
             let project = self.options.tree.project;
-            model.ask_until(Some(Instant::now() + ASKED_AT_ONCE));
+            // While sessions wait, relations have what these left of the time.
+            model.ask(match self.asked_until {
+                Some(until) if self.report.asked_later == 0 => When::OnceUntil(until),
+                Some(until) => When::Until(until),
+                None => When::Always,
+            });
+            let before = model.questions();
             relations = model.relations(project, &drafts, &embed, &mut warnings);
+            self.report.questions += model.questions() - before;
         }
+        self.report.relations_later = relations.later;
+        self.model = Some(model);
         self.warn(warnings);
         relations
     }
@@ -139,7 +156,18 @@ impl Run<'_> {
             summary.is_some_and(|summary| summary.key.starts_with(LATER))
                 && self.is_quiet(Some(session.last))
         };
-        self.settings.llm.is_some() && self.state.sessions.values().any(is_due)
+        let waits = self.state.learned.relations_later > 0;
+        self.settings.llm.is_some() && (waits || self.state.sessions.values().any(is_due))
+    }
+
+    /// Seconds that a model needs for the sessions that wait for it, by those that it read before.
+    fn asking_left_s(&self) -> Option<u64> {
+        let waiting = Some(self.report.asked_later as u64).filter(|waiting| *waiting > 0)?;
+        let spent = llm::usage::spent(&llm::usage::ledger(self.options.dirs));
+        let name =
+            self.settings.llm.as_ref().map(|llm| format!("{}/{}", llm.provider, llm.model))?;
+        let each = llm::usage::each_session(&spent, &name)?;
+        Some(each.usage.millis.saturating_mul(waiting) / 1_000)
     }
 
     pub(super) fn miner<'m>(&'m self, ownership: &'m Ownership) -> Miner<'m> {
@@ -158,17 +186,19 @@ impl Run<'_> {
                     0 => String::new(),
                     retries => format!("#{retries}"),
                 };
-                format!("{}/{}{retries}", llm.provider, llm.model)
+                let context = llm::context_mark(llm);
+                format!("{}/{}{context}{retries}", llm.provider, llm.model)
             }),
         }
     }
 
     /// Mines the sessions of which nothing is good any more, and remembers what all of them amount to.
     pub(super) fn mine(&mut self, ownership: &Ownership, known: &mut [KnownSession]) -> Result<()> {
+        let mut warnings = Vec::new();
+        let mut model = self.take_model(&mut warnings);
         let miner = self.miner(ownership);
         let roots = miner.roots();
-        let mut warnings = Vec::new();
-        let mut model = self.model(&mut warnings);
+        let asked_before = model.as_ref().map_or(0, Model::questions);
         // A model reads the newest first: they matter most to whoever works now.
         let last = |name: &str| self.state.sessions.get(name).map(|session| session.last);
         let is_due = |known: &KnownSession| match &known.summary {
@@ -179,41 +209,34 @@ impl Run<'_> {
                     && self.is_quiet(last(&known.name))
             }
         };
+        let count = known.len();
         let mut stale: Vec<&mut KnownSession> =
             known.iter_mut().filter(|known| is_due(known)).collect();
         if model.is_some() {
             stale.sort_by_key(|known| Reverse(last(&known.name)));
         }
-        self.options.progress.stage("learning", stale.len());
-        let until = Instant::now() + ASKED_AT_ONCE;
+        // Somebody who has nothing yet waits for the first part.
+        let shares = if self.state.published.is_empty() { FIRST_SHARE } else { 1 };
+        let until = Instant::now() + self.options.asked_at_once / shares;
         let mined: Vec<Option<MinedFile>> = match &mut model {
-            None => stale
-                .par_iter()
-                .map(|known| {
+            None => {
+                self.options.progress.stage("learning", stale.len());
+                let mine = |known: &&mut KnownSession| {
                     let mined = miner.mine(&known.name, &known.key, &roots);
                     self.options.progress.step();
                     mined.map(Some)
-                })
-                .collect::<Result<_>>()?,
-            // One question at a time: the model has the machine's cores for itself.
-            Some(model) => stale
-                .iter()
-                .map(|known| {
-                    self.options.progress.step();
-                    let is_quiet = self.is_quiet(last(&known.name));
-                    model.ask_until(Some(if is_quiet { until } else { Instant::now() }));
-                    // Without time it would say what it said before.
-                    match known.summary.is_some() && !model.has_time() {
-                        true => Ok(None),
-                        false => miner
-                            .ask(&known.name, &known.key, &roots, model, &mut warnings)
-                            .map(Some),
-                    }
-                })
-                .collect::<Result<Vec<Option<MinedFile>>>>()?,
+                };
+                stale.par_iter().map(mine).collect::<Result<_>>()?
+            }
+            Some(model) => {
+                let reading = Reading { miner: &miner, roots: &roots, until, all: count };
+                self.read_by(model, &reading, &stale, &mut warnings)?
+            }
         };
-        let asked = model.as_ref().map_or(0, Model::questions);
+        self.asked_until = Some(until);
+        let asked = model.as_ref().map_or(0, Model::questions) - asked_before;
         let reads = model.is_some();
+        warnings.extend(model.as_ref().and_then(Model::unshown));
         self.report.sessions_mined += mined.iter().flatten().count();
         warnings.extend(mined.iter().flatten().filter_map(|file| file.failure.clone()));
         for (known, mined) in stale.iter_mut().zip(mined) {
@@ -226,8 +249,10 @@ impl Run<'_> {
             summary.is_some_and(|summary| summary.key.starts_with(LATER))
         };
         let asked_later = if reads { known.iter().filter(waits).count() } else { 0 };
+        self.model = Some(model);
         self.report.questions += asked;
         self.report.asked_later = asked_later;
+        self.report.asking_left_s = self.asking_left_s();
         for known in known {
             if let Some(session) = self.state.sessions.get_mut(&known.name) {
                 session.mined.clone_from(&known.summary);
@@ -235,6 +260,55 @@ impl Run<'_> {
         }
         self.warn(warnings);
         Ok(())
+    }
+
+    /// Has a model read sessions, one after the other, as long as there is time; of the rest those are mined of
+    /// which nothing is known. Returns what was mined of each, `None` where it stays as it was.
+    fn read_by(
+        &self,
+        model: &mut Model,
+        reading: &Reading<'_>,
+        stale: &[&mut KnownSession],
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<Option<MinedFile>>> {
+        let Reading { miner, roots, until, all } = *reading;
+        let is_quiet = |known: &KnownSession| {
+            self.is_quiet(self.state.sessions.get(&known.name).map(|session| session.last))
+        };
+        let progress = self.options.progress;
+        progress.resume("asking", all - stale.len(), all);
+        let mut mined = Vec::with_capacity(stale.len());
+        let mut is_late = false;
+        for portion in stale.chunks(PREPARED_AT_ONCE) {
+            // Without time it would say what it said before.
+            let stays = |known: &KnownSession, is_late: bool| is_late && known.summary.is_some();
+            let prepare = |known: &&mut KnownSession| {
+                (!stays(known, is_late)).then(|| miner.prepare(&known.name, roots)).transpose()
+            };
+            // One question at a time: the model has the machine's cores for itself.
+            let prepared: Vec<Option<Prepared>> =
+                portion.par_iter().map(prepare).collect::<Result<_>>()?;
+            for (known, prepared) in portion.iter().zip(prepared) {
+                let is_over = model.is_down() || model.was_asked() && Instant::now() >= until;
+                if is_over && !is_late {
+                    is_late = true;
+                    let rest = stale[mined.len()..].iter();
+                    progress
+                        .stage("learning", rest.filter(|known| known.summary.is_none()).count());
+                }
+                let Some(prepared) = prepared.filter(|_| !stays(known, is_late)) else {
+                    mined.push(None);
+                    continue;
+                };
+                model.ask(if is_quiet(known) { When::OnceUntil(until) } else { When::Never });
+                let file = miner.ask(&known.name, &known.key, prepared, model, warnings)?;
+                if is_late || !file.key.starts_with(LATER) {
+                    progress.step();
+                }
+                mined.push(Some(file));
+            }
+        }
+        Ok(mined)
     }
 
     /// The drafts of all sessions whose turns are there.
@@ -249,6 +323,8 @@ impl Run<'_> {
         let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
         let all = |KnownSession { name, key, summary: _, mined }| match mined
             .or_else(|| miner.load(&name, &key))
+            // One that a model has not read to its end stays as it is until there is time for it.
+            .or_else(|| miner.load(&name, &Miner::later(&key)))
         {
             Some(mined) => Ok((mined, None)),
             None => Ok((miner.mine(&name, &key_of_rules(key), &roots)?, Some(name))),
@@ -277,6 +353,17 @@ impl Run<'_> {
             }
         }
     }
+}
+
+/// What a model is given to read sessions with.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    miner: &'a Miner<'a>,
+    roots: &'a Roots,
+    /// When it is asked no more.
+    until: Instant,
+    /// All sessions of the project.
+    all: usize,
 }
 
 /// A session and what was mined from it.

@@ -13,7 +13,7 @@ use crate::stamp;
 
 impl Run<'_> {
     /// A hash of what memories follow from, but for what is around the sessions (see `fingerprint`): the drafts, and
-    /// how many of a session's are kept.
+    /// how many of them are kept.
     pub(super) fn inputs(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |part: &str| {
@@ -34,12 +34,15 @@ impl Run<'_> {
             let sum = sessions.entry(session).or_default();
             *sum = (sum.0 + turns, sum.1 + drafts, sum.2 || expired.contains(name));
         }
+        let (mut all, mut kept) = (0, 0);
         for (session, (turns, drafts, any_expired)) in sessions {
-            // Of more than there are no more are kept.
-            let kept = room(turns, self.settings.memories_per_session).min(drafts);
+            all += drafts;
+            kept += room(turns, self.settings.memories_per_session);
             let exact = if any_expired { turns } else { 0 };
-            add(&format!("{session} {kept} {exact}"));
+            add(&format!("{session} {exact}"));
         }
+        // Of more than there are no more are kept.
+        add(&kept.min(all).to_string());
         hasher.finalize().to_hex()[..32].to_owned()
     }
 

@@ -252,6 +252,7 @@ impl Sealed {
             progress: &Silent,
             busy: Busy::Wait(std::time::Duration::from_secs(20)),
             afresh: false,
+            asked_at_once: processor::sync::ASKED_AT_ONCE,
             ollama_host: None,
         }
     }
@@ -310,7 +311,8 @@ pub fn eventful(session: &str, root: &str, seed: u32) -> Script {
     script.edit(&file, "x.unwrap()", "x?");
     script.bash("cargo clippy --locked", "Finished");
     script.say(&format!(
-        "Done: `{thing}` returns an error now. Still open: the same change in the importer."
+        "You're right, an unwrap hides which entry was bad. `{thing}` returns an error now. Still \
+         open: the same change in the importer."
     ));
     script
 }

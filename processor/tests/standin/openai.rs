@@ -16,6 +16,8 @@ pub enum Act {
     Says(String),
     /// It fails with this status and message.
     Fails(u16, &'static str),
+    /// The same as a success, as some servers send it.
+    FailsAsSuccess(&'static str),
     /// It closes the connection without a word.
     Hangs,
 }
@@ -68,6 +70,10 @@ impl OpenAi {
 fn answer(out: &mut impl Write, path: &str, body: &Value, forms: &[&str], act: &Act) -> bool {
     let error =
         |message: &str| json!({"error": {"message": message, "type": "invalid_request_error"}});
+    if path == "/v1/models" {
+        let models = json!({"data": [{"id": "other"}, {"id": "tiny", "max_model_len": 4096}]});
+        return respond_json(out, 200, &models);
+    }
     if path != "/v1/chat/completions" {
         return respond_json(out, 404, &error("no such path"));
     }
@@ -89,6 +95,7 @@ fn answer(out: &mut impl Write, path: &str, body: &Value, forms: &[&str], act: &
             respond_json(out, 200, &said)
         }
         Act::Fails(status, message) => respond_json(out, *status, &error(message)),
+        Act::FailsAsSuccess(message) => respond_json(out, 200, &error(message)),
         Act::Hangs => false,
     }
 }

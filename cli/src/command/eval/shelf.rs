@@ -115,6 +115,7 @@ impl Shelf {
             dirs: &self.dirs,
             settings: &settings,
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
+            anchors: None,
             now,
         };
         let listing =

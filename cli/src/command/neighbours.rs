@@ -1,0 +1,76 @@
+//! Memories near one that a person writes or looks at, and what replaces what.
+
+use std::io::Write;
+
+use memory_store::index::journal::{self, Change as Noted};
+use memory_store::neighbour::{self, Neighbour, Statement};
+use memory_store::recall::Recall;
+use memory_store::store::Stored;
+use memory_store::{Kind, Memory, MemoryId};
+use serde::Serialize;
+
+use super::search::judged;
+use super::stores::Stores;
+use super::view::plain;
+use crate::failure::Result;
+use crate::style::{NAME, paint};
+use crate::world::World;
+
+/// A neighbour as `--json` prints it.
+#[derive(Serialize)]
+pub struct NeighbourView<'a> {
+    id: MemoryId,
+    short: String,
+    kind: Kind,
+    title: &'a str,
+    /// How the memory relates to it: `duplicate`, `update`, `contradiction` or `near`.
+    relation: &'static str,
+}
+
+impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
+    fn from(near: &'a Neighbour) -> Self {
+        Self {
+            id: near.id,
+            short: near.id.short(),
+            kind: near.kind,
+            title: &near.title,
+            relation: near.verdict.name(),
+        }
+    }
+}
+
+/// Opens what neighbours are looked for in.
+pub fn open(world: &World, stores: &Stores) -> Result<Recall> {
+    judged(Recall::open(&world.dirs, &stores.tree), stores)
+}
+
+/// Finds the memories near one, itself left out.
+pub fn near(recall: &Recall, world: &World, memory: &Memory) -> Vec<Neighbour> {
+    neighbour::find(recall, &Statement::from(memory), Some(memory.id), world.now)
+}
+
+/// Prints how a memory relates to a neighbour, in one line.
+pub fn line(near: &Neighbour, out: &mut dyn Write) -> Result {
+    let id = paint(NAME, near.id.short());
+    writeln!(out, "It {} {id}: {}", near.verdict.words(), plain(&near.title))?;
+    Ok(())
+}
+
+/// Marks a memory as replaced by another one, which names it already.
+pub fn supersede(
+    world: &World,
+    stores: &Stores,
+    older: &Stored,
+    newer: MemoryId,
+    out: &mut dyn Write,
+) -> Result {
+    let store = stores.store_of(older);
+    let redactor = store.redactor_for_writing(&stores.settings)?;
+    let id = older.memory.id;
+    let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
+    let quarantine = stores.quarantine(store)?;
+    let noted = Noted::Saved(&saved, &redactor, &quarantine);
+    journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted)?;
+    writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! Memories that repeat, replace or contradict others: `add` asks, `review` settles.
+
+use serde_json::{Value, json};
+
+use crate::common::Machine;
+
+const HELM: &str = "We deploy with Helm";
+const KUSTOMIZE: &str = "We deploy with Kustomize";
+
+fn ready() -> Machine {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine
+}
+
+fn add(machine: &Machine, args: &[&str]) -> Value {
+    machine.json(&[&["add", "--json", "--kind", "decision"], args].concat())
+}
+
+fn show(machine: &Machine, added: &Value) -> Value {
+    machine.json(&["show", added["short"].as_str().unwrap(), "--json"])[0].clone()
+}
+
+fn short(added: &Value) -> &str {
+    added["short"].as_str().unwrap()
+}
+
+#[test]
+fn what_is_near_is_named_and_replaced_on_request() {
+    let machine = ready();
+    let helm = add(&machine, &[HELM]);
+    assert_eq!(helm["neighbours"], json!([]));
+    for title in ["The tide table has no leap days", "The shop is open at noon"] {
+        add(&machine, &[title]);
+    }
+    let kustomize = add(&machine, &[KUSTOMIZE]);
+    let near = kustomize["neighbours"].as_array().unwrap();
+    assert_eq!(near.len(), 1, "{near:?}");
+    assert_eq!((&near[0]["id"], &near[0]["relation"]), (&helm["id"], &json!("contradiction")));
+    let said = machine.ok(&["add", "--kind", "decision", KUSTOMIZE]);
+    assert!(said.contains(&format!("It may contradict {}: {HELM}", short(&helm))), "{said}");
+    assert!(said.contains("--supersedes ID") && said.contains("--both"), "{said}");
+    assert_eq!(show(&machine, &kustomize)["relations"][0]["to"], helm["id"]);
+
+    assert_eq!(machine.run(&["add", KUSTOMIZE, "--supersedes", "zzzzzz"]).code, 3);
+    let said = machine.ok(&["add", "--kind", "decision", KUSTOMIZE, "--supersedes", short(&helm)]);
+    assert!(
+        said.contains(&format!("Replaced: {} by {}", short(&helm), short(&kustomize))),
+        "{said}"
+    );
+    assert_eq!(show(&machine, &helm)["superseded_by"], kustomize["id"]);
+    let now = show(&machine, &kustomize);
+    assert_eq!((&now["supersedes"], now.get("relations")), (&json!([helm["id"]]), None));
+    let found = machine.json(&["search", "deploy with Helm", "--json"]);
+    assert_eq!(found["hits"][0]["id"], kustomize["id"], "{found:#}");
+}
+
+#[test]
+fn a_person_is_asked_how_they_go_together() {
+    let machine = ready();
+    let helm = add(&machine, &[HELM]);
+    let question = "How do they go together?";
+    let asked = |title: &str, keys: &str| {
+        machine.at_terminal(&["add", "--kind", "decision", title], &[(question, keys)])
+    };
+    // It says the same, which is the first choice then.
+    let shown = asked("Deploy with Helm!", "\r");
+    assert!(shown.contains("says the same as") && shown.contains("Nothing was added"), "{shown}");
+    let titles = || machine.ok(&["list", "--json"]).matches("\"title\"").count();
+    assert_eq!(titles(), 1);
+    // Nobody loses anything by a mere return.
+    let shown = asked(KUSTOMIZE, "\r");
+    assert!(shown.contains("may contradict") && shown.contains("Added"), "{shown}");
+    assert_eq!(titles(), 2);
+    assert_eq!(show(&machine, &helm).get("superseded_by"), None);
+    let shown = asked("We now deploy with Nomad instead of Helm", "\r");
+    assert!(shown.contains("seems to replace") && shown.contains("Replaced: "), "{shown}");
+    assert!(show(&machine, &helm)["superseded_by"].is_string());
+}
+
+#[test]
+fn contradictions_are_shown_with_both_sides_and_settled_by_key() {
+    let pair = || {
+        let machine = ready();
+        let (helm, kustomize) = (add(&machine, &[HELM]), add(&machine, &[KUSTOMIZE]));
+        (machine, helm, kustomize)
+    };
+    let key = "[q]uit > ";
+    let (machine, helm, kustomize) = pair();
+    let waits = machine.json(&["review", "--json"]);
+    assert_eq!(waits[0]["contradicts"], json!([helm["id"]]), "{waits:#}");
+    let said = machine.ok(&["review"]);
+    assert!(said.contains("1 pair that may contradict") && said.contains(HELM), "{said}");
+    let shown = machine.at_terminal(&["review"], &[(key, "n")]);
+    assert!(shown.contains(HELM) && shown.contains(KUSTOMIZE), "{shown}");
+    let shown = machine.at_terminal(&["review"], &[(key, "1")]);
+    assert!(shown.contains("Replaced: "), "{shown}");
+    assert_eq!(show(&machine, &helm)["superseded_by"], kustomize["id"]);
+    assert_eq!(show(&machine, &kustomize)["supersedes"], json!([helm["id"]]));
+    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+
+    let (machine, helm, kustomize) = pair();
+    machine.at_terminal(&["review"], &[(key, "2")]);
+    assert_eq!(show(&machine, &kustomize)["superseded_by"], helm["id"]);
+
+    let (machine, helm, kustomize) = pair();
+    machine.at_terminal(&["review"], &[(key, "b")]);
+    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+    assert_eq!(show(&machine, &helm).get("superseded_by"), None);
+    assert_eq!(show(&machine, &kustomize).get("superseded_by"), None);
+
+    // Without a terminal.
+    let (machine, helm, kustomize) = pair();
+    machine.ok(&["review", "--prefer", short(&helm)]);
+    assert_eq!(show(&machine, &kustomize)["superseded_by"], helm["id"]);
+    assert_eq!(machine.run(&["review", "--prefer", short(&helm)]).code, 1);
+    let (machine, helm, _) = pair();
+    machine.ok(&["review", "--both", short(&helm)]);
+    assert_eq!(machine.ok(&["review"]), "Nothing waits for review.\n");
+}

@@ -1,0 +1,224 @@
+//! Saves what the model chose to remember, and says what is near it.
+
+use std::path::{Component, Path};
+
+use memory_store::index::journal;
+use memory_store::layout::Tree;
+use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
+use memory_store::neighbour::{self, Neighbour, Statement};
+use memory_store::recall::render;
+use memory_store::settings::{Promote, Settings};
+use memory_store::store::{Change, Saved, Store, read_below};
+use memory_store::{MemoryId, settings_file};
+
+use super::{Found, Local, judged, quarantine, relative};
+use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
+
+/// How sure we are of what a model chose to remember.
+const CONFIDENCE: f32 = 0.9;
+/// Bytes of a file that are read to know later whether it changed.
+const HASHED_BYTES_MAX: usize = 4 << 20;
+
+impl Local {
+    /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
+    pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
+        let tree = self.writable_tree()?;
+        let dirs = &self.environment.dirs;
+        let now = self.environment.clock.now();
+        let asked_paths = request.paths.len();
+        let both_hold = request.both_hold;
+        let (settings, _) = settings_file::load(dirs, Some(&tree));
+        let replaced = self.replaced(&request.supersedes, &tree, &settings)?;
+        let mut memory = self.memory(request, &tree, &settings)?;
+        let left_out = asked_paths - memory.paths.len();
+        memory.supersedes = replaced.iter().map(|older| older.stored.memory.id).collect();
+        let near = self.near(&memory, &tree)?;
+        if !both_hold {
+            memory.relations = neighbour::contradictions(&near, &memory.supersedes);
+        }
+        let store = match memory.scope {
+            Scope::User => Store::user(dirs)?,
+            Scope::Project | Scope::Paths => Store::open(dirs, &tree)?,
+        };
+        let (store, quarantine) = judged(store, &settings, self.indexed(&tree))?;
+        let redactor = store.redactor_for_writing(&settings)?;
+        let waits = memory.status == Status::Draft;
+        let scope = memory.scope;
+        let saved = store.save(memory, &redactor, now)?;
+        let noted = journal::Change::Saved(&saved.stored, &redactor, &quarantine);
+        let journalled = journal::note(dirs, &tree, scope, noted);
+        let mut notes = Vec::new();
+        let held = quarantine.held(&saved.stored, &redactor);
+        if let Some(held) = &held {
+            notes.push(format!(
+                "It is saved but held back: {}. The user can release it with `throughline review --release {}`.",
+                held.reason(),
+                saved.stored.memory.id.short()
+            ));
+        }
+        if let Err(error) = journalled {
+            notes.push(format!("It is saved, but recalled only after the next sync: {error}"));
+        }
+        if left_out > 0 {
+            notes.push(format!("{left_out} path(s) outside of the project were left out."));
+        }
+        if waits {
+            notes.push("It waits for the user's `throughline review`.".to_owned());
+        }
+        // What is not given must not take the place of what is. Of a draft the link in it is enough, which
+        // goes with it when it is turned down.
+        if held.is_none() && !waits {
+            for older in &replaced {
+                notes.push(self.supersede(older, &saved, &tree, &settings)?);
+            }
+        }
+        let near: Vec<Neighbour> = near
+            .into_iter()
+            .filter(|near| near.id != saved.stored.memory.id)
+            .filter(|near| replaced.iter().all(|older| older.stored.memory.id != near.id))
+            .collect();
+        notes.extend(near.iter().filter(|near| near.asks() && !both_hold).map(question));
+        Ok(RememberResponse {
+            id: saved.stored.memory.id.short(),
+            change: match saved.change {
+                Change::Created => "created",
+                Change::Updated => "updated",
+                Change::Unchanged => "unchanged",
+            }
+            .to_owned(),
+            file: self.shown(&saved.stored.path, &tree),
+            title: render::clean(&saved.stored.memory.title),
+            redacted: saved.hidden,
+            neighbours: near.iter().map(NeighbourHit::from).collect(),
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
+        })
+    }
+
+    /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
+    fn replaced(
+        &self,
+        ids: &[String],
+        tree: &Tree,
+        settings: &Settings,
+    ) -> Result<Vec<Found>, Failure> {
+        let mut replaced: Vec<Found> = Vec::new();
+        for id in ids {
+            let found = self.find(id, tree, settings)?;
+            let redactor = found.store.redactor(settings);
+            if found.quarantine.held(&found.stored, &redactor).is_some() {
+                return Err(Failure::Request(format!(
+                    "{id} is held back and cannot be replaced: nothing was saved"
+                )));
+            }
+            if replaced.iter().all(|known| known.stored.memory.id != found.stored.memory.id) {
+                replaced.push(found);
+            }
+        }
+        Ok(replaced)
+    }
+
+    /// Finds the memories near one that is to be saved. One of the same kind and title is not among them: it
+    /// is updated.
+    fn near(&self, memory: &Memory, tree: &Tree) -> Result<Vec<Neighbour>, Failure> {
+        let recall = self.recall_of(tree)?;
+        let now = self.environment.clock.now();
+        let mut near = neighbour::find(&recall, &Statement::from(memory), None, now);
+        near.retain(|near| {
+            near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
+        });
+        Ok(near)
+    }
+
+    /// Marks a memory as replaced by one that was saved; returns what to say of it.
+    fn supersede(
+        &self,
+        older: &Found,
+        newer: &Saved,
+        tree: &Tree,
+        settings: &Settings,
+    ) -> Result<String, Failure> {
+        let id: MemoryId = older.stored.memory.id;
+        if id == newer.stored.memory.id {
+            return Ok(format!("{} is this memory itself and was updated.", id.short()));
+        }
+        let redactor = older.store.redactor_for_writing(settings)?;
+        let newer = newer.stored.memory.id;
+        let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
+        // Looked up anew: the one before has not seen what was written.
+        let quarantine = quarantine(&older.store, settings, self.indexed(tree))?;
+        let noted = journal::Change::Saved(&saved.stored, &redactor, &quarantine);
+        // The link stands in the newer memory, too, so that the index knows of it either way.
+        drop(journal::note(&self.environment.dirs, tree, older.scope, noted));
+        Ok(format!("{} is marked as replaced.", id.short()))
+    }
+
+    /// Makes the memory that is to be saved, secrets and all.
+    fn memory(
+        &self,
+        request: RememberRequest,
+        tree: &Tree,
+        settings: &Settings,
+    ) -> Result<Memory, Failure> {
+        let now = self.environment.clock.now();
+        let mut random = [0; 10];
+        getrandom::fill(&mut random)
+            .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
+        let waits = settings.promote == Promote::Review && request.scope != Scope::User;
+        let id = MemoryId::new(now, random);
+        let memory = Memory {
+            scope: request.scope,
+            occurred: Some(now),
+            confidence: CONFIDENCE,
+            source: Source {
+                session: self.environment.session.clone(),
+                said_by: Some(SaidBy::Assistant),
+                extractor: Some("mcp".to_owned()),
+                ..Source::default()
+            },
+            paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
+            tags: request.tags,
+            status: if waits { Status::Draft } else { Status::Active },
+            ..Memory::new(id, request.kind, request.title, request.text, now)
+        };
+        Ok(memory)
+    }
+}
+
+impl From<&Neighbour> for NeighbourHit {
+    fn from(near: &Neighbour) -> Self {
+        Self {
+            id: near.id.short(),
+            kind: near.kind.name().to_owned(),
+            title: render::clean(&near.title),
+            relation: near.verdict.name().to_owned(),
+        }
+    }
+}
+
+/// Asks the model to say how two memories relate.
+fn question(near: &Neighbour) -> String {
+    let id = near.id.short();
+    format!(
+        "It {} {id} (\"{}\"). If it replaces {id}, call `remember` again with the same kind and title and \
+         supersedes [\"{id}\"]; if both hold, with both_hold true.",
+        near.verdict.words(),
+        render::clean(&near.title)
+    )
+}
+
+/// The path relative to the project's root, if it lies inside; with the content it has now.
+fn path_ref(path: &str, tree: &Tree) -> Option<PathRef> {
+    let path = relative(path, tree);
+    let inside = Path::new(&path)
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    (inside && !path.is_empty())
+        .then(|| PathRef { seen: content_hash(&tree.root, &tree.root.join(&path)), path })
+}
+
+/// The first digits of a file's hash, so that it can be seen later whether it changed. What a
+/// repository's links lead to is nothing to tell of.
+fn content_hash(root: &Path, path: &Path) -> Option<String> {
+    let (bytes, _) = read_below(root, path, HASHED_BYTES_MAX).ok()?;
+    Some(blake3::hash(&bytes).to_hex()[..16].to_owned())
+}

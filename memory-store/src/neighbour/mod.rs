@@ -1,0 +1,253 @@
+//! Neighbours: memories that are near a statement, and how it relates to each of them.
+//!
+//! Everybody who adds to a store asks here: `throughline add`, the MCP tool `remember`, consolidation and
+//! `review`. The rules go by words and are cautious: what they do not know is merely near, and nothing is
+//! left out because of a contradiction.
+
+mod find;
+mod frame;
+mod statement;
+mod words;
+
+use serde::Serialize;
+
+use crate::kind::Kind;
+
+pub use find::{NEIGHBOURS_MAX, Neighbour, contradictions, find};
+pub use statement::{Place, Statement};
+pub use words::{SHARE_WORDS_MIN, Words};
+
+/// The kind of link between memories of which only one can be true.
+pub const CONTRADICTS: &str = "contradicts";
+
+/// Share of words from which two statements are neighbours; pairs of different notes seldom reach it.
+pub const WORDS_MIN: f32 = 0.3;
+/// Share of the words of two titles from which they are: what a later choice replaces is told with other details.
+pub const TITLES_MIN: f32 = 0.4;
+/// Cosine of two vectors from which they are; likewise.
+pub const COSINE_MIN: f32 = 0.5;
+
+/// Share of words, of titles and of whole texts, from which two statements say the same.
+const SAME_SHARE: f32 = 0.8;
+/// Share of a text's words from which a longer one says all of it.
+const HELD_SHARE: f32 = 0.9;
+/// Share of a title's words from which two statements are about the same subject.
+const SUBJECT_SHARE: f32 = 0.6;
+/// Words of a title that must be shared for that.
+const SUBJECT_WORDS_MIN: usize = 3;
+/// Words by which a thing that is gone is known again in the same file.
+const THING_WORDS_MIN: usize = 2;
+
+/// How a statement relates to an older one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Both say the same.
+    Duplicate,
+    /// It says by its words that it holds in the place of the other.
+    Update,
+    /// Both claim to hold, and most likely only one can.
+    Contradiction,
+    /// They are about something similar.
+    Near,
+}
+
+impl Verdict {
+    /// Returns its name in answers to programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Duplicate => "duplicate",
+            Self::Update => "update",
+            Self::Contradiction => "contradiction",
+            Self::Near => "near",
+        }
+    }
+
+    /// Returns how a new memory relates to an older one, in words that its title goes on.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Duplicate => "says the same as",
+            Self::Update => "seems to replace",
+            Self::Contradiction => "may contradict",
+            Self::Near => "is near",
+        }
+    }
+}
+
+/// Judges how a statement relates to an older one; `None` where they are no neighbours.
+pub fn judge(newer: &Statement, older: &Statement) -> Option<Verdict> {
+    judge_by(newer, older, || newer.likeness(older))
+}
+
+fn judge_by(
+    newer: &Statement,
+    older: &Statement,
+    likeness: impl FnOnce() -> f32,
+) -> Option<Verdict> {
+    if conflict(newer, older) {
+        let replaces =
+            newer.title_says_replaced() || names_gone(newer, older, 1) || is_update(newer, older);
+        return Some(if replaces { Verdict::Update } else { Verdict::Contradiction });
+    }
+    if is_duplicate(newer, older) {
+        // Alike is measured by the shorter text. Whoever is to leave the newer one out, or the older one,
+        // loses what only that one says.
+        let of_newer = newer.words.shared_by(&older.words);
+        let of_older = older.words.shared_by(&newer.words);
+        return Some(if of_newer >= HELD_SHARE || of_newer.min(of_older) >= SAME_SHARE {
+            Verdict::Duplicate
+        } else if of_older >= HELD_SHARE {
+            Verdict::Update
+        } else {
+            Verdict::Near
+        });
+    }
+    if is_update(newer, older) {
+        return Some(Verdict::Update);
+    }
+    (likeness() >= 1.0).then_some(Verdict::Near)
+}
+
+/// Whether two statements say the same. Rules that differ in a file, a flag or a number are different
+/// rules, and so are a rule and its opposite.
+pub fn is_duplicate(newer: &Statement, older: &Statement) -> bool {
+    are_alike(newer.kind, older.kind)
+        && newer.telling == older.telling
+        && newer.title_words.overlap(&older.title_words) >= SAME_SHARE
+        && newer.words.overlap(&older.words) >= SAME_SHARE
+        && !conflict(newer, older)
+}
+
+/// Kinds between which a memory may repeat another.
+fn are_alike(a: Kind, b: Kind) -> bool {
+    let wish = |kind: Kind| matches!(kind, Kind::Preference | Kind::Convention);
+    a == b && !matches!(a, Kind::Command) || wish(a) && wish(b)
+}
+
+/// Whether a memory of this kind states how things are to be; what happened is not undone.
+pub fn states(kind: Kind) -> bool {
+    matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
+}
+
+/// Whether both claim to hold and differ in a value or a negation alone.
+fn conflict(newer: &Statement, older: &Statement) -> bool {
+    states(newer.kind)
+        && states(older.kind)
+        && newer.place(older) != Place::Elsewhere
+        && (newer.frame().is_other_value(older.frame()) || newer.frame().is_opposite(older.frame()))
+}
+
+/// Whether a statement says that it holds in the place of an older one on the same subject.
+fn is_update(newer: &Statement, older: &Statement) -> bool {
+    let place = newer.place(older);
+    let describes = |kind: Kind| !matches!(kind, Kind::Command | Kind::Task);
+    let names = match place {
+        Place::File => names_gone(newer, older, THING_WORDS_MIN),
+        Place::Unknown => names_gone(newer, older, 1) && shares_the_rest(newer, older),
+        Place::Folder | Place::Elsewhere => false,
+    };
+    let chooses_anew = || {
+        states(older.kind)
+            && states(newer.kind)
+            && matches!(place, Place::File | Place::Folder)
+            && is_same_subject(newer, older)
+            && newer.says_replaced()
+    };
+    names && describes(older.kind) && describes(newer.kind) || chooses_anew()
+}
+
+/// Whether the older statement is about something that the newer one says is gone, known by at least so
+/// many words.
+fn names_gone(newer: &Statement, older: &Statement, words_min: usize) -> bool {
+    let is_of_it = |thing: &Words| thing.len() >= words_min && thing.is_within(&older.words);
+    newer.gone().iter().any(is_of_it)
+}
+
+/// Whether what the older title says besides the thing that is gone is the subject of the newer one, too.
+fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
+    newer.gone().iter().any(|thing| {
+        let rest = older.title_words.without(thing);
+        rest.len() < older.title_words.len()
+            && !rest.is_empty()
+            && rest.shared(&newer.title_words) * 2 >= rest.len()
+    })
+}
+
+/// Whether two titles are about the same subject.
+pub fn is_same_subject(a: &Statement, b: &Statement) -> bool {
+    a.title_words.shared(&b.title_words) >= SUBJECT_WORDS_MIN
+        && a.title_words.overlap(&b.title_words) >= SUBJECT_SHARE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::embed::Vector;
+
+    fn said(kind: Kind, title: &str, paths: &[&str]) -> Statement {
+        Statement::new(kind, title, "", paths.iter().map(|path| (*path).to_owned()).collect())
+    }
+
+    fn verdict(newer: &str, older: &str) -> Option<Verdict> {
+        judge(&said(Kind::Decision, newer, &[]), &said(Kind::Decision, older, &[]))
+    }
+
+    #[test]
+    fn statements_are_told_apart() {
+        let helm = "we deploy with Helm";
+        for (newer, expected) in [
+            ("we deploy with Kustomize", Some(Verdict::Contradiction)),
+            ("we now deploy with Kustomize", Some(Verdict::Update)),
+            ("we deploy with Kustomize instead of Helm", Some(Verdict::Update)),
+            ("we no longer deploy with Helm", Some(Verdict::Update)),
+            ("Never deploy with Helm", Some(Verdict::Contradiction)),
+            ("Deploy with Helm!", Some(Verdict::Duplicate)),
+            ("Deploy", None),
+            ("Dates are stored in UTC", None),
+        ] {
+            assert_eq!(verdict(newer, helm), expected, "{newer}");
+        }
+        let near = verdict(
+            "The deployment of the billing service waits for its database",
+            "The billing service needs a database before its first request",
+        );
+        assert_eq!(near, Some(Verdict::Near));
+    }
+
+    #[test]
+    fn a_different_flag_or_number_is_no_duplicate() {
+        let text = "Run the nightly importer with a busy timeout of 500 milliseconds";
+        assert_eq!(verdict(text, &format!("{text} please")), Some(Verdict::Duplicate));
+        // What says more takes the place of what says less, and not the other way round.
+        let more = format!("{text} so that a slow writer never stops the whole weekend run");
+        assert_eq!(verdict(&more, text), Some(Verdict::Update));
+        assert_eq!(verdict(text, &more), Some(Verdict::Duplicate));
+        let other = text.replace("500", "900");
+        assert_eq!(verdict(&other, text), Some(Verdict::Contradiction));
+        let fix = |title: &str| said(Kind::Fix, title, &[]);
+        assert_eq!(judge(&fix(&other), &fix(text)), Some(Verdict::Near));
+    }
+
+    #[test]
+    fn what_is_about_other_files_is_not_replaced() {
+        let older = said(Kind::Decision, "The cart keeps totals as cents", &["shop/cart.rs"]);
+        let title = "The cart now keeps totals as decimals";
+        for (path, expected) in [
+            ("shop/cart.rs", Verdict::Update),
+            ("shop/total.rs", Verdict::Update),
+            ("web/cart.ts", Verdict::Near),
+        ] {
+            let newer = said(Kind::Decision, title, &[path]);
+            assert_eq!(judge(&newer, &older), Some(expected), "{path}");
+        }
+    }
+
+    #[test]
+    fn vectors_make_neighbours_of_what_shares_no_word() {
+        let (one, other) = (said(Kind::Fact, "Alpha beta", &[]), said(Kind::Fact, "Gamma", &[]));
+        assert_eq!(judge(&one, &other), None);
+        let vector = Vector::of(&[1.0; crate::embed::DIMENSIONS]);
+        let [one, other] = [one, other].map(|said| said.with_vector(vector));
+        assert_eq!(judge(&one, &other), Some(Verdict::Near));
+    }
+}

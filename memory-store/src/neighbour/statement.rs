@@ -1,0 +1,172 @@
+//! Statements: what is compared of a memory, a draft or a text that is to become one.
+
+use std::sync::{LazyLock, OnceLock};
+
+use regex::Regex;
+
+use super::frame::Frame;
+use super::words::Words;
+use crate::embed::Vector;
+use crate::kind::Kind;
+use crate::memory::Memory;
+use crate::text::telling;
+
+/// Words by which a statement says that it replaces an earlier one.
+static REPLACES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:replac\w+|instead|no longer|not .{0,20}any ?more|remov\w+|revert\w*|redesign\w*|renam\w+|switch\w*|drop(?:s|ped)?|supersed\w+|chang\w+ (?:from|to)|rather than|now|was|used to|previously)\b",
+    )
+});
+
+/// The words between "replace" and "with", after "no longer", and the like: a thing that is gone.
+static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)\b(?:replac(?:e[sd]?|ing)|remov(?:e[sd]?|ing)|drop(?:s|ped|ping)?|no longer|instead of|rather than|(?:switch|mov)(?:ed|es|ing)? (?:away )?from|supersed(?:es|ed|ing)|gets? rid of|got rid of|the old)\s+((?:[^\x22`]|\x22[^\x22]*\x22|`[^`]*`){4,80}?)(?:\s+(?:with|by|to|in favou?r of|for|because|since|so that|which|that|from|in)\b|[.;:,(—]|$)",
+    )
+});
+
+/// The name of a thing in quotes or as code.
+static NAMED: LazyLock<Regex> = LazyLock::new(|| pattern(r#"["“`]([^"”`]{3,60})["”`]"#));
+
+fn pattern(text: &str) -> Regex {
+    #[expect(clippy::expect_used, reason = "the patterns are constants that tests compile")]
+    Regex::new(text).expect("a constant pattern")
+}
+
+/// A text as far as it is compared with others.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// Kind of the memory that says it.
+    pub kind: Kind,
+    title: String,
+    body: String,
+    paths: Vec<String>,
+    cues: Vec<String>,
+    vector: Option<Vector>,
+    pub(super) title_words: Words,
+    pub(super) words: Words,
+    /// Numbers, flags, paths and code names: two rules that differ in one of them are different rules.
+    pub(super) telling: Words,
+    frame: OnceLock<Frame>,
+    gone: OnceLock<Vec<Words>>,
+}
+
+/// How two statements lie to each other in the project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Both are about one file.
+    File,
+    /// Both are about files of one folder.
+    Folder,
+    /// They are about different folders.
+    Elsewhere,
+    /// One of them names no file.
+    Unknown,
+}
+
+impl Statement {
+    /// Makes a statement of a memory's parts; `paths` are relative to the project's root.
+    pub fn new(kind: Kind, title: &str, body: &str, paths: Vec<String>) -> Self {
+        let text = format!("{title}\n{body}");
+        let telling: Vec<_> = text.split_whitespace().filter_map(telling).collect();
+        Self {
+            kind,
+            paths,
+            cues: Vec::new(),
+            vector: None,
+            title_words: Words::of(title),
+            words: Words::of(&text),
+            telling: telling.iter().map(AsRef::as_ref).collect(),
+            frame: OnceLock::new(),
+            gone: OnceLock::new(),
+            title: title.to_owned(),
+            body: body.to_owned(),
+        }
+    }
+
+    /// Adds the vector of its text, so that nearness in meaning counts.
+    #[must_use]
+    pub fn with_vector(self, vector: Option<Vector>) -> Self {
+        Self { vector, ..self }
+    }
+
+    /// Returns its title and body.
+    pub fn text(&self) -> String {
+        format!("{}\n{}", self.title, self.body)
+    }
+
+    /// Returns the text that is searched for to find memories near it: what it says, and the words in which
+    /// somebody will ask for it. Neighbours are judged by the former alone.
+    pub(super) fn query(&self) -> String {
+        format!("{}\n{}", self.text(), self.cues.join("\n"))
+    }
+
+    /// Returns how alike two statements are by words and vectors; from 1 on they are neighbours.
+    pub fn likeness(&self, other: &Self) -> f32 {
+        let cosine = self.vector.as_ref().zip(other.vector.as_ref()).map(|(a, b)| a.cosine(b));
+        self.likeness_by(other, cosine)
+    }
+
+    /// Returns the same, given the cosine of their vectors.
+    pub(super) fn likeness_by(&self, other: &Self, cosine: Option<f32>) -> f32 {
+        let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
+        let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
+        cosine.map_or(words, |cosine| words.max(cosine / super::COSINE_MIN))
+    }
+
+    /// Returns the share of words that two statements have in common, of the shorter one, 0 to 1.
+    pub fn overlap(&self, other: &Self) -> f32 {
+        self.words.overlap(&other.words)
+    }
+
+    /// Returns how their files lie to each other.
+    pub fn place(&self, other: &Self) -> Place {
+        fn folder(path: &str) -> &str {
+            path.rsplit_once('/').map_or("", |(folder, _)| folder)
+        }
+        if self.paths.is_empty() || other.paths.is_empty() {
+            return Place::Unknown;
+        }
+        if self.paths.iter().any(|path| other.paths.contains(path)) {
+            return Place::File;
+        }
+        let is_beside =
+            |path: &String| other.paths.iter().any(|other| folder(path) == folder(other));
+        if self.paths.iter().any(is_beside) { Place::Folder } else { Place::Elsewhere }
+    }
+
+    /// Whether it says by its words that something else held before.
+    pub(super) fn says_replaced(&self) -> bool {
+        REPLACES.is_match(&self.title) || REPLACES.is_match(&self.body)
+    }
+
+    /// Whether its title says so: a body tells of much that was.
+    pub(super) fn title_says_replaced(&self) -> bool {
+        REPLACES.is_match(&self.title)
+    }
+
+    pub(super) fn frame(&self) -> &Frame {
+        self.frame.get_or_init(|| Frame::of(&self.title))
+    }
+
+    /// Returns the words of each thing that it says is gone; a name in quotes says it best.
+    pub(super) fn gone(&self) -> &[Words] {
+        self.gone.get_or_init(|| {
+            let text = self.text();
+            let things = REPLACED.captures_iter(&text).map(|found| found[1].to_owned());
+            let words = things.map(|thing| match NAMED.captures(&thing) {
+                Some(name) => Words::of(name.get(1).map_or("", |name| name.as_str())),
+                None => Words::of(&thing),
+            });
+            words.filter(|words| !words.is_empty()).collect()
+        })
+    }
+}
+
+impl From<&Memory> for Statement {
+    fn from(memory: &Memory) -> Self {
+        let paths = memory.paths.iter().map(|path| path.path.clone()).collect();
+        let cues = memory.cues.clone();
+        Self { cues, ..Self::new(memory.kind, &memory.title, &memory.body, paths) }
+    }
+}

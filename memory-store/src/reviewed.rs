@@ -1,0 +1,124 @@
+//! What a person decided about memories in `throughline review`: which were looked at, and which still hold
+//! although their files changed.
+//!
+//! A private file that may be deleted: then every memory is new again, and stale ones are proposed again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::layout::ProjectDir;
+use crate::store::{Privacy, replace};
+use crate::time::Timestamp;
+
+/// Bytes of the file that are read: more than a hundred thousand memories.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+
+/// The memories of a project that a person decided about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reviewed {
+    ids: BTreeSet<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    confirmed: BTreeMap<String, Timestamp>,
+    /// Pairs that contradict each other by their words and both hold, each as two ids.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    both: BTreeSet<String>,
+}
+
+impl Reviewed {
+    /// Reads the record of a project; a missing or damaged one is empty.
+    pub fn read(home: &ProjectDir) -> Self {
+        let path = home.reviewed();
+        let is_small = fs::metadata(&path).is_ok_and(|file| file.len() <= FILE_BYTES_MAX);
+        let bytes = is_small.then(|| fs::read(&path).ok()).flatten();
+        bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+    }
+
+    /// Whether a person decided about a memory.
+    pub fn has(&self, id: MemoryId) -> bool {
+        self.ids.contains(&id.to_string())
+    }
+
+    /// When a person last said that a memory still holds.
+    pub fn confirmed(&self, id: MemoryId) -> Option<Timestamp> {
+        self.confirmed.get(&id.to_string()).copied()
+    }
+
+    /// Notes that a person decided about a memory.
+    pub fn note(&mut self, id: MemoryId) {
+        self.ids.insert(id.to_string());
+    }
+
+    /// Notes that a person said that a memory still holds.
+    pub fn confirm(&mut self, id: MemoryId, now: Timestamp) {
+        self.note(id);
+        self.confirmed.insert(id.to_string(), now);
+    }
+
+    /// Notes that two memories both hold, whatever their words say.
+    pub fn note_both(&mut self, one: MemoryId, other: MemoryId) {
+        self.both.insert(pair(one, other));
+    }
+
+    /// Whether a person said that two memories both hold.
+    pub fn hold_both(&self, one: MemoryId, other: MemoryId) -> bool {
+        self.both.contains(&pair(one, other))
+    }
+
+    /// Forgets the memories that are not `there`.
+    pub fn keep_only(&mut self, there: &BTreeSet<MemoryId>) {
+        let is_there = |id: &String| id.parse().is_ok_and(|id| there.contains(&id));
+        self.ids.retain(is_there);
+        self.confirmed.retain(|id, _| is_there(id));
+        self.both.retain(|pair| pair.split(' ').all(|id| is_there(&id.to_owned())));
+    }
+
+    /// Writes the record of a project.
+    ///
+    /// # Errors
+    /// When the file cannot be replaced.
+    pub fn write(&self, home: &ProjectDir) -> Result<()> {
+        // Ids and times can always be written.
+        let text = serde_json::to_vec(self).unwrap_or_default();
+        replace(&home.reviewed(), &text, Privacy::Private)
+    }
+}
+
+/// The same for both orders.
+fn pair(one: MemoryId, other: MemoryId) -> String {
+    format!("{} {}", one.min(other), one.max(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_confirmed_is_read_back_until_its_memory_is_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let (one, two) = (MemoryId([1; 16]), MemoryId([2; 16]));
+        let mut reviewed = Reviewed::read(&home);
+        reviewed.note(one);
+        reviewed.confirm(two, Timestamp(7));
+        reviewed.note_both(two, one);
+        reviewed.write(&home).unwrap();
+        let mut reviewed = Reviewed::read(&home);
+        assert!(reviewed.has(one) && reviewed.has(two));
+        assert_eq!((reviewed.confirmed(one), reviewed.confirmed(two)), (None, Some(Timestamp(7))));
+        assert!(reviewed.hold_both(one, two));
+        reviewed.keep_only(&BTreeSet::from([one]));
+        assert!(!reviewed.hold_both(one, two));
+        assert!(reviewed.has(one) && !reviewed.has(two));
+        assert_eq!(reviewed.confirmed(two), None);
+        // A record of an earlier version knows of no confirmations.
+        fs::write(home.reviewed(), format!("{{\"ids\":[\"{two}\"]}}")).unwrap();
+        assert!(Reviewed::read(&home).has(two));
+        fs::write(home.reviewed(), "no JSON").unwrap();
+        assert_eq!(Reviewed::read(&home), Reviewed::default());
+    }
+}

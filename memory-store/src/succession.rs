@@ -1,0 +1,75 @@
+//! Succession: which memories stand for others. One that expired stands for nothing: what it replaced holds
+//! again, unless what came after it still does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::id::MemoryId;
+use crate::memory::Memory;
+use crate::time::Timestamp;
+
+/// Steps from a memory to what replaces it, and what replaces that.
+pub const STEPS_MAX: usize = 16;
+
+/// Returns what stands for a memory now: the first of its successors that did not expire. `None` when all of
+/// them did, or there is none.
+pub fn current(
+    next: &BTreeMap<MemoryId, MemoryId>,
+    expired: &BTreeSet<MemoryId>,
+    id: MemoryId,
+) -> Option<MemoryId> {
+    let mut successor = *next.get(&id)?;
+    for _ in 0..STEPS_MAX {
+        if !expired.contains(&successor) {
+            return Some(successor);
+        }
+        successor = *next.get(&successor)?;
+    }
+    // A circle: in doubt it was replaced.
+    Some(successor)
+}
+
+/// Returns the memories that are superseded, by what their own files say.
+pub fn superseded<'a>(
+    memories: impl IntoIterator<Item = &'a Memory>,
+    now: Timestamp,
+) -> BTreeSet<MemoryId> {
+    let (mut next, mut expired) = (BTreeMap::new(), BTreeSet::new());
+    for memory in memories {
+        next.extend(memory.superseded_by.map(|newer| (memory.id, newer)));
+        if memory.is_expired(now) {
+            expired.insert(memory.id);
+        }
+    }
+    next.keys().copied().filter(|&id| current(&next, &expired, id).is_some()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kind::Kind;
+
+    #[test]
+    fn what_expired_replaces_nothing_and_what_came_after_it_does() {
+        let now = Timestamp(1000);
+        let id = |number: u8| MemoryId([number; 16]);
+        let memory = |number: u8, by: Option<u8>, until: Option<i64>| Memory {
+            superseded_by: by.map(id),
+            valid_until: until.map(Timestamp),
+            ..Memory::new(id(number), Kind::Fact, "T", "", Timestamp(0))
+        };
+        let superseded = |memories: &[Memory]| {
+            superseded(memories, now).into_iter().map(|id| id.0[0]).collect::<Vec<u8>>()
+        };
+        assert_eq!(superseded(&[memory(1, Some(2), None), memory(2, None, Some(2000))]), [1]);
+        assert!(superseded(&[memory(1, Some(2), None), memory(2, None, Some(999))]).is_empty());
+        let chain = |last: Option<i64>| {
+            [memory(1, Some(2), None), memory(2, Some(3), Some(999)), memory(3, None, last)]
+        };
+        assert_eq!(superseded(&chain(None)), [1, 2]);
+        assert!(superseded(&chain(Some(999))).is_empty());
+        // What nobody can look at is believed to hold.
+        assert_eq!(superseded(&[memory(1, Some(9), None)]), [1]);
+        let circle = [memory(1, Some(2), Some(1)), memory(2, Some(1), Some(1))];
+        assert_eq!(superseded(&circle), [1, 2]);
+    }
+}

@@ -1,0 +1,374 @@
+//! Anchors: what the files of each memory held when it was learned, so that publishing can tell which memories
+//! are *stale*, that is, whose files were rewritten, moved or are gone since.
+//!
+//! They lie in the project's private folder and never in a memory file: what a file held depends on when a
+//! sync ran, and a derived memory does not (ARCHITECTURE.md, 4). Losing them costs what is known of the past.
+//! A memory that is new is anchored at what its files hold now; one that was learned long ago at what the
+//! commit of that time has, where git tells; else at what is seen first. A person or a session that confirms a
+//! memory anchors it anew.
+
+mod files;
+mod relied;
+mod sketch;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path};
+
+use anyhow::Result;
+use memory_store::index::document::is_glob;
+use memory_store::layout::{ProjectDir, STORE_DIR, TreeDir};
+use memory_store::memory::Status;
+use memory_store::reviewed::Reviewed;
+use memory_store::settings::Settings;
+use memory_store::staleness::{Change, Staleness};
+use memory_store::store::Stored;
+use memory_store::time::DAY_MS;
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::git::blobs::{self, Blob};
+use crate::ignore::Ignore;
+use crate::state::{State, read_json, write_json};
+use files::{Absent, FILE_BYTES_MAX, Files, Now};
+use relied::Sessions;
+use sketch::{Content, ContentHash, Sketch};
+
+/// Changes whenever the meaning of what is kept changes.
+const VERSION: u32 = 1;
+/// Files that are looked at for one working tree: those of the newest memories.
+const PATHS_MAX: usize = 2000;
+/// Files of the past that git is asked for at once; the next publication goes on.
+const PAST_MAX: usize = 500;
+/// A memory of this age is anchored at what its files hold now.
+const RECENT_MS: i64 = DAY_MS;
+/// What a session changes is mostly committed this soon after it was said.
+const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
+
+/// What is kept of one project.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Kept {
+    version: u32,
+    /// What contents held, each once, for many memories are about the same file.
+    contents: BTreeMap<ContentHash, Sketch>,
+    memories: BTreeMap<MemoryId, Anchor>,
+}
+
+/// What the files of a memory held.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Anchor {
+    /// When: when it was learned, or confirmed last.
+    at: Timestamp,
+    /// By path; nothing where neither git nor the disk knew the file.
+    files: BTreeMap<String, Option<ContentHash>>,
+}
+
+/// A memory and the files that tell whether it is stale.
+struct Subject<'a> {
+    id: MemoryId,
+    /// When it was learned, or confirmed by a person.
+    at: Timestamp,
+    /// The paths, and the beginning of the hash that the memory's own file has, if any.
+    paths: Vec<(&'a str, Option<&'a str>)>,
+}
+
+/// The anchors of one project, while its trees are published.
+pub struct Anchors {
+    home: ProjectDir,
+    kept: Kept,
+    reviewed: Reviewed,
+    sessions: Sessions,
+    ignore: Ignore,
+    listed: BTreeSet<MemoryId>,
+    now: Timestamp,
+}
+
+impl Anchors {
+    /// Reads the anchors of a project.
+    ///
+    /// # Errors
+    /// When `ignore_paths` of the settings cannot be read: what it names is not to be looked at.
+    pub fn open(
+        home: &ProjectDir,
+        settings: &Settings,
+        state: &State,
+        now: Timestamp,
+    ) -> Result<Self> {
+        let ignore = Ignore::new(&settings.ignore_paths)?;
+        let kept = read_json::<Kept>(&home.anchors()).filter(|kept| kept.version == VERSION);
+        Ok(Self {
+            kept: kept.unwrap_or(Kept { version: VERSION, ..Kept::default() }),
+            reviewed: Reviewed::read(home),
+            sessions: relied::sessions(state, now),
+            home: home.clone(),
+            ignore,
+            listed: BTreeSet::new(),
+            now,
+        })
+    }
+
+    /// Returns which memories of a working tree are stale. New ones are anchored.
+    pub fn compare(
+        &mut self,
+        tree: &TreeDir,
+        root: &Path,
+        memories: &[Stored],
+    ) -> BTreeMap<MemoryId, Staleness> {
+        self.listed.extend(memories.iter().map(|stored| stored.memory.id));
+        let ignore = std::mem::replace(&mut self.ignore, Ignore::none());
+        let mut files = Files::open(root, &ignore, tree.compared());
+        let subjects = self.subjects(memories);
+        files.look(subjects.iter().flat_map(|subject| &subject.paths).map(|(path, _)| *path));
+        self.anchor(root, &subjects, &mut files);
+        let mut stale = self.judge(&subjects, &mut files);
+        for id in self.confirm(tree, &stale, &subjects, &mut files) {
+            stale.remove(&id);
+        }
+        // What was looked at is looked at again where it cannot be written down.
+        drop(files.write());
+        self.ignore = ignore;
+        stale
+    }
+
+    /// Keeps the anchors of the memories that are there.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn finish(mut self) -> Result<()> {
+        let Kept { contents, memories, .. } = &mut self.kept;
+        memories.retain(|id, _| self.listed.contains(id));
+        let used: BTreeSet<&ContentHash> =
+            memories.values().flat_map(|anchor| anchor.files.values().flatten()).collect();
+        contents.retain(|hash, _| used.contains(hash));
+        write_json(&self.home.anchors(), &self.kept)
+    }
+
+    /// The memories whose files matter, the newest first, as far as there is room.
+    fn subjects<'a>(&self, memories: &'a [Stored]) -> Vec<Subject<'a>> {
+        let matters = memories.iter().map(|stored| &stored.memory).filter(|memory| depends(memory));
+        let mut subjects: Vec<Subject<'_>> = matters
+            .map(|memory| Subject {
+                id: memory.id,
+                at: Some(memory.when()).max(self.reviewed.confirmed(memory.id)).unwrap_or_default(),
+                paths: memory
+                    .paths
+                    .iter()
+                    .filter(|path| is_a_file_here(&path.path))
+                    .map(|path| (path.path.as_str(), path.seen.as_deref()))
+                    .collect(),
+            })
+            .filter(|subject| !subject.paths.is_empty())
+            .collect();
+        subjects.sort_by_key(|subject| (Reverse(subject.at), subject.id));
+        let mut paths: BTreeSet<&str> = BTreeSet::new();
+        subjects.retain(|subject| {
+            let fits = paths.len() + subject.paths.len() <= PATHS_MAX;
+            if fits {
+                paths.extend(subject.paths.iter().map(|(path, _)| *path));
+            }
+            fits
+        });
+        subjects
+    }
+
+    /// Anchors what has no anchor yet, or was learned again or confirmed since.
+    fn anchor(&mut self, root: &Path, subjects: &[Subject<'_>], files: &mut Files<'_>) {
+        let mut past: Vec<(MemoryId, &str, Timestamp)> = Vec::new();
+        for subject in subjects {
+            let known = self.kept.memories.entry(subject.id).or_default();
+            if known.at < subject.at {
+                *known = Anchor { at: subject.at, files: BTreeMap::new() };
+            }
+            known.files.retain(|path, _| subject.paths.iter().any(|(of, _)| of == path));
+            let is_recent = self.now.0 - subject.at.0 < RECENT_MS;
+            for &(path, seen) in &subject.paths {
+                let is = match files.now(path) {
+                    Now::Content(hash) => Some(hash.clone()),
+                    Now::Missing | Now::Unknown => None,
+                };
+                let is_as_seen = is
+                    .as_ref()
+                    .zip(seen)
+                    .is_some_and(|(is, seen)| !seen.is_empty() && is.starts_with(seen));
+                match self.kept.memories[&subject.id].files.get(path) {
+                    Some(Some(_)) => {}
+                    None if !is_recent && !is_as_seen => past.push((subject.id, path, subject.at)),
+                    Some(None) | None => self.set_to_now(subject.id, path, files),
+                }
+            }
+        }
+        past.truncate(PAST_MAX);
+        self.anchor_in_the_past(root, &past, files);
+    }
+
+    /// Anchors a memory at what its file holds now, if there is one.
+    fn set_to_now(&mut self, id: MemoryId, path: &str, files: &mut Files<'_>) {
+        if let Some(content) = files.content(path) {
+            self.set(id, path, content);
+        }
+    }
+
+    fn set(&mut self, id: MemoryId, path: &str, content: &Content) {
+        self.kept.contents.entry(content.hash.clone()).or_insert_with(|| content.sketch());
+        let anchor = self.kept.memories.entry(id).or_default();
+        anchor.files.insert(path.to_owned(), Some(content.hash.clone()));
+    }
+
+    /// Anchors memories at what files held when they were learned, as far as git tells.
+    fn anchor_in_the_past(
+        &mut self,
+        root: &Path,
+        past: &[(MemoryId, &str, Timestamp)],
+        files: &mut Files<'_>,
+    ) {
+        if past.is_empty() {
+            return;
+        }
+        let commits = blobs::commits(root);
+        let commit_at = |at: Timestamp| {
+            let until = Timestamp(at.0.saturating_add(COMMITTED_MS));
+            commits.iter().find(|(committed, _)| *committed <= until).map(|(_, commit)| commit)
+        };
+        let (known, unknown): (Vec<_>, Vec<_>) = past
+            .iter()
+            .map(|&(id, path, at)| (id, path, commit_at(at)))
+            .partition(|(.., commit)| commit.is_some());
+        let wanted: Vec<(String, String)> = known
+            .iter()
+            .filter_map(|&(_, path, commit)| Some((commit?.clone(), path.to_owned())))
+            .collect();
+        let asked = (!wanted.is_empty()).then(|| blobs::contents(root, &wanted, FILE_BYTES_MAX));
+        let blobs = asked.flatten().unwrap_or_else(|| vec![Blob::Missing; known.len()]);
+        let known = known.into_iter().zip(blobs);
+        let unknown = unknown.into_iter().map(|of| (of, Blob::Missing));
+        for ((id, path, _), blob) in known.chain(unknown) {
+            let content = match &blob {
+                Blob::Content(bytes) => Content::of(bytes),
+                Blob::Later => continue,
+                Blob::Missing | Blob::TooLarge => None,
+            };
+            let anchor = self.kept.memories.entry(id).or_default();
+            anchor.files.insert(path.to_owned(), None);
+            match content {
+                Some(content) => self.set(id, path, &content),
+                None => self.set_to_now(id, path, files),
+            }
+        }
+    }
+
+    /// Which memories are stale: those of which at least half of the files are not what they were.
+    fn judge(
+        &self,
+        subjects: &[Subject<'_>],
+        files: &mut Files<'_>,
+    ) -> BTreeMap<MemoryId, Staleness> {
+        let anchored = |subject: &Subject<'_>| {
+            let anchor = self.kept.memories.get(&subject.id);
+            let files = anchor.into_iter().flat_map(|anchor| &anchor.files);
+            files
+                .filter_map(|(path, hash)| Some((path.as_str(), hash.as_ref()?)))
+                .collect::<Vec<(&str, &ContentHash)>>()
+        };
+        let mut missing: BTreeMap<&str, Timestamp> = BTreeMap::new();
+        let found: Vec<(&Subject<'_>, Vec<(&str, &ContentHash)>)> =
+            subjects.iter().map(|subject| (subject, anchored(subject))).collect();
+        for (subject, anchored) in &found {
+            for (path, _) in anchored {
+                if *files.now(path) == Now::Missing {
+                    // The commit that moved it may be a little older than the word.
+                    let at = Timestamp(subject.at.0.saturating_sub(DAY_MS));
+                    let known = missing.entry(path).or_insert(at);
+                    *known = at.min(*known);
+                }
+            }
+        }
+        let absent = files.absent(&missing);
+        let mut stale = BTreeMap::new();
+        for (subject, anchored) in found {
+            let of_file = |&(path, hash): &(&str, &ContentHash)| {
+                let (change, target) = match files.now(path) {
+                    Now::Content(now) if now == hash => return None,
+                    Now::Content(_) => {
+                        let sketch = self.kept.contents.get(hash)?;
+                        let is = files.is_rewritten(path, hash, sketch)?;
+                        is.then_some((Change::Rewritten, None))?
+                    }
+                    Now::Missing => match absent.get(path)? {
+                        Absent::Undecided => return None,
+                        Absent::Moved(target) => (Change::Moved, Some(target.clone())),
+                        Absent::Gone => (Change::Gone, None),
+                    },
+                    Now::Unknown => return None,
+                };
+                Some(Staleness { change, path: path.to_owned(), target })
+            };
+            let count = anchored.len();
+            let changed: Vec<Staleness> = anchored.iter().filter_map(of_file).collect();
+            if changed.len() * 2 >= count
+                && let Some(worst) =
+                    changed.into_iter().min_by_key(|changed| Reverse(changed.change))
+            {
+                stale.insert(subject.id, worst);
+            }
+        }
+        stale
+    }
+
+    /// Anchors the stale memories anew that a session relied on with success, and returns them.
+    fn confirm(
+        &mut self,
+        tree: &TreeDir,
+        stale: &BTreeMap<MemoryId, Staleness>,
+        subjects: &[Subject<'_>],
+        files: &mut Files<'_>,
+    ) -> Vec<MemoryId> {
+        let subjects: Vec<&Subject<'_>> =
+            subjects.iter().filter(|subject| stale.contains_key(&subject.id)).collect();
+        let paths = |subject: &&Subject<'_>| {
+            let target = stale.get(&subject.id).and_then(|stale| stale.target.clone());
+            let paths = subject.paths.iter().map(|(path, _)| (*path).to_owned()).chain(target);
+            (subject.id, paths.collect())
+        };
+        let memories: BTreeMap<MemoryId, BTreeSet<String>> = subjects.iter().map(paths).collect();
+        let modified = |path: &str| files.modified(path);
+        let confirmed = relied::confirmed(tree, &self.sessions, &memories, &modified, self.now);
+        let mut done = Vec::new();
+        for subject in subjects {
+            let Some(&at) = confirmed.get(&subject.id) else { continue };
+            let anchor = self.kept.memories.entry(subject.id).or_default();
+            if at <= anchor.at {
+                continue;
+            }
+            // What is gone has nothing to be compared with from now on.
+            let gone = subject.paths.iter().map(|(path, _)| ((*path).to_owned(), None));
+            *anchor = Anchor { at, files: gone.collect() };
+            for (path, _) in &subject.paths {
+                self.set_to_now(subject.id, path, files);
+            }
+            done.push(subject.id);
+        }
+        done
+    }
+}
+
+/// Whether a memory may become untrue by what happens to its files. A wish stays what was asked for, and what
+/// a session did stays done.
+fn depends(memory: &Memory) -> bool {
+    matches!(memory.status, Status::Active | Status::Draft)
+        && memory.superseded_by.is_none()
+        && !matches!(memory.kind, Kind::Preference | Kind::Session)
+}
+
+/// Whether a path names a file of the working tree that is none of ours or git's.
+fn is_a_file_here(path: &str) -> bool {
+    let mut steps = Path::new(path).components();
+    let is_inside = steps.all(|step| match step {
+        Component::Normal(name) => name != STORE_DIR && name != ".git",
+        _ => false,
+    });
+    is_inside && !path.is_empty() && !is_glob(path) && !path.contains(['\n', '\0'])
+}
+
+#[cfg(test)]
+mod tests;

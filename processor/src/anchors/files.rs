@@ -1,0 +1,280 @@
+//! The files of one working tree that memories are about, as they are now.
+//!
+//! What did not change since it was last looked at is not read again. No link below the root is followed,
+//! and nothing is read that git or the settings ignore, or that belongs to another repository.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use memory_store::stamp::modified_ns;
+use memory_store::store::open_below;
+use memory_store::{Error, Timestamp, suspicion};
+use serde::{Deserialize, Serialize};
+
+use super::sketch::{Content, ContentHash, Sketch};
+use crate::git::blobs;
+use crate::ignore::Ignore;
+use crate::state::{read_json, write_json};
+
+/// Bytes of a file that is compared; larger ones are left alone.
+pub const FILE_BYTES_MAX: u64 = 1 << 20;
+/// Files of a working tree that are read for one publication; the next one goes on.
+const READ_FILES_MAX: usize = 400;
+/// Bytes that are read of them.
+const READ_BYTES_MAX: u64 = 32 << 20;
+/// Nanoseconds of a millisecond.
+const NS_OF_MS: i64 = 1_000_000;
+
+/// A file as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Now {
+    /// It holds this.
+    Content(ContentHash),
+    /// There is none.
+    Missing,
+    /// Not looked at, or nothing to compare.
+    Unknown,
+}
+
+/// What is remembered of a working tree, so that the next look is quick.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+struct Compared {
+    files: BTreeMap<String, Known>,
+    /// Whether a content is another one rewritten, by the hashes of both.
+    rewritten: BTreeMap<String, bool>,
+    /// The commit that files were missing at.
+    head: Option<String>,
+    /// Those that it did not have, and where they moved.
+    moved: BTreeMap<String, Option<String>>,
+}
+
+/// A file when it was last read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    bytes: u64,
+    modified_ns: i64,
+    /// Missing where it is no text.
+    hash: Option<ContentHash>,
+}
+
+/// What became of a file that is not there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// HEAD still has it, or nobody could tell.
+    Undecided,
+    /// It has another path.
+    Moved(String),
+    /// It is gone.
+    Gone,
+}
+
+/// The files of one working tree.
+pub struct Files<'a> {
+    root: &'a Path,
+    ignore: &'a Ignore,
+    path: PathBuf,
+    compared: Compared,
+    now: BTreeMap<String, Now>,
+    contents: BTreeMap<String, Content>,
+    read_files: usize,
+    read_bytes: u64,
+    used: BTreeSet<String>,
+}
+
+impl<'a> Files<'a> {
+    /// Takes up what `path` remembers of the tree at `root`.
+    pub fn open(root: &'a Path, ignore: &'a Ignore, path: PathBuf) -> Self {
+        let compared = read_json(&path).unwrap_or_default();
+        let (now, contents, used) = Default::default();
+        Self { root, ignore, path, compared, now, contents, read_files: 0, read_bytes: 0, used }
+    }
+
+    /// Looks at files, each once.
+    pub fn look<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
+        let mut unread: Vec<(&str, File, Known)> = Vec::new();
+        for path in paths {
+            if self.now.contains_key(path) {
+                continue;
+            }
+            let now = match self.open_file(path) {
+                Ok((_, is)) if self.is_known(path, &is) => match &self.compared.files[path].hash {
+                    Some(hash) => Now::Content(hash.clone()),
+                    None => Now::Unknown,
+                },
+                Ok((file, is)) => {
+                    unread.push((path, file, is));
+                    Now::Unknown
+                }
+                Err(now) => now,
+            };
+            self.now.insert(path.to_owned(), now);
+        }
+        let paths: Vec<&str> = unread.iter().map(|(path, ..)| *path).collect();
+        let open = self.open_to_us(&paths);
+        for (path, file, is) in unread.into_iter().filter(|(path, ..)| open.contains(*path)) {
+            let Some(content) = self.read(file, &is) else { continue };
+            let hash = content.as_ref().map(|content| content.hash.clone());
+            if let Some(hash) = &hash {
+                self.now.insert(path.to_owned(), Now::Content(hash.clone()));
+            }
+            self.contents.extend(content.map(|content| (path.to_owned(), content)));
+            self.compared.files.insert(path.to_owned(), Known { hash, ..is });
+        }
+    }
+
+    /// A file as it was looked at.
+    pub fn now(&self, path: &str) -> &Now {
+        self.now.get(path).unwrap_or(&Now::Unknown)
+    }
+
+    /// When a file was last changed.
+    pub fn modified(&self, path: &str) -> Option<Timestamp> {
+        self.compared.files.get(path).map(|known| Timestamp(known.modified_ns / NS_OF_MS))
+    }
+
+    /// What a file holds, if that is what it was looked at with.
+    pub fn content(&mut self, path: &str) -> Option<&Content> {
+        let Now::Content(hash) = self.now(path).clone() else { return None };
+        if !self.contents.contains_key(path) {
+            let (file, is) = self.open_file(path).ok()?;
+            let content = self.read(file, &is)??;
+            self.contents.insert(path.to_owned(), content);
+        }
+        self.contents.get(path).filter(|content| content.hash == hash)
+    }
+
+    /// Whether less than half is left in a file of what it held; `None` when that cannot be told now.
+    pub fn is_rewritten(&mut self, path: &str, was: &ContentHash, sketch: &Sketch) -> Option<bool> {
+        let Now::Content(hash) = self.now(path) else { return None };
+        let key = format!("{was} {hash}");
+        let known = self.compared.rewritten.get(&key).copied();
+        let is_rewritten = known.or_else(|| Some(sketch.is_rewritten(self.content(path)?)))?;
+        self.compared.rewritten.insert(key.clone(), is_rewritten);
+        self.used.insert(key);
+        Some(is_rewritten)
+    }
+
+    /// What became of files that are not there, each with the time from which on it may have moved.
+    pub fn absent(&mut self, paths: &BTreeMap<&str, Timestamp>) -> BTreeMap<String, Absent> {
+        let all = |absent: Absent| {
+            paths.keys().map(|path| ((*path).to_owned(), absent.clone())).collect()
+        };
+        if paths.is_empty() {
+            return BTreeMap::new();
+        }
+        if !self.is_in_repository() {
+            return all(Absent::Gone);
+        }
+        let Some(head) = blobs::head(self.root) else { return all(Absent::Undecided) };
+        let asked: Vec<&str> = paths.keys().copied().collect();
+        let Some(there) = blobs::has(self.root, &head, &asked) else {
+            return all(Absent::Undecided);
+        };
+        let gone = || paths.iter().filter(|(path, _)| !there.contains(**path));
+        let known = &mut self.compared;
+        if known.head.as_ref() != Some(&head) || gone().any(|(p, _)| !known.moved.contains_key(*p))
+        {
+            let is_known = gone().all(|(path, _)| known.moved.contains_key(*path));
+            let since = known.head.as_deref().filter(|_| is_known);
+            let renames = blobs::renames(self.root, since);
+            let before = std::mem::take(&mut known.moved);
+            for (&path, &at) in gone() {
+                let found = before.get(path).filter(|_| is_known).cloned().flatten();
+                let target = renames.iter().filter(|rename| rename.at >= at).fold(
+                    found.unwrap_or_else(|| path.to_owned()),
+                    |now, rename| {
+                        if rename.source == now { rename.target.clone() } else { now }
+                    },
+                );
+                // What others named must not speak to the model.
+                let moved = target != path && suspicion::of_name(&target).is_none();
+                known.moved.insert(path.to_owned(), moved.then_some(target));
+            }
+            known.head = Some(head);
+        }
+        let moved = self.compared.moved.clone();
+        self.look(moved.values().flatten().map(String::as_str));
+        let absent = |path: &&str| {
+            if there.contains(*path) {
+                return Absent::Undecided;
+            }
+            let target = moved.get(*path).cloned().flatten();
+            let target = target.filter(|target| *self.now(target) != Now::Missing);
+            target.map_or(Absent::Gone, Absent::Moved)
+        };
+        paths.keys().map(|path| ((*path).to_owned(), absent(path))).collect()
+    }
+
+    /// Remembers what was looked at.
+    pub fn write(self) -> Result<()> {
+        let Self { path, mut compared, now, used, .. } = self;
+        compared.files.retain(|path, _| now.contains_key(path));
+        compared.rewritten.retain(|key, _| used.contains(key));
+        write_json(&path, &compared)
+    }
+
+    /// Opens a file, or says what stands in the way.
+    fn open_file(&self, path: &str) -> Result<(File, Known), Now> {
+        match open_below(self.root, &self.root.join(path)) {
+            Ok((file, metadata)) => {
+                let modified_ns = modified_ns(&metadata).ok_or(Now::Unknown)?;
+                Ok((file, Known { bytes: metadata.len(), modified_ns, hash: None }))
+            }
+            Err(Error::Io { source, .. })
+                if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Err(Now::Missing)
+            }
+            Err(_) => Err(Now::Unknown),
+        }
+    }
+
+    fn is_known(&self, path: &str, is: &Known) -> bool {
+        let known = self.compared.files.get(path);
+        known.is_some_and(|known| (known.bytes, known.modified_ns) == (is.bytes, is.modified_ns))
+    }
+
+    /// Which of these files may be read.
+    fn open_to_us<'p>(&self, paths: &[&'p str]) -> BTreeSet<&'p str> {
+        let own = paths.iter().copied();
+        let own: Vec<&str> =
+            own.filter(|path| !self.ignore.covers(path) && self.is_ours(path)).collect();
+        if own.is_empty() || !self.is_in_repository() {
+            return own.into_iter().collect();
+        }
+        // Where git does not tell, nothing is read.
+        let Some(ignored) = blobs::ignored(self.root, &own) else { return BTreeSet::new() };
+        own.into_iter().filter(|path| !ignored.contains(*path)).collect()
+    }
+
+    /// Whether no other repository begins on the way to a file.
+    fn is_ours(&self, path: &str) -> bool {
+        let mut folders = Path::new(path).ancestors().skip(1);
+        let begins = |folder: &Path| {
+            folder != Path::new("")
+                && self.root.join(folder).join(".git").symlink_metadata().is_ok()
+        };
+        !folders.any(begins)
+    }
+
+    fn is_in_repository(&self) -> bool {
+        self.root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
+    }
+
+    /// Reads a file, as far as there is room; what is no text is `Some(None)`.
+    fn read(&mut self, file: File, is: &Known) -> Option<Option<Content>> {
+        let fits = is.bytes <= FILE_BYTES_MAX && self.read_bytes + is.bytes <= READ_BYTES_MAX;
+        if !fits || self.read_files == READ_FILES_MAX {
+            return None;
+        }
+        self.read_files += 1;
+        self.read_bytes += is.bytes;
+        let mut bytes = Vec::new();
+        file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        Some(Content::of(&bytes))
+    }
+}

@@ -1,0 +1,95 @@
+//! Sessions that relied on a memory and ended well, which confirms that it still holds.
+//!
+//! The rule: hooks gave the session the memory, it edited one of the memory's files afterwards, no command
+//! was left failing when it ended, and nobody changed the file since.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+use memory_store::layout::TreeDir;
+use memory_store::time::DAY_MS;
+use memory_store::{MemoryId, Timestamp};
+use serde::Deserialize;
+
+use crate::state::State;
+
+/// Days of receipts that are looked through.
+const DAYS: i64 = 14;
+/// Bytes of one day's receipts that are looked through.
+const DAY_BYTES_MAX: u64 = 8 << 20;
+/// A session that was quiet for so long has ended.
+const QUIET_MS: i64 = 30 * 60 * 1000;
+
+/// A session that ended well.
+#[derive(Clone, Debug)]
+pub struct Session {
+    last: Timestamp,
+    /// The files that it edited, relative to the root, and when it did so last.
+    edited: BTreeMap<String, Timestamp>,
+}
+
+/// The sessions that ended well, by their ids.
+pub type Sessions = BTreeMap<String, Session>;
+
+/// Returns the sessions that ended well.
+pub fn sessions(state: &State, now: Timestamp) -> Sessions {
+    let ended = state.sessions.values().filter_map(|session| {
+        let (_, left) = session.left.as_ref()?;
+        let is_well = left.failing.is_none() && now.0 - left.last.0 >= QUIET_MS;
+        let edited = session.edited.clone();
+        (is_well && !edited.is_empty())
+            .then(|| (left.session.clone(), Session { last: left.last, edited }))
+    });
+    ended.collect()
+}
+
+/// One line of receipts, as far as it matters here.
+#[derive(Deserialize)]
+struct Receipt {
+    at: Timestamp,
+    session: String,
+    #[serde(default)]
+    memories: Vec<Given>,
+}
+
+#[derive(Deserialize)]
+struct Given {
+    id: MemoryId,
+}
+
+/// Returns when sessions confirmed these memories last, of which the files are named; `modified` says when a
+/// file was last changed.
+pub fn confirmed(
+    tree: &TreeDir,
+    sessions: &Sessions,
+    memories: &BTreeMap<MemoryId, BTreeSet<String>>,
+    modified: &dyn Fn(&str) -> Option<Timestamp>,
+    now: Timestamp,
+) -> BTreeMap<MemoryId, Timestamp> {
+    let mut confirmed: BTreeMap<MemoryId, Timestamp> = BTreeMap::new();
+    if sessions.is_empty() || memories.is_empty() {
+        return confirmed;
+    }
+    for day in 0..DAYS {
+        let date = Timestamp(now.0 - day * DAY_MS).date();
+        let Ok(file) = File::open(tree.receipts(&date)) else { continue };
+        for line in BufReader::new(file.take(DAY_BYTES_MAX)).split(b'\n').map_while(Result::ok) {
+            // A torn line costs that line.
+            let Ok(receipt) = serde_json::from_slice::<Receipt>(&line) else { continue };
+            let Some(session) = sessions.get(&receipt.session) else { continue };
+            for Given { id } in receipt.memories {
+                let Some(paths) = memories.get(&id) else { continue };
+                let relied = |path: &String| {
+                    session.edited.get(path).is_some_and(|edited| *edited >= receipt.at)
+                        && modified(path).is_some_and(|modified| modified <= session.last)
+                };
+                if paths.iter().any(relied) {
+                    let known = confirmed.entry(id).or_insert(session.last);
+                    *known = session.last.max(*known);
+                }
+            }
+        }
+    }
+    confirmed
+}

@@ -1,0 +1,354 @@
+use std::cell::RefCell;
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use memory_store::file::MemoryFile;
+use memory_store::identity::Mode;
+use memory_store::left::LeftSession;
+use memory_store::memory::{PathRef, SaidBy};
+use memory_store::recall::{Recall, Search};
+
+use super::*;
+use crate::known::Known;
+use crate::publish::{self, Publication};
+use crate::state::SessionState;
+use crate::testing::{NOW, Project, git, git_at};
+
+/// A year before now, as memories of a history are.
+const LONG_AGO: Timestamp = Timestamp(NOW.0 - 365 * DAY_MS);
+
+/// A project with memories about files, published when a test says so.
+struct Bench {
+    project: Project,
+    settings: Settings,
+    state: State,
+    now: Timestamp,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let project = Project::new(Mode::Committed);
+        Self { project, settings: Settings::default(), state: State::default(), now: NOW }
+    }
+
+    fn with_git() -> Self {
+        let bench = Self::new();
+        git(bench.root(), &["init", "-q"]);
+        bench
+    }
+
+    fn root(&self) -> &Path {
+        self.project.root()
+    }
+
+    fn home(&self) -> ProjectDir {
+        self.project.dirs.project(self.project.tree.project)
+    }
+
+    fn write(&self, path: &str, lines: std::ops::Range<u32>) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text: String = lines.map(|line| format!("line number {line}\n")).collect();
+        fs::write(path, text).unwrap();
+    }
+
+    fn commit(&self, days_ago: i64) {
+        git(self.root(), &["add", "-A"]);
+        let date = Timestamp(NOW.0 - days_ago * DAY_MS).to_string();
+        git_at(self.root(), &["commit", "-q", "--allow-empty", "-m", "x"], &date);
+    }
+
+    fn remember(&self, number: u8, kind: Kind, at: Timestamp, paths: &[&str]) -> MemoryId {
+        let id = MemoryId::new(at, [number; 10]);
+        let mut memory = Memory::new(id, kind, format!("Copper basket {number}"), "It is so.", at);
+        memory.paths =
+            paths.iter().map(|path| PathRef { path: (*path).to_owned(), seen: None }).collect();
+        memory.source.said_by = Some(SaidBy::Assistant);
+        let folder = self.root().join(".throughline/memories");
+        fs::create_dir_all(&folder).unwrap();
+        let file = MemoryFile::new(memory).unwrap();
+        fs::write(folder.join(format!("{number}.md")), file.text()).unwrap();
+        id
+    }
+
+    fn publish(&self) {
+        let Project { dirs, tree, .. } = &self.project;
+        let anchors = Anchors::open(&self.home(), &self.settings, &self.state, self.now).unwrap();
+        let anchors = RefCell::new(anchors);
+        let publication = Publication {
+            dirs,
+            settings: &self.settings,
+            vectors: None,
+            withheld: &BTreeMap::new(),
+            anchors: Some(&anchors),
+            now: self.now,
+        };
+        publish::tree(&publication, tree, None, &Known::default()).unwrap();
+        anchors.into_inner().finish().unwrap();
+    }
+
+    /// What a search says of a memory after publishing.
+    fn published(&self, id: MemoryId) -> Option<String> {
+        self.publish();
+        self.told(id)
+    }
+
+    fn told(&self, id: MemoryId) -> Option<String> {
+        let recall = Recall::open(&self.project.dirs, &self.project.tree);
+        let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
+        let hits = recall.search(&search, self.now).hits;
+        let hit = hits.into_iter().find(|hit| hit.id == id).unwrap();
+        assert_eq!(hit.staleness, recall.staleness(id));
+        hit.staleness.map(|staleness| staleness.to_string())
+    }
+}
+
+#[test]
+fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
+    let bench = Bench::new();
+    for path in ["a.rs", "b.rs", "c.rs", "d.rs"] {
+        bench.write(path, 0..40);
+    }
+    let [a, b, c, d] = [(1, "a.rs"), (2, "b.rs"), (3, "c.rs"), (4, "d.rs")]
+        .map(|(number, path)| bench.remember(number, Kind::Fact, NOW, &[path]));
+    let wish = bench.remember(5, Kind::Preference, NOW, &["b.rs"]);
+    for id in [a, b, c, d, wish] {
+        assert_eq!(bench.published(id), None);
+    }
+    bench.write("a.rs", 0..60);
+    bench.write("b.rs", 30..70);
+    fs::remove_file(bench.root().join("c.rs")).unwrap();
+    bench.publish();
+    assert_eq!(bench.told(a), None);
+    assert_eq!(bench.told(b).as_deref(), Some("b.rs was rewritten since"));
+    assert_eq!(bench.told(c).as_deref(), Some("c.rs is gone since"));
+    assert_eq!(bench.told(d), None);
+    assert_eq!(bench.told(wish), None, "a wish stays what was asked for");
+    // What comes back as it was is stale no longer.
+    bench.write("b.rs", 0..40);
+    bench.write("c.rs", 0..40);
+    bench.publish();
+    assert_eq!((bench.told(b), bench.told(c)), (None, None));
+}
+
+#[test]
+fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
+    let bench = Bench::new();
+    for path in ["a.rs", "b.rs", "c.rs"] {
+        bench.write(path, 0..40);
+    }
+    let three = bench.remember(1, Kind::Fact, NOW, &["a.rs", "b.rs", "c.rs"]);
+    let two = bench.remember(2, Kind::Fact, NOW, &["a.rs", "b.rs"]);
+    bench.publish();
+    bench.write("a.rs", 50..90);
+    bench.publish();
+    assert_eq!(bench.told(three), None);
+    assert_eq!(bench.told(two).as_deref(), Some("a.rs was rewritten since"));
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
+    let search = Search { text: "copper basket".to_owned(), limit: 50, ..Search::default() };
+    let ids: Vec<MemoryId> = recall.search(&search, NOW).hits.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [three, two]);
+    bench.write("a.rs", 0..40);
+    bench.write("c.rs", 50..90);
+    bench.remember(1, Kind::Fact, NOW, &["c.rs"]);
+    bench.publish();
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
+    let ids: Vec<MemoryId> = recall.search(&search, NOW).hits.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [two, three]);
+}
+
+#[test]
+fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
+    let bench = Bench::with_git();
+    bench.write("a.rs", 0..40);
+    bench.write("b.rs", 0..40);
+    bench.commit(400);
+    bench.write("a.rs", 100..140);
+    fs::remove_file(bench.root().join("b.rs")).unwrap();
+    bench.write("later.rs", 200..240);
+    bench.commit(10);
+    let [a, b] = [(1, "a.rs"), (2, "b.rs")]
+        .map(|(number, path)| bench.remember(number, Kind::Fact, LONG_AGO, &[path]));
+    let after = bench.remember(3, Kind::Fact, Timestamp(NOW.0 - 5 * DAY_MS), &["a.rs"]);
+    // Git had no such file then: it counts from when it is seen first.
+    let unknown = bench.remember(4, Kind::Fact, LONG_AGO, &["later.rs"]);
+    bench.publish();
+    assert_eq!(bench.told(a).as_deref(), Some("a.rs was rewritten since"));
+    assert_eq!(bench.told(b).as_deref(), Some("b.rs is gone since"));
+    assert_eq!((bench.told(after), bench.told(unknown)), (None, None));
+    bench.write("later.rs", 80..120);
+    assert_eq!(bench.published(unknown).as_deref(), Some("later.rs was rewritten since"));
+}
+
+#[test]
+fn a_renamed_file_is_named_and_its_memory_found_by_the_new_path() {
+    let bench = Bench::with_git();
+    bench.write("src/a.rs", 0..40);
+    let id = bench.remember(1, Kind::Gotcha, NOW, &["src/a.rs"]);
+    assert_eq!(bench.published(id), None);
+    bench.commit(0);
+    git(bench.root(), &["mv", "src/a.rs", "src/b.rs"]);
+    assert_eq!(bench.published(id), None, "a deletion that nobody committed may be undone");
+    bench.commit(-1);
+    assert_eq!(bench.published(id).as_deref(), Some("src/a.rs moved to src/b.rs since"));
+    git(bench.root(), &["mv", "src/b.rs", "c.rs"]);
+    bench.commit(-2);
+    assert_eq!(bench.published(id).as_deref(), Some("src/a.rs moved to c.rs since"));
+    let recall = Recall::open(&bench.project.dirs, &bench.project.tree);
+    assert_eq!(recall.file("c.rs", NOW, &|_| false).hits.len(), 1);
+    git(bench.root(), &["rm", "-q", "c.rs"]);
+    bench.commit(-3);
+    assert_eq!(bench.published(id).as_deref(), Some("src/a.rs is gone since"));
+}
+
+#[test]
+fn nothing_is_read_that_is_ignored_elsewhere_or_too_large() {
+    let mut bench = Bench::with_git();
+    bench.settings.ignore_paths = vec!["secret/**".to_owned()];
+    fs::write(bench.root().join(".gitignore"), "*.env\n").unwrap();
+    let outside = bench.root().parent().unwrap().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("f.rs"), "line number 1\n").unwrap();
+    symlink(&outside, bench.root().join("link")).unwrap();
+    symlink(outside.join("f.rs"), bench.root().join("f.rs")).unwrap();
+    for path in ["x.env", "secret/a.rs", "part/a.rs"] {
+        bench.write(path, 0..40);
+    }
+    git(&bench.root().join("part"), &["init", "-q"]);
+    let size = usize::try_from(FILE_BYTES_MAX).unwrap() + 1;
+    fs::write(bench.root().join("large.txt"), "line\n".repeat(size)).unwrap();
+    let paths = [
+        "x.env",
+        "secret/a.rs",
+        "part/a.rs",
+        "link/f.rs",
+        "f.rs",
+        "large.txt",
+        "../outside/f.rs",
+        ".git/config",
+        "src/*.rs",
+    ];
+    let ids: Vec<MemoryId> = (1..)
+        .zip(paths)
+        .map(|(number, path)| bench.remember(number, Kind::Fact, NOW, &[path]))
+        .collect();
+    bench.publish();
+    let anchors = fs::read_to_string(bench.home().anchors()).unwrap();
+    let kept: Kept = serde_json::from_str(&anchors).unwrap();
+    assert!(kept.contents.is_empty(), "{anchors}");
+    for path in ["x.env", "secret/a.rs", "part/a.rs", "link/f.rs"] {
+        bench.write(path, 80..120);
+    }
+    for id in ids {
+        assert_eq!(bench.published(id), None);
+    }
+}
+
+#[test]
+fn an_unchanged_file_is_not_read_again() {
+    let bench = Bench::new();
+    bench.write("a.rs", 0..40);
+    let ignore = Ignore::none();
+    let memory = bench.root().join("compared.json");
+    let look = || {
+        let mut files = Files::open(bench.root(), &ignore, memory.clone());
+        files.look(["a.rs"]);
+        let now = files.now("a.rs").clone();
+        files.write().unwrap();
+        now
+    };
+    let before = look();
+    assert!(matches!(before, Now::Content(_)));
+    // Other content with the length and time that are remembered: it is believed to be the same.
+    let path = bench.root().join("a.rs");
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    bench.write("a.rs", 0..40);
+    let text = fs::read_to_string(&path).unwrap().to_uppercase();
+    fs::write(&path, text).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    assert_eq!(look(), before);
+    fs::write(&path, "something else\n").unwrap();
+    assert_ne!(look(), before);
+}
+
+#[test]
+fn a_person_confirms_a_memory_until_its_file_changes_again() {
+    let mut bench = Bench::new();
+    bench.write("a.rs", 0..40);
+    bench.write("b.rs", 0..40);
+    let rewritten = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
+    let gone = bench.remember(2, Kind::Fact, NOW, &["b.rs"]);
+    bench.publish();
+    bench.write("a.rs", 100..140);
+    fs::remove_file(bench.root().join("b.rs")).unwrap();
+    bench.publish();
+    assert!(bench.told(rewritten).is_some() && bench.told(gone).is_some());
+    bench.now = Timestamp(NOW.0 + 40 * DAY_MS);
+    let mut reviewed = Reviewed::read(&bench.home());
+    reviewed.confirm(rewritten, bench.now);
+    reviewed.confirm(gone, bench.now);
+    reviewed.write(&bench.home()).unwrap();
+    bench.publish();
+    assert_eq!((bench.told(rewritten), bench.told(gone)), (None, None));
+    bench.now = Timestamp(bench.now.0 + 40 * DAY_MS);
+    bench.publish();
+    assert_eq!((bench.told(rewritten), bench.told(gone)), (None, None));
+    bench.write("a.rs", 200..240);
+    assert!(bench.published(rewritten).is_some());
+}
+
+#[test]
+fn a_session_confirms_what_it_was_given_edited_and_left_passing() {
+    let at = |minutes: i64| Timestamp(NOW.0 + minutes * 60_000);
+    let check = |failing: Option<&str>, edited: Timestamp, looked: Timestamp, ended: Timestamp| {
+        let mut bench = Bench::new();
+        bench.write("a.rs", 0..40);
+        let id = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
+        bench.publish();
+        bench.write("a.rs", 100..140);
+        let path = bench.root().join("a.rs");
+        let time = std::time::UNIX_EPOCH
+            + std::time::Duration::from_millis(u64::try_from(at(10).0).unwrap());
+        fs::File::options().write(true).open(path).unwrap().set_modified(time).unwrap();
+        assert!(bench.published(id).is_some());
+        let receipts = bench.project.dirs.tree(bench.root()).receipts(&at(5).date());
+        fs::create_dir_all(receipts.parent().unwrap()).unwrap();
+        let given = format!(
+            "torn\n{{\"at\":\"{}\",\"session\":\"s\",\"memories\":[{{\"id\":\"{id}\"}}]}}\n",
+            at(5)
+        );
+        fs::write(receipts, given).unwrap();
+        let left = LeftSession {
+            session: "s".to_owned(),
+            last: ended,
+            failing: failing.map(str::to_owned),
+            ..LeftSession::default()
+        };
+        let session = SessionState {
+            left: Some((String::new(), left)),
+            edited: BTreeMap::from([("a.rs".to_owned(), edited)]),
+            ..SessionState::default()
+        };
+        bench.state.sessions.insert("s".to_owned(), session);
+        bench.now = looked;
+        bench.published(id).is_none()
+    };
+    assert!(check(None, at(10), at(120), at(20)));
+    assert!(!check(Some("cargo test"), at(10), at(120), at(20)), "something was left failing");
+    assert!(!check(None, at(4), at(120), at(20)), "it was given afterwards");
+    assert!(!check(None, at(10), at(40), at(20)), "it may go on");
+    assert!(!check(None, at(7), at(120), at(8)), "somebody changed the file since");
+}
+
+#[test]
+fn what_is_kept_goes_with_its_memory() {
+    let bench = Bench::new();
+    bench.write("a.rs", 0..40);
+    let id = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
+    bench.publish();
+    let kept = || fs::read_to_string(bench.home().anchors()).unwrap();
+    assert!(kept().contains(&id.to_string()) && kept().contains("a.rs"));
+    fs::remove_file(bench.root().join(".throughline/memories/1.md")).unwrap();
+    bench.publish();
+    assert!(!kept().contains(&id.to_string()) && !kept().contains("a.rs"));
+}

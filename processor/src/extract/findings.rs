@@ -1,0 +1,226 @@
+//! Findings: what the last message of a turn, or one that its writer labels, says that outlasts its session: a
+//! cause, a trap, a rule, a choice with its reason, how a part works. One whole paragraph, item or row each. No
+//! single sign tells them from talk, so many weak ones are added up.
+
+use memory_store::Kind;
+
+use super::commits::signs;
+use super::draft::Draft;
+use super::episode::Episode;
+use super::sets::{self, Words, word_set};
+use super::unit::{self, Unit};
+use super::{Miner, Said, words};
+use crate::transcript::session::{Input, PromptBy, Step, Turn, What};
+
+/// Confidence in a paragraph that gives a reason, and in one that gives none.
+const REASON_SURE: f32 = 0.5;
+const PLAIN_SURE: f32 = 0.35;
+
+/// Worth of a finding without any sign, and of one below which nothing is kept.
+const WORTH: f32 = -0.4;
+const WORTH_MIN: f32 = 0.55;
+
+/// Gains: a text of full length, each sign of a reason, each name written as code, a negation, a head of its own,
+/// work that nothing was changed after, words that say that it is worth remembering.
+const LENGTH_GAIN: f32 = 1.0;
+const SIGN_GAIN: f32 = 0.2;
+const CODE_GAIN: f32 = 0.08;
+const NOT_GAIN: f32 = 0.12;
+const HEAD_GAIN: f32 = 0.12;
+const LAST_GAIN: f32 = 0.2;
+const SAVED_GAIN: f32 = 0.6;
+const LABEL_GAIN: f32 = 0.8;
+
+/// What a finding gains by a name that two further turns speak of, and by two names that one does: what is spoken of
+/// again is what the session was about.
+const AGAIN_GAIN: f32 = 0.15;
+const SAME_GAIN: f32 = 0.2;
+
+/// Losses: words to one another, a state of the hour, a heading of the day's work, a guess, an offer, the work of
+/// reviewing, a list of edits without a reason, an analysis before the edit that makes it untrue.
+const TALK_LOSS: f32 = 0.25;
+const MOMENT_LOSS: f32 = 0.35;
+const PASSING_LOSS: f32 = 0.25;
+const GUESS_LOSS: f32 = 0.5;
+const OFFER_LOSS: f32 = 0.4;
+const REVIEW_LOSS: f32 = 0.4;
+const EDIT_LOSS: f32 = 0.3;
+const EARLY_LOSS: f32 = 0.15;
+
+/// Characters of a text of full length, and of the shortest that says something.
+const FULL_CHARS: usize = 450;
+const CHARS_MIN: usize = 100;
+
+/// The same of a text whose writer says what it is.
+const LABELLED_CHARS_MIN: usize = 40;
+
+/// Names written as code that count.
+const CODE_MAX: usize = 4;
+
+/// Two findings that share this much of their words are one; the later one tells how it is.
+const SAME_SHARE: f32 = 0.5;
+
+/// Returns the findings of a session. `told` is what its other memories say.
+pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<Draft> {
+    let mut found: Vec<(Draft, Words)> = Vec::new();
+    let spoken: Vec<Words> = miner.session.turns.iter().map(spoken).collect();
+    for (at, episode) in episodes.iter().enumerate() {
+        if episode.by_program || episode.notes_changes() {
+            continue;
+        }
+        let edited_after = episodes[at + 1..].iter().any(Episode::edited);
+        let (mut step, mut worked) = (0, false);
+        for (index, turn) in episode.turns.iter().enumerate() {
+            let from = step;
+            step += turn.steps.len();
+            worked |= edits(&turn.steps) || turn.prompt.by == PromptBy::Machine;
+            let changed =
+                edited_after || episode.turns[index + 1..].iter().any(|turn| edits(&turn.steps));
+            let said = texts(turn);
+            let Some(&(end, ..)) = said.last() else { continue };
+            let others: Vec<&Words> = (miner.session.turns.iter().zip(&spoken))
+                .filter_map(|(other, names)| (other.uuid != turn.uuid).then_some(names))
+                .collect();
+            for (at, last, text) in said {
+                let place =
+                    Place { episode, step: from + at + 1, last, worked, changed, others: &others };
+                for unit in unit::units(&miner.roots.strip(text)) {
+                    // On the way, only what its writer calls by such a name outlasts the next step.
+                    if at < end && !unit.is_labelled() {
+                        continue;
+                    }
+                    if let Some(draft) = finding(miner, &unit, place) {
+                        let words = word_set(&format!("{} {}", draft.title, draft.body));
+                        found.retain(|(_, known)| sets::overlap(known, &words) < SAME_SHARE);
+                        found.push((draft, words));
+                    }
+                }
+            }
+        }
+    }
+    found.retain(|(_, words)| told.iter().all(|told| sets::within(words, told) < SAME_SHARE));
+    found.into_iter().map(|(draft, _)| draft).collect()
+}
+
+/// The names in what a turn says.
+fn spoken(turn: &Turn) -> Words {
+    let prompt = (turn.prompt.by != PromptBy::Machine).then_some(turn.prompt.text.as_str());
+    let texts = turn.steps.iter().filter_map(|step| match &step.what {
+        What::Text { text } | What::Queued { text } => Some(text.as_str()),
+        What::Call(_) | What::Thinking { .. } => None,
+    });
+    prompt.into_iter().chain(texts).flat_map(sets::names).collect()
+}
+
+/// The texts of a turn that ended by itself, in order, each with its step.
+fn texts(turn: &Turn) -> Vec<(usize, &Step, &str)> {
+    if turn.interrupted || turn.rewound {
+        return Vec::new();
+    }
+    let steps = turn.steps.iter().enumerate();
+    let texts = steps.filter_map(|(at, step)| match &step.what {
+        What::Text { text } => Some((at, step, text.as_str())),
+        _ => None,
+    });
+    texts.collect()
+}
+
+/// Whether a file was changed in some steps.
+fn edits(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match &step.what {
+        What::Call(call) => matches!(call.input, Input::Edit { .. }) && !call.failed,
+        _ => false,
+    })
+}
+
+/// Where a unit was said.
+#[derive(Clone, Copy)]
+struct Place<'e, 'a> {
+    episode: &'e Episode<'a>,
+    step: usize,
+    last: &'e Step,
+    /// Whether files were changed before, for the same request.
+    worked: bool,
+    /// Whether files were changed afterwards.
+    changed: bool,
+    /// The names in what the other turns say.
+    others: &'e [&'e Words],
+}
+
+fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft> {
+    let unit = unit.trimmed();
+    let worth = worth(&unit, place)?;
+    let (title, body) = unit.told()?;
+    let text = unit.text.as_str();
+    let kind = if words::TRIED.is_match(text) && !words::NAMES_FIX.is_match(text) {
+        Kind::FailedApproach
+    } else if words::CHOICE.is_match(text) && words::SAYS_WHY.is_match(text) {
+        Kind::Decision
+    } else if [&words::CAUSE, &words::SURPRISE].iter().any(|says| says.is_match(text)) {
+        Kind::Gotcha
+    } else {
+        Kind::Fact
+    };
+    miner.draft(
+        std::slice::from_ref(place.episode),
+        Said {
+            kind,
+            title,
+            body,
+            quote: &unit.raw,
+            uuid: &place.last.uuid,
+            at: place.last.at,
+            step: place.step,
+            by_user: false,
+            confidence: if signs(text) > 0 { REASON_SURE } else { PLAIN_SURE },
+            worth,
+        },
+    )
+}
+
+/// What a unit is worth; `None` where it is too little.
+#[expect(clippy::cast_precision_loss, reason = "small counts")]
+fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
+    let text = unit.text.as_str();
+    let chars = text.chars().count();
+    let is_labelled = unit.is_labelled();
+    let chars_min = if is_labelled { LABELLED_CHARS_MIN } else { CHARS_MIN };
+    if chars < chars_min || !is_labelled && !words::NAMED.is_match(text) || !unit::says(unit) {
+        return None;
+    }
+    let signs = signs(text);
+    let says =
+        |pattern: &regex::Regex, share: f32| if pattern.is_match(text) { share } else { 0.0 };
+    let when = |holds: bool, share: f32| if holds { share } else { 0.0 };
+    let names = (unit.raw.matches('`').count() / 2).min(CODE_MAX);
+    let edit = if signs > 0 { EDIT_LOSS } else { 2.0 * EDIT_LOSS };
+    let heading = format!("{} {}", unit.heading, unit.head);
+    let passing = words::MOMENT.is_match(text) || words::BOOKKEEPING.is_match(text);
+    let gains = LENGTH_GAIN * chars.min(FULL_CHARS) as f32 / FULL_CHARS as f32
+        + SIGN_GAIN * f32::from(signs)
+        + CODE_GAIN * names as f32
+        + says(&words::NOT, NOT_GAIN)
+        + when(!unit.head.is_empty(), HEAD_GAIN)
+        + when(!place.changed, LAST_GAIN)
+        + when(words::SAVED.is_match(text), SAVED_GAIN)
+        + when(is_labelled, LABEL_GAIN)
+        + again(unit, place.others);
+    let losses = says(&words::TALKS, TALK_LOSS)
+        + when(passing, MOMENT_LOSS)
+        + when(words::PASSING_HEADING.is_match(&heading), PASSING_LOSS)
+        + says(&words::GUESSES, GUESS_LOSS)
+        + when(words::OFFERS.is_match(text) || words::OFFERS.is_match(&heading), OFFER_LOSS)
+        + says(&words::REVIEWS, REVIEW_LOSS)
+        + when(words::EDIT_NOTE.is_match(text), edit)
+        + when(!place.worked && place.changed, EARLY_LOSS);
+    Some(WORTH + gains - losses).filter(|worth| *worth >= WORTH_MIN)
+}
+
+/// What a unit gains by what other turns say.
+fn again(unit: &Unit, others: &[&Words]) -> f32 {
+    let names = sets::names(&unit.raw);
+    let shared = |other: &&&Words| other.intersection(&names).count();
+    let once = others.iter().filter(|other| shared(other) > 0).count() > 1;
+    let same = others.iter().any(|other| shared(&other) > 1);
+    f32::from(u8::from(once)) * AGAIN_GAIN + f32::from(u8::from(same)) * SAME_GAIN
+}

@@ -1,0 +1,244 @@
+//! What git knows of contents: which files it ignores, what they held at a time, and where they moved.
+//!
+//! Each question is one call of git, however many files it is about. No filter or text conversion of the
+//! repository is run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::rc::Rc;
+
+use memory_store::Timestamp;
+
+use super::{answer_to, command, fields, line, output_of};
+
+/// Commits that are looked through for the one of a time, and for renames.
+const COMMITS_MAX: &str = "--max-count=2000";
+/// Files of a commit of which each is compared with each, for a rename that changed the content, too.
+const RENAMES_MAX: &str = "-l400";
+/// Bytes of all contents that are asked for at once.
+const ALL_BYTES_MAX: usize = 6 << 20;
+
+/// The commit that is checked out.
+pub fn head(root: &Path) -> Option<String> {
+    line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])
+}
+
+/// Which of these files git ignores; `None` when it does not tell, as of a file in a submodule.
+pub fn ignored(root: &Path, paths: &[&str]) -> Option<BTreeSet<String>> {
+    let input = paths.join("\0");
+    let mut git = command(root);
+    git.args(["check-ignore", "-z", "--stdin"]);
+    let (status, text) = answer_to(&mut git, input.into_bytes())?;
+    // 1: none of them.
+    matches!(status.code(), Some(0 | 1)).then(|| fields(&text).map(str::to_owned).collect())
+}
+
+/// The commits of the branch that is checked out, without those that it merged, the newest first.
+pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
+    let mut git = command(root);
+    git.args(["rev-list", "--first-parent", "--timestamp", COMMITS_MAX, "HEAD", "--"]);
+    let text = output_of(&mut git).unwrap_or_default();
+    let lines = String::from_utf8_lossy(&text);
+    let commit = |line: &str| {
+        let (seconds, commit) = line.split_once(' ')?;
+        Some((Timestamp(seconds.parse::<i64>().ok()?.checked_mul(1000)?), commit.to_owned()))
+    };
+    lines.lines().filter_map(commit).collect()
+}
+
+/// What git has by a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Blob {
+    /// Nothing.
+    Missing,
+    /// More than was asked for.
+    TooLarge,
+    /// What is to be asked for again: it did not fit beside the others.
+    Later,
+    /// This content.
+    Content(Rc<[u8]>),
+}
+
+/// Which of these files a commit has. Paths are relative to `root`.
+pub fn has(root: &Path, commit: &str, paths: &[&str]) -> Option<BTreeSet<String>> {
+    let names: Vec<String> = paths.iter().map(|path| name(commit, path)).collect();
+    let sizes = sizes(root, &names)?;
+    let there = paths.iter().zip(sizes).filter(|(_, size)| size.is_some());
+    Some(there.map(|(path, _)| (*path).to_owned()).collect())
+}
+
+/// The contents of files in commits, `(commit, path)`, of at most `bytes_max` bytes each; `None` when git
+/// does not tell.
+pub fn contents(root: &Path, wanted: &[(String, String)], bytes_max: u64) -> Option<Vec<Blob>> {
+    let names: Vec<String> = wanted.iter().map(|(commit, path)| name(commit, path)).collect();
+    let sizes = sizes(root, &names)?;
+    let mut all = 0;
+    let mut ids: Vec<&str> = Vec::new();
+    for (id, bytes) in sizes.iter().flatten() {
+        let fits = *bytes <= bytes_max && all + *bytes <= ALL_BYTES_MAX as u64;
+        if fits && !ids.contains(&id.as_str()) {
+            all += bytes;
+            ids.push(id);
+        }
+    }
+    let mut git = command(root);
+    let text = match ids.is_empty() {
+        true => Vec::new(),
+        false => asked(git.args(["cat-file", "--batch"]), &ids)?,
+    };
+    let contents = split(&text);
+    let blob = |of: &Option<(String, u64)>| match of {
+        None => Blob::Missing,
+        Some((_, bytes)) if *bytes > bytes_max => Blob::TooLarge,
+        Some((id, _)) => {
+            let content = contents.get(id.as_str());
+            content.map_or(Blob::Later, |&content| Blob::Content(content.into()))
+        }
+    };
+    Some(sizes.iter().map(blob).collect())
+}
+
+/// How git is asked for a file of a commit.
+fn name(commit: &str, path: &str) -> String {
+    format!("{commit}:./{path}")
+}
+
+/// The id and the length of what has each name, if it is a file.
+fn sizes(root: &Path, names: &[String]) -> Option<Vec<Option<(String, u64)>>> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let text = asked(command(root).args(["cat-file", "--batch-check"]), &names)?;
+    let text = String::from_utf8_lossy(&text);
+    let size = |line: &str| {
+        let mut words = line.split(' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some(id), Some("blob"), Some(bytes), None) => {
+                Some((id.to_owned(), bytes.parse().ok()?))
+            }
+            _ => None,
+        }
+    };
+    let sizes: Vec<_> = text.lines().map(size).collect();
+    (sizes.len() == names.len()).then_some(sizes)
+}
+
+fn asked(git: &mut std::process::Command, names: &[&str]) -> Option<Vec<u8>> {
+    let (status, text) = answer_to(git, (names.join("\n") + "\n").into_bytes())?;
+    status.success().then_some(text)
+}
+
+/// Takes apart what `cat-file --batch` printed: `<id> blob <bytes>`, a line end, the content, a line end.
+fn split(mut text: &[u8]) -> BTreeMap<String, &[u8]> {
+    let mut contents = BTreeMap::new();
+    while let Some(end) = text.iter().position(|&byte| byte == b'\n') {
+        let (head, rest) = (String::from_utf8_lossy(&text[..end]), &text[end + 1..]);
+        let mut words = head.split(' ');
+        let (id, bytes) = (words.next().unwrap_or_default().to_owned(), words.nth(1));
+        let Some(bytes) = bytes.and_then(|bytes| bytes.parse::<usize>().ok()) else { break };
+        let Some((content, rest)) = rest.split_at_checked(bytes) else { break };
+        contents.insert(id, content);
+        text = rest.get(1..).unwrap_or_default();
+    }
+    contents
+}
+
+/// A file that a commit gave another path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rename {
+    /// When.
+    pub at: Timestamp,
+    /// The old path.
+    pub source: String,
+    /// The new one.
+    pub target: String,
+}
+
+/// The renames in the commits that led here, the oldest first; only those after `since`, where git knows it.
+pub fn renames(root: &Path, since: Option<&str>) -> Vec<Rename> {
+    let range = since.map_or_else(|| "HEAD".to_owned(), |since| format!("{since}..HEAD"));
+    let mut git = command(root);
+    git.args(["log", COMMITS_MAX, "-M", RENAMES_MAX, "--diff-filter=R", "--name-status", "-z"]);
+    git.args(["--relative", "--no-ext-diff", "--no-textconv", "--no-color", "-O/dev/null"]);
+    let text = output_of(git.args(["--format=%ct", &range, "--"])).unwrap_or_default();
+    let mut renames = Vec::new();
+    let mut at = Timestamp::default();
+    let mut fields = fields(&text).map(|field| field.trim_start_matches('\n'));
+    while let Some(field) = fields.next() {
+        let is_rename = field.strip_prefix('R').is_some_and(|share| share.parse::<u8>().is_ok());
+        if is_rename {
+            let (Some(source), Some(target)) = (fields.next(), fields.next()) else { break };
+            renames.push(Rename { at, source: source.to_owned(), target: target.to_owned() });
+        } else if let Ok(seconds) = field.parse::<i64>() {
+            at = Timestamp(seconds.saturating_mul(1000));
+        }
+    }
+    renames.reverse();
+    renames
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::testing::git;
+
+    fn commit(root: &Path, day: u32) {
+        git(root, &["add", "-A"]);
+        let date = format!("2026-03-{day:02}T12:00:00Z");
+        crate::testing::git_at(root, &["commit", "-q", "-m", "x"], &date);
+    }
+
+    #[test]
+    fn contents_of_a_time_ignored_files_and_renames_are_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(folder.path()).unwrap();
+        git(&root, &["init", "-q"]);
+        fs::create_dir(root.join("a b")).unwrap();
+        let long: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        fs::write(root.join("a b/ä.txt"), &long).unwrap();
+        fs::write(root.join(".gitignore"), "*.log\n").unwrap();
+        fs::write(root.join("x.log"), "x").unwrap();
+        commit(&root, 1);
+        fs::write(root.join("a b/ä.txt"), format!("{long}more\n")).unwrap();
+        commit(&root, 3);
+        git(&root, &["mv", "a b/ä.txt", "b.txt"]);
+        commit(&root, 5);
+        git(&root, &["mv", "b.txt", "c.txt"]);
+        commit(&root, 7);
+
+        let commits = commits(&root);
+        assert_eq!(commits.len(), 4);
+        assert!(commits.is_sorted_by(|newer, older| newer.0 > older.0));
+        let paths = ["a b/ä.txt", "x.log", "c.txt"];
+        assert_eq!(ignored(&root, &paths), Some(BTreeSet::from(["x.log".to_owned()])));
+        assert_eq!(ignored(&root, &["c.txt"]), Some(BTreeSet::new()));
+        let there = has(&root, &head(&root).unwrap(), &paths);
+        assert_eq!(there, Some(BTreeSet::from(["c.txt".to_owned()])));
+
+        let first = &commits[3].1;
+        let wanted = [(first, "a b/ä.txt"), (first, "b.txt"), (&commits[2].1, "a b/ä.txt")];
+        let wanted = wanted.map(|(commit, path)| (commit.clone(), path.to_owned()));
+        let limit = long.len() as u64;
+        let found = contents(&root, &wanted, limit).unwrap();
+        assert_eq!(found, [Blob::Content(long.as_bytes().into()), Blob::Missing, Blob::TooLarge]);
+
+        let told: Vec<_> = renames(&root, None)
+            .into_iter()
+            .map(|rename| (rename.at, rename.source, rename.target))
+            .collect();
+        let expected = [
+            (commits[1].0, "a b/ä.txt".to_owned(), "b.txt".to_owned()),
+            (commits[0].0, "b.txt".to_owned(), "c.txt".to_owned()),
+        ];
+        assert_eq!(told, expected);
+        assert_eq!(renames(&root, Some(&commits[1].1)).len(), 1);
+    }
+
+    #[test]
+    fn without_a_repository_nothing_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(ignored(folder.path(), &["a"]), None);
+        assert_eq!(contents(folder.path(), &[("HEAD".to_owned(), "a".to_owned())], 10), None);
+        assert!(renames(folder.path(), None).is_empty() && commits(folder.path()).is_empty());
+    }
+}

@@ -1,0 +1,120 @@
+//! Room: how much of a model's context each part of a question may take.
+//!
+//! A model with a small context is asked about smaller windows, with less of the session's end and a
+//! shorter answer, and below [`EXAMPLE_TOKENS_MIN`] without the worked example.
+
+use memory_store::settings::Llm;
+
+use super::ask;
+use super::window::WINDOW_CHARS_MAX;
+use crate::consolidate::near;
+
+/// Tokens of question and answer together, where the settings do not say. Ollama's own default would cut
+/// a window silently.
+pub const CONTEXT_TOKENS: u32 = 14_336;
+/// Tokens of an answer.
+const ANSWER_TOKENS_MAX: u32 = 2_048;
+/// Share of the context that an answer may take.
+const ANSWER_SHARE: u32 = 4;
+/// Context from which the instructions hold the worked example: below, it would take half of the room.
+const EXAMPLE_TOKENS_MIN: u32 = 8_192;
+/// Tokens around instructions and texts: chat template, tags, and the question itself.
+const AROUND_TOKENS: u32 = 64;
+/// Characters of a token in sessions, at least: in prose there are four, in code and logs fewer.
+const TOKEN_CHARS_MIN: usize = 3;
+/// Tokens of ten characters of our instructions, at most (2.7 by SmolLM2's tokeniser, example included).
+const INSTRUCTION_TOKENS_PER_TEN: usize = 3;
+/// Share of the texts' room that the session's end may take.
+const ENDING_SHARE: usize = 4;
+/// Characters of a session's end. Its parts have bounds of their own, which come to less.
+const ENDING_CHARS_MAX: usize = 6_000;
+/// Characters of a note in the question how notes relate: a title, a text of some 60 words and a label.
+const NOTE_CHARS: usize = 500;
+
+/// Bounds on the parts of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Tokens of question and answer together.
+    pub context_tokens: u32,
+    /// Tokens of an answer.
+    pub answer_tokens: u32,
+    /// Characters of a window.
+    pub window_chars: usize,
+    /// Characters of the session's end.
+    pub ending_chars: usize,
+    /// Whether the instructions hold the worked example.
+    pub has_example: bool,
+    /// Notes of a session, and earlier ones, in one question how they relate.
+    pub notes: (usize, usize),
+}
+
+impl Room {
+    /// Returns the room in the context that the settings name, or in the usual one.
+    pub fn of(llm: &Llm) -> Self {
+        Self::within(llm.context.unwrap_or(CONTEXT_TOKENS))
+    }
+
+    fn within(context_tokens: u32) -> Self {
+        let has_example = context_tokens >= EXAMPLE_TOKENS_MIN;
+        let answer_tokens = ANSWER_TOKENS_MAX.min(context_tokens / ANSWER_SHARE);
+        let asked = context_tokens.saturating_sub(answer_tokens + AROUND_TOKENS) as usize;
+        let texts = |instructions: &str| {
+            asked.saturating_sub(instruction_tokens(instructions)) * TOKEN_CHARS_MIN
+        };
+        let chars = texts(ask::window_instructions(has_example));
+        let ending_chars = ENDING_CHARS_MAX.min(chars / ENDING_SHARE);
+        let notes = texts(ask::RELATIONS) / NOTE_CHARS;
+        let earlier = (notes / 2).clamp(near::NEAR_MAX, near::EARLIER_MAX);
+        let new = notes.saturating_sub(earlier).clamp(1, near::NEW_MAX);
+        Self {
+            context_tokens,
+            answer_tokens,
+            window_chars: WINDOW_CHARS_MAX.min(chars - ending_chars),
+            ending_chars,
+            has_example,
+            notes: (new, earlier),
+        }
+    }
+
+    /// Returns how many usual windows as many as `windows` of this room amount to.
+    pub fn usual_windows(&self, windows: usize) -> usize {
+        (windows * self.window_chars).div_ceil(WINDOW_CHARS_MAX)
+    }
+
+    /// Returns what tells answers in this room from those in the usual one; empty for the usual one.
+    pub fn mark(&self) -> String {
+        let usual = Self { context_tokens: self.context_tokens, ..Self::within(CONTEXT_TOKENS) };
+        if *self == usual { String::new() } else { format!("@{}", self.context_tokens) }
+    }
+}
+
+fn instruction_tokens(instructions: &str) -> usize {
+    instructions.chars().count() * INSTRUCTION_TOKENS_PER_TEN / 10
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_fits_into_the_context_that_is_named() {
+        for context in [4_096, 6_000, 8_191, 8_192, 14_336, 131_072] {
+            let room = Room::of(&Llm { context: Some(context), ..Llm::default() });
+            let instructions = instruction_tokens(ask::window_instructions(room.has_example));
+            let tokens = instructions + (room.window_chars + room.ending_chars) / TOKEN_CHARS_MIN;
+            let all = u32::try_from(tokens).unwrap() + room.answer_tokens + AROUND_TOKENS;
+            assert!(all <= context, "{all} of {context}: {room:?}");
+            assert!(room.window_chars >= 1_000 && room.answer_tokens >= 512, "{room:?}");
+        }
+    }
+
+    #[test]
+    fn a_large_context_changes_nothing() {
+        let usual = Room::of(&Llm::default());
+        assert_eq!((usual.window_chars, usual.notes), (16_000, (8, 16)));
+        assert_eq!((usual.ending_chars, usual.mark()), (ENDING_CHARS_MAX, String::new()));
+        assert_eq!(Room::within(131_072).mark(), "");
+        assert_eq!(Room::within(4_096).mark(), "@4096");
+        assert_eq!((usual.usual_windows(3), Room::within(4_096).usual_windows(0)), (3, 0));
+    }
+}

@@ -1,0 +1,222 @@
+//! The third question: which earlier drafts of a session still hold now that it has grown.
+//!
+//! A window that does not change is asked about once, with the end of its session in sight as that was
+//! then. The cache keeps which end each answer saw. Where the end is another one by now, the drafts of these
+//! answers are shown beside it, all in one question. So what is asked depends on the session and on what is
+//! cached, and on no clock.
+
+use std::collections::BTreeSet;
+
+use memory_store::Kind;
+use serde_json::Value;
+
+use super::answer::{NoJson, Texts, values};
+use super::relations::{is_too_much, written};
+use super::window::{Window, cut};
+use super::{Fault, Model, ask};
+use crate::extract::draft::Draft;
+
+/// Drafts in the question, the most important ones; others stay as they are.
+const DRAFTS_MAX: usize = 32;
+/// Characters of one of them.
+const DRAFT_CHARS_MAX: usize = 360;
+/// Added to the ordinal of a draft that becomes another kind, so that no other one has its name.
+const ORDINAL_SHIFT: u32 = 1_000;
+
+/// Says why a draft no longer holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Why {
+    /// It is done, mended, taken back, replaced or wrong: nobody needs it any more.
+    Overtaken,
+    /// It was tried and given up, which is worth knowing.
+    Rejected,
+}
+
+/// A draft that no longer holds, as a model told it, by its name in the question.
+#[derive(Clone, Debug, PartialEq)]
+struct Fallen {
+    note: String,
+    why: String,
+    how: String,
+}
+
+impl Texts for Fallen {
+    fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
+        is_it(&self.how)
+    }
+}
+
+impl Model {
+    /// Whether the answer about a window saw another end of its session than this one.
+    pub(super) fn saw_another_end(&self, window: &Window, ending: &str) -> bool {
+        let seen = self.cache.end(&self.provider.name(), &window.text());
+        seen.as_deref() != Some(&*end_hash(ending))
+    }
+
+    /// Notes that a window was answered with this end in sight.
+    pub(super) fn note_end(&self, window: &Window, ending: &str) {
+        // Without a note it counts as having seen another one, which costs one question.
+        let name = self.provider.name();
+        drop(self.cache.put_end(&name, &window.text(), &end_hash(ending)));
+    }
+
+    /// Leaves out of a session's drafts those that its end overtook; what was tried and rejected becomes a
+    /// failed approach. `earlier` are the places of those whose answer saw another end.
+    ///
+    /// # Errors
+    /// When there is no answer; all drafts stay then.
+    pub(super) fn check(
+        &mut self,
+        drafts: &mut Vec<Draft>,
+        earlier: &[usize],
+        ending: &str,
+    ) -> Result<(), Fault> {
+        let shown = shown(drafts, earlier);
+        if shown.is_empty() || ending.is_empty() {
+            return Ok(());
+        }
+        let notes: String = (1..)
+            .zip(&shown)
+            .map(|(number, &at)| cut(&written('D', number, &drafts[at]), DRAFT_CHARS_MAX) + "\n")
+            .collect();
+        let key = format!("standing\n{ending}\n{notes}");
+        let question = |texts: &[String], note: &str| ask::standing(&texts[1], &texts[0], note);
+        let fallen = self.asked(&key, &[ending, &notes], question, read)?;
+        apply(drafts, &believed(&shown, &fallen));
+        Ok(())
+    }
+}
+
+/// The places of the drafts that are shown, in their order.
+fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
+    let importance = |at: usize| drafts[at].importance.unwrap_or_default();
+    let mut shown = earlier.to_vec();
+    shown.sort_by(|&a, &b| importance(b).total_cmp(&importance(a)).then(a.cmp(&b)));
+    shown.truncate(DRAFTS_MAX);
+    shown.sort_unstable();
+    shown
+}
+
+/// Returns the verdicts that can be believed, by the places of the drafts.
+fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, Why)> {
+    let mut known = BTreeSet::new();
+    let believed: Vec<(usize, Why)> = fallen
+        .iter()
+        .filter_map(|Fallen { note, why, how: _ }| {
+            let number: usize = note.strip_prefix('D')?.parse().ok()?;
+            let at = *shown.get(number.checked_sub(1)?)?;
+            let why = match why.as_str() {
+                "finished" | "fixed" | "reverted" | "replaced" | "wrong" => Why::Overtaken,
+                "rejected" => Why::Rejected,
+                _ => return None,
+            };
+            known.insert(at).then_some((at, why))
+        })
+        .collect();
+    if is_too_much(believed.len(), shown.len()) { Vec::new() } else { believed }
+}
+
+fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, Why)]) {
+    let mut gone = BTreeSet::new();
+    for &(at, why) in fallen {
+        let draft = &mut drafts[at];
+        match (why, draft.kind) {
+            // It says already that it was given up.
+            (Why::Rejected, Kind::FailedApproach) => {}
+            (
+                Why::Rejected,
+                Kind::Decision | Kind::Convention | Kind::Procedure | Kind::Fix | Kind::Fact,
+            ) => {
+                draft.kind = Kind::FailedApproach;
+                draft.title = format!("Tried and rejected: {}", draft.title);
+                draft.ordinal += ORDINAL_SHIFT;
+            }
+            (Why::Overtaken | Why::Rejected, _) => drop(gone.insert(at)),
+        }
+    }
+    let mut place = 0..;
+    drafts.retain(|_| place.next().is_some_and(|at| !gone.contains(&at)));
+}
+
+fn read(answer: &str) -> Result<Vec<Fallen>, NoJson> {
+    let text = |value: &Value, key: &str| {
+        value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
+    };
+    let fallen = values(answer, "overtaken")?;
+    let fallen = fallen.iter().map(|value| Fallen {
+        note: text(value, "note"),
+        why: text(value, "why"),
+        how: text(value, "how"),
+    });
+    Ok(fallen.take(DRAFTS_MAX).collect())
+}
+
+fn end_hash(ending: &str) -> String {
+    blake3::hash(ending.as_bytes()).to_hex()[..32].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::consolidate::tests::draft;
+
+    fn told(note: &str, why: &str) -> Fallen {
+        Fallen { note: note.to_owned(), why: why.to_owned(), how: String::new() }
+    }
+
+    #[test]
+    fn only_drafts_that_were_shown_fall_and_each_once() {
+        let answer = [
+            told("D2", "fixed"),
+            told("D2", "rejected"),
+            told("D9", "fixed"),
+            told("E1", "fixed"),
+            told("D1", "boring"),
+            told("D0", "wrong"),
+        ];
+        assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, Why::Overtaken)]);
+        // An answer that leaves nearly nothing has not understood the question.
+        let all = ["D1", "D2", "D3", "D4"].map(|note| told(note, "wrong"));
+        assert_eq!(believed(&[3, 5, 6, 7], &all), []);
+        assert_eq!(believed(&[3, 5, 6, 7], &all[..3]).len(), 3);
+    }
+
+    #[test]
+    fn what_was_rejected_is_told_as_such_and_the_rest_goes() {
+        let mut drafts = vec![
+            draft("a", 1, Kind::Decision, "Keep carts in Redis", "It is fast."),
+            draft("a", 2, Kind::Task, "Write the docs", ""),
+            draft("a", 3, Kind::FailedApproach, "A cron job lost runs", ""),
+            draft("a", 4, Kind::Task, "Rename the importer", ""),
+        ];
+        let overtaken =
+            [(1, Why::Overtaken), (0, Why::Rejected), (2, Why::Rejected), (3, Why::Rejected)];
+        apply(&mut drafts, &overtaken);
+        let titles: Vec<(Kind, &str)> =
+            drafts.iter().map(|draft| (draft.kind, draft.title.as_str())).collect();
+        let expected = [
+            (Kind::FailedApproach, "Tried and rejected: Keep carts in Redis"),
+            (Kind::FailedApproach, "A cron job lost runs"),
+        ];
+        assert_eq!(titles, expected);
+    }
+
+    #[test]
+    fn the_most_important_are_shown_in_their_order() {
+        let drafts: Vec<Draft> = (0..50i64)
+            .map(|n| {
+                let importance = if n < 20 { 0.2 } else { 0.9 };
+                let title = format!("Note {n}");
+                Draft { importance: Some(importance), ..draft("a", n, Kind::Fact, &title, "") }
+            })
+            .collect();
+        let shown = shown(&drafts, &(0..50).collect::<Vec<_>>());
+        assert_eq!(shown, (0..2).chain(20..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_answer_to_another_question_is_none() {
+        assert_eq!(read(r#"{"memories": []}"#), Err(NoJson));
+        assert_eq!(read(r#"{"overtaken": []}"#), Ok(Vec::new()));
+    }
+}

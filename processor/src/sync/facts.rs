@@ -1,0 +1,47 @@
+//! Facts of git about working trees, for the block that a session starts with.
+
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
+
+use memory_store::layout::{STORE_DIR, Tree};
+
+use crate::{git, left};
+
+/// Facts about each working tree. Git is asked while transcripts are read: a session that is starting
+/// waits for both.
+pub(super) struct TreeFacts {
+    asked: Option<JoinHandle<Vec<left::Facts>>>,
+    facts: Vec<left::Facts>,
+}
+
+impl TreeFacts {
+    pub(super) fn ask(inboxes: &[(Tree, u64)]) -> Self {
+        let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
+        let facts = vec![left::Facts::default(); roots.len()];
+        let asked = thread::spawn(move || roots.iter().map(|root| tree_facts(root)).collect());
+        Self { asked: Some(asked), facts }
+    }
+
+    /// Waits for the answers; without them, nothing is known.
+    pub(super) fn get(&mut self) -> &[left::Facts] {
+        if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
+            self.facts = facts;
+        }
+        &self.facts
+    }
+}
+
+fn tree_facts(root: &Path) -> left::Facts {
+    left::Facts {
+        branch: git::branch(root),
+        uncommitted: uncommitted(root),
+        merged: git::merged_branches(root),
+    }
+}
+
+/// Files with uncommitted changes, but for our own.
+fn uncommitted(root: &Path) -> Vec<String> {
+    let mut files = git::uncommitted(root);
+    files.retain(|file| !file.starts_with(STORE_DIR));
+    files
+}

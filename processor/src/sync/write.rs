@@ -1,0 +1,103 @@
+//! The part of a sync that consolidates drafts and has the ledger write the files.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::Memory;
+use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
+use memory_store::memory::Status;
+use memory_store::settings::Promote;
+use memory_store::store::Store;
+use memory_store::suspicion::Quarantine;
+
+use super::Run;
+use super::names::HiddenNames;
+use crate::consolidate::{Mined, Told, consolidate_with};
+use crate::git;
+use crate::mine::MinedFile;
+
+impl Run<'_> {
+    pub(super) fn write_memories(&mut self, mined: &[MinedFile]) -> Result<Outcome> {
+        self.options.progress.stage("writing", 0);
+        let all: Vec<Mined> = mined
+            .iter()
+            .map(|file| Mined {
+                session: file.session.clone(),
+                turns: file.turns,
+                windows: file.windows,
+                drafts: file.drafts.clone(),
+            })
+            .collect();
+        let relations = self.relations(&all);
+        self.relations_wait = relations.missing > 0;
+        let proven = |key: &str| self.purged.has_proven(key);
+        let project = self.options.tree.project;
+        let told = Told { relations: &relations, proven: &proven };
+        let memories = consolidate_with(project, &all, &self.settings, &told);
+        let homes: BTreeMap<&str, PathBuf> = mined
+            .iter()
+            .filter_map(|file| Some((file.session.as_str(), self.territory.root_of(&file.cwd)?)))
+            .collect();
+        let main = self.trees.first().unwrap_or(self.options.tree);
+        let store = Store::open(self.options.dirs, main)?;
+        // What is withheld must not become the user's own by way of the ledger.
+        let withheld = self.withheld_before()?;
+        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.into());
+        let store = store.judged(quarantine, &self.settings);
+        // The archive holds what only this user reads; committed files are held to more.
+        let redactor = store.redactor_for_writing(&self.settings)?;
+        let mut names = HiddenNames::default();
+        if store.root().is_some() {
+            names = HiddenNames::open(&self.settings, self.options.ollama_host, &self.home);
+        }
+        let desired = memories
+            .into_iter()
+            .map(|mut memory| {
+                redactor.redact_memory(&mut memory);
+                let is_clean = names.hide(&mut memory, &redactor);
+                let mut desired = self.desired(memory, &homes);
+                if !is_clean {
+                    desired.memory.status = Status::Draft;
+                }
+                desired
+            })
+            .collect();
+        self.names_wait = names.waiting > 0;
+        self.report.warnings.extend(names.warning());
+        let states = self.git_states()?;
+        let outcome = ledger::reconcile(&store, &redactor, desired, &states, self.options.now)?;
+        self.written_to = Some(match outcome.unsettled {
+            true => String::new(),
+            false => self.fingerprint_of_trees(),
+        });
+        self.report.written += outcome.written;
+        self.report.updated += outcome.updated;
+        self.report.removed += outcome.removed;
+        self.report.unchanged = outcome.unchanged;
+        self.report.tombstoned += outcome.tombstoned;
+        self.report.warnings.extend(outcome.refused.iter().cloned());
+        Ok(outcome)
+    }
+
+    fn desired(&self, mut memory: Memory, homes: &BTreeMap<&str, PathBuf>) -> Desired {
+        if self.settings.promote == Promote::Review {
+            memory.status = Status::Draft;
+        }
+        let home = memory.source.session.as_deref().and_then(|session| homes.get(session));
+        Desired {
+            root: home.cloned().unwrap_or_else(|| self.options.tree.main_root.clone()),
+            memory,
+        }
+    }
+
+    fn git_states(&self) -> Result<Vec<GitState>> {
+        let heads: BTreeMap<PathBuf, String> =
+            Ledger::open(&self.home)?.heads().into_iter().collect();
+        Ok(self
+            .trees
+            .iter()
+            .map(|tree| git::state(&tree.root, heads.get(&tree.root).map(String::as_str)))
+            .collect())
+    }
+}

@@ -1,0 +1,134 @@
+//! A stand-in for a language model that takes its time: OpenAI's chat interface on loopback. Of each part of a
+//! session it makes one memory, which quotes what the user said first, and it finds no relations.
+
+use std::io::{self, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::messages_api::{read_request, write_json};
+
+/// What the model is called.
+pub const MODEL: &str = "slow";
+
+/// Tokens that an answer is said to have taken, asked and answered.
+pub const TOKENS: (u64, u64) = (1_000, 50);
+
+/// A question that was put.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What the user said first in the part that it is about; empty where it is about something else.
+    pub said: String,
+    /// When it came.
+    pub at: Instant,
+    /// Whether the answer was written.
+    pub is_answered: bool,
+}
+
+/// A running stand-in; it ends with the program.
+pub struct ChatServer {
+    address: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+}
+
+impl ChatServer {
+    /// Starts one that takes so long for an answer about a session; about notes it answers at once where
+    /// `notes_too` is false.
+    pub fn start(takes: Duration, notes_too: bool) -> io::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = format!("http://{}", listener.local_addr()?);
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&asked);
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let asked = Arc::clone(&shared);
+                // A client that was killed ends its connection in the middle; that is its right.
+                thread::spawn(move || drop(serve(&stream, &asked, takes, notes_too)));
+            }
+        });
+        Ok(Self { address, asked })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// What was asked so far about parts of sessions, in order.
+    pub fn asked(&self) -> Vec<Asked> {
+        lock(&self.asked).iter().filter(|asked| !asked.said.is_empty()).cloned().collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn serve(
+    stream: &TcpStream,
+    asked: &Mutex<Vec<Asked>>,
+    takes: Duration,
+    notes_too: bool,
+) -> io::Result<()> {
+    let mut reader = BufReader::new(stream.try_clone()?);
+    let mut writer = stream;
+    while let Some((method, path, body)) = read_request(&mut reader)? {
+        match (method.as_str(), path.as_str()) {
+            ("GET", "/v1/models") => write_json(&mut writer, 200, &models())?,
+            ("POST", "/v1/chat/completions") => {
+                let body: Value = serde_json::from_slice(&body)?;
+                let text = body["messages"][1]["content"].as_str().unwrap_or_default();
+                let said = first_said(text);
+                let at = Instant::now();
+                let number = {
+                    let mut asked = lock(asked);
+                    asked.push(Asked { said: said.clone(), at, is_answered: false });
+                    asked.len() - 1
+                };
+                if notes_too || !said.is_empty() {
+                    thread::sleep(takes);
+                }
+                write_json(&mut writer, 200, &answer(&said))?;
+                lock(asked)[number].is_answered = true;
+            }
+            _ => write_json(&mut writer, 404, &json!({"error": {"message": "no such path"}}))?,
+        }
+    }
+    Ok(())
+}
+
+/// What the user said first in the part of the session that a question shows.
+fn first_said(question: &str) -> String {
+    let part = question.split_once("<session>").map_or("", |(_, part)| part);
+    let said = part.lines().find_map(|line| line.strip_prefix("[user] "));
+    said.unwrap_or_default().trim().to_owned()
+}
+
+fn answer(said: &str) -> Value {
+    let memory = json!({
+        "kind": "decision", "title": said, "text": "The user laid it down.", "quote": said,
+        "paths": [], "importance": 90, "standing": true, "cues": [],
+    });
+    let text = match said {
+        "" => json!({"relations": []}),
+        _ => json!({"memories": [memory]}),
+    };
+    let (asked, answered) = TOKENS;
+    json!({
+        "id": "c", "object": "chat.completion", "created": 0, "model": MODEL,
+        "choices": [{
+            "index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": text.to_string()},
+        }],
+        "usage": {
+            "prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered,
+        },
+    })
+}
+
+fn models() -> Value {
+    json!({"object": "list", "data": [{"id": MODEL, "object": "model", "max_model_len": 32_768}]})
+}

@@ -1,0 +1,130 @@
+//! A long history and a model that takes its time: the newest sessions are read first, what was answered is asked
+//! once whatever ends a sync, and a day's bound ends the questions, not the sync.
+
+use std::collections::BTreeMap;
+use std::thread::sleep;
+use std::time::Duration;
+
+use journeys::chat_server::{Asked, ChatServer, TOKENS};
+use journeys::hook_run::Moment;
+use journeys::long_history::{LongHistory, question, said};
+
+/// Sessions of the history.
+const SESSIONS: usize = 24;
+/// How long the model takes for an answer.
+const TAKES: Duration = Duration::from_millis(40);
+/// How often a sync is killed.
+const KILLS: usize = 12;
+
+/// Numbers that look random and are the same in every run (xorshift64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 1) % end.max(1)
+    }
+}
+
+/// How often each part was asked about.
+fn times(asked: &[Asked]) -> BTreeMap<&str, usize> {
+    let mut times = BTreeMap::new();
+    for asked in asked {
+        *times.entry(asked.said.as_str()).or_insert(0) += 1;
+    }
+    times
+}
+
+#[test]
+fn a_kill_at_any_moment_costs_the_question_under_way() {
+    let server = ChatServer::start(TAKES, false).unwrap();
+    let history = LongHistory::new(SESSIONS, &server).unwrap();
+    let mut random = Random(0x1000_0010);
+    for _ in 0..KILLS {
+        let mut sync = history.starts_sync().unwrap();
+        sleep(Duration::from_millis(200 + random.below(600)));
+        // It may have ended already, which is one of the moments.
+        drop(sync.kill());
+        sync.wait().unwrap();
+    }
+    history.run(&["sync"]).unwrap();
+    let asked = server.asked();
+    let times = times(&asked);
+    assert_eq!(times.len(), SESSIONS);
+    // What was under way when a sync was killed was not answered, as far as that sync can tell.
+    let again: usize = times.values().map(|times| times - 1).sum();
+    assert!(again <= KILLS, "{again} questions were put again after {KILLS} kills");
+    // The first time, each session is asked about before the ones that came before it.
+    let mut seen = Vec::new();
+    for asked in &asked {
+        if !seen.contains(&asked.said) {
+            seen.push(asked.said.clone());
+        }
+    }
+    let newest_first: Vec<String> = (0..SESSIONS).rev().map(said).collect();
+    assert_eq!(seen, newest_first);
+    // Nothing is lost, nothing is asked any more, and a hook gives what the newest session laid down.
+    let before = server.asked().len();
+    history.run(&["sync"]).unwrap();
+    assert_eq!(server.asked().len(), before);
+    let mut titles = history.titles().unwrap();
+    titles.sort();
+    let mut expected: Vec<String> = (0..SESSIONS).map(said).collect();
+    expected.sort();
+    assert_eq!(titles, expected);
+    let asks = Moment::prompt(&question(SESSIONS - 1));
+    let given = asks.run(&history.environment, &history.root, "asks").unwrap().context();
+    assert!(given.contains(&said(SESSIONS - 1)), "{given}");
+    assert_eq!(history.environment.wait_until_quiet(), Vec::<String>::new());
+}
+
+#[test]
+fn a_day_s_bound_ends_the_questions_and_not_the_sync() {
+    let server = ChatServer::start(Duration::ZERO, false).unwrap();
+    let history = LongHistory::new(SESSIONS, &server).unwrap();
+    let config = history.environment.home().join(".config/throughline/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let bound = 5 * (TOKENS.0 + TOKENS.1);
+    let bounded = text.replace("[llm]\n", &format!("[llm]\ntokens_per_day = {bound}\n"));
+    std::fs::write(&config, bounded).unwrap();
+
+    for _ in 0..2 {
+        let output = history.sync().output().unwrap();
+        let (told, lines) = (
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        );
+        assert!(output.status.success(), "{told}{lines}");
+        assert!(told.contains(&format!("bound of {bound} tokens is reached")), "{told}");
+        assert!(told.contains("the rest waits for tomorrow"), "{told}");
+        assert!(told.contains("19 sessions wait to be read by the model"), "{told}");
+        assert_eq!(server.asked().len(), 5, "{lines}");
+    }
+    let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.said).collect();
+    let newest: Vec<String> = (SESSIONS - 5..SESSIONS).rev().map(said).collect();
+    assert_eq!(asked, newest);
+    let status = history.run(&["status"]).unwrap();
+    assert!(status.contains("19 sessions wait to be read"), "{status}");
+    assert!(status.contains("bound for reading is reached"), "{status}");
+    // The next day goes on where it was left.
+    let mut next = history.sync();
+    next.env("THROUGHLINE_NOW", "2026-11-21T09:00:00Z");
+    assert!(next.output().unwrap().status.success());
+    let asked: Vec<String> = server.asked().into_iter().map(|asked| asked.said).collect();
+    let newest: Vec<String> = (SESSIONS - 10..SESSIONS).rev().map(said).collect();
+    assert_eq!(asked, newest);
+}
+
+#[test]
+fn progress_is_told_in_lines_off_a_terminal() {
+    let server = ChatServer::start(Duration::ZERO, false).unwrap();
+    let history = LongHistory::new(SESSIONS, &server).unwrap();
+    let lines = String::from_utf8(history.sync().output().unwrap().stderr).unwrap();
+    assert!(lines.contains(&format!("asking 0/{SESSIONS}\n")), "{lines}");
+    assert!(lines.contains(&format!("asking {SESSIONS}/{SESSIONS}\n")), "{lines}");
+    let json = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let told = history.run(&["sync", "--rebuild", "--json"]).unwrap();
+    assert_eq!(json(&told)[0]["asked_later"], 0, "{told}");
+}
