@@ -65,7 +65,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<
     let mut found: Vec<(Draft, Words)> = Vec::new();
     let spoken: Vec<Words> = miner.session.turns.iter().map(spoken).collect();
     for (at, episode) in episodes.iter().enumerate() {
-        if episode.by_program || episode.notes_changes() {
+        if episode.notes_changes() {
             continue;
         }
         let edited_after = episodes[at + 1..].iter().any(Episode::edited);
@@ -84,9 +84,10 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<
             for (at, last, text) in said {
                 let place =
                     Place { episode, step: from + at + 1, last, worked, changed, others: &others };
-                for unit in unit::units(&miner.roots.strip(text)) {
-                    // On the way, only what its writer calls by such a name outlasts the next step.
-                    if at < end && !unit.is_labelled() {
+                for unit in unit::units(&miner.roots.strip(text)).iter().map(Unit::trimmed) {
+                    // On the way, and where a program asks, only what its writer calls by such a name outlasts the
+                    // next step.
+                    if (at < end || episode.by_program) && !unit.is_labelled() {
                         continue;
                     }
                     if let Some(draft) = finding(miner, &unit, place) {
@@ -148,8 +149,7 @@ struct Place<'e, 'a> {
 }
 
 fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft> {
-    let unit = unit.trimmed();
-    let worth = worth(&unit, place)?;
+    let worth = worth(unit, place)?;
     let (title, body) = unit.told()?;
     let text = unit.text.as_str();
     let kind = if words::TRIED.is_match(text) && !words::NAMES_FIX.is_match(text) {

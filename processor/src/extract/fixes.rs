@@ -365,7 +365,10 @@ fn one_line(command: &str) -> String {
 
 fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Draft {
     let name = name(miner, failure.call);
-    let said = said_between(steps, failure.at, cure.at);
+    let mut said = said_between(steps, failure.at, cure.at);
+    if !explains(&said) {
+        said.extend(said_at_end(miner, failure, &steps[cure.at].uuid));
+    }
     let mut parts: Vec<String> =
         said.iter().map(|sentence| cut(sentence, SENTENCE_CHARS_MAX)).collect();
     let files: Vec<String> =
@@ -376,9 +379,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
     } else {
         parts.push(told);
     }
-    let explained = said
-        .iter()
-        .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence));
+    let explained = explains(&said);
     let worth = worth(failure, cure, explained);
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
@@ -570,6 +571,28 @@ fn said_between(steps: &[&Step], from: usize, to: usize) -> Vec<String> {
     told.sort_by_key(|(_, order, _)| *order);
     told.into_iter().map(|(.., text)| super::clean::capital(&text)).collect()
 }
+
+/// Whether one of some sentences gives a reason.
+fn explains(said: &[String]) -> bool {
+    said.iter()
+        .any(|sentence| words::CAUSE.is_match(sentence) || words::SURPRISE.is_match(sentence))
+}
+
+/// The sentence at the end of the turn of a cure that gives the reason of its failure, in words of the error.
+fn said_at_end(miner: &Miner<'_>, failure: &Failure<'_>, cured: &str) -> Option<String> {
+    let mut turns = miner.session.turns.iter();
+    let turn = turns.find(|turn| turn.steps.iter().any(|step| step.uuid == cured))?;
+    let What::Text { text } = &turn.steps.last()?.what else { return None };
+    let error = telling_lines(without_status(&failure.call.output), TELLING_LINES_MAX).join(" ");
+    let error = word_set(&error);
+    prose::sentences(text).iter().filter_map(|sentence| telling(&sentence.text)).find(|sentence| {
+        let shared = word_set(sentence).intersection(&error).count();
+        words::CAUSE.is_match(sentence) && shared >= ERROR_WORDS_MIN
+    })
+}
+
+/// Words of an error in a sentence that is about it.
+const ERROR_WORDS_MIN: usize = 2;
 
 /// A sentence without the words that introduce it; `None` when it only accompanies the work.
 fn telling(sentence: &str) -> Option<String> {

@@ -167,7 +167,8 @@ impl Unit {
 
     /// Whether its writer called it a trap, a rule, a decision or the like.
     pub fn is_labelled(&self) -> bool {
-        words::LABELLED.is_match(&self.raw) || words::LABELLED.is_match(&format!("{}:", self.head))
+        let head = format!("{}:", self.head);
+        [&self.raw, &self.text, &head].into_iter().any(|text| words::LABELLED.is_match(text))
     }
 
     fn split(&self) -> Option<(String, String)> {
