@@ -21,7 +21,7 @@ const WORTH: f32 = -0.4;
 const WORTH_MIN: f32 = 0.55;
 
 /// Gains: a text of full length, each sign of a reason, each name written as code, a negation, a head of its own,
-/// work that nothing was changed after, words that say that it is worth remembering.
+/// work that nothing was changed after, words that say that it is worth remembering, a consequence of doing otherwise.
 const LENGTH_GAIN: f32 = 1.0;
 const SIGN_GAIN: f32 = 0.2;
 const CODE_GAIN: f32 = 0.08;
@@ -30,6 +30,7 @@ const HEAD_GAIN: f32 = 0.12;
 const LAST_GAIN: f32 = 0.2;
 const SAVED_GAIN: f32 = 0.6;
 const LABEL_GAIN: f32 = 0.8;
+const CONSEQUENCE_GAIN: f32 = 0.45;
 
 /// What a finding gains by a name that two further turns speak of, and by two names that one does: what is spoken of
 /// again is what the session was about.
@@ -37,15 +38,17 @@ const AGAIN_GAIN: f32 = 0.15;
 const SAME_GAIN: f32 = 0.2;
 
 /// Losses: words to one another, a state of the hour, a heading of the day's work, a guess, an offer, the work of
-/// reviewing, a list of edits without a reason, an analysis before the edit that makes it untrue.
+/// reviewing, a list of edits without a reason, an analysis before the edit that makes it untrue, a
+/// report of what was done.
 const TALK_LOSS: f32 = 0.25;
-const MOMENT_LOSS: f32 = 0.35;
+const MOMENT_LOSS: f32 = 0.6;
 const PASSING_LOSS: f32 = 0.25;
 const GUESS_LOSS: f32 = 0.5;
 const OFFER_LOSS: f32 = 0.4;
 const REVIEW_LOSS: f32 = 0.4;
 const EDIT_LOSS: f32 = 0.3;
 const EARLY_LOSS: f32 = 0.15;
+const REPORT_LOSS: f32 = 0.45;
 
 /// Characters of a text of full length, and of the shortest that says something.
 const FULL_CHARS: usize = 450;
@@ -200,6 +203,7 @@ fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
         + SIGN_GAIN * f32::from(signs)
         + CODE_GAIN * names as f32
         + says(&words::NOT, NOT_GAIN)
+        + says(&words::CONSEQUENCE, CONSEQUENCE_GAIN)
         + when(!unit.head.is_empty(), HEAD_GAIN)
         + when(!place.changed, LAST_GAIN)
         + when(words::SAVED.is_match(text), SAVED_GAIN)
@@ -211,6 +215,7 @@ fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
         + says(&words::GUESSES, GUESS_LOSS)
         + when(words::OFFERS.is_match(text) || words::OFFERS.is_match(&heading), OFFER_LOSS)
         + says(&words::REVIEWS, REVIEW_LOSS)
+        + says(&words::REPORTS, REPORT_LOSS)
         + when(words::EDIT_NOTE.is_match(text), edit)
         + when(!place.worked && place.changed, EARLY_LOSS);
     Some(WORTH + gains - losses).filter(|worth| *worth >= WORTH_MIN)

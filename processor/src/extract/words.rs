@@ -166,6 +166,10 @@ patterns! {
     RULES = r"(?i)\b(?:must(?: not|n't| never)?|never|always|cannot|can't|only (?:when|if|after|works?|on|with|for)|requires?|needs? to be|has to|have to|do not|don't|by design|deliberate(?:ly)?|intentional(?:ly)?|not supported|unsupported|limitation|by default)\b";
     /// Words that say that something is so when it is written.
     NOW = r"(?i)\b(?:current(?:ly)?|at (?:the moment|present)|right now|today|existing|now (?:shows?|uses?|has|is|does)|has no|have no|there (?:is|are) no|lacks?)\b";
+    /// What happens to somebody who does otherwise.
+    CONSEQUENCE = r"(?i)\b(?:would(?:n['’]t)?|otherwise|or else|silently|breaks?|on every|every (?:time|call|run|render|session|build|request|start)|depends? on|rel(?:y|ies) on|blocks?|masks?|leaks?|resets?|overwrites?|throws?|hangs?|kills?|deadlocks?|collisions?|collides?|mismatch(?:es)?|loses?|swallows?)\b";
+    /// A text that reports what was done.
+    REPORTS = r"(?i)\b(?:added|updated|removed|replaced|renamed|rewrote|rewritten|moved|implemented|refactored|created|introduced|extracted|changed|expanded|wired|converted|migrated|regenerated)\b";
     /// A commit that takes another one back.
     REVERTS = r"(?i)^(?:\w+(?:\([^)]*\))?!?:\s*)?(?:revert|undo|back out)\b";
     /// A commit that is to become part of another one.
