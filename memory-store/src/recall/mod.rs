@@ -43,9 +43,7 @@ mod window;
 pub mod worth;
 
 #[cfg(feature = "write")]
-pub(crate) use background::idf as rarity;
-#[cfg(feature = "write")]
-pub use background::table as background_table;
+pub use background::{idf as rarity, table as background_table};
 #[cfg(feature = "write")]
 pub use collapse::{SAME, likeness};
 pub use follow::Topic;
