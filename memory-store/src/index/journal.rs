@@ -48,13 +48,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal that a manifest names; a missing one is empty.
+    /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty.
     pub fn read(dir: &Path, manifest: &Manifest) -> Result<Self> {
         let path = manifest.journal_path(dir);
         let file = match std::fs::File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
+                // One that was begun and is gone may have held more than the segments do.
+                let damaged = manifest.journal_start > 0;
+                return Ok(Self { damaged, ..Self::default() });
             }
             Err(error) => return Err(error).at(&path),
         };

@@ -41,6 +41,7 @@ pub fn try_exclusive(dir: &Path) -> Result<Option<File>> {
 
 fn open(dir: &Path) -> Result<(std::path::PathBuf, File)> {
     let path = dir.join(FILE_NAME);
+    super::build::clear_folder(&path);
     let file = private_options()
         .create(true)
         .truncate(false)
