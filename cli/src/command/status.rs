@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::arrived::Arrived;
+use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
 use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
@@ -52,6 +53,8 @@ struct Summary {
     arrived: Option<Arrived>,
     user_memories: usize,
     broken_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_damage: Option<String>,
     settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
@@ -117,6 +120,7 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),
         broken_files: listing.broken.len(),
+        index_damage: super::damage::of_indexes(world, tree, Depth::Headers).map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
         by_kind,
         archived_sessions,
@@ -233,6 +237,9 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if summary.broken_files > 0 {
         warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;
+    }
+    if let Some(damage) = &summary.index_damage {
+        warn(format!("{damage}; run `throughline sync`."))?;
     }
     if summary.failures > 0 {
         let why = summary.failure.as_deref().unwrap_or("no reason was noted");
