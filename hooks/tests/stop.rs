@@ -160,11 +160,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
         world.run(&start, &payload).said()
     };
     let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
-    world.publish_with(
-        &memories(),
-        Turns::Add(&mut std::iter::once(turn)),
-        &Settings::default(),
-    );
+    world.publish_with(&memories(), Turns::Add(&mut std::iter::once(turn)), &Settings::default());
     installed.progress(inbox_bytes(&world.state()), NOW);
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");

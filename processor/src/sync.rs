@@ -13,6 +13,7 @@ mod fingerprint;
 mod heal;
 pub mod history;
 mod learn;
+mod lost;
 mod names;
 mod report;
 mod second;

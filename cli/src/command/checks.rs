@@ -390,6 +390,7 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
         Err(failure) => checks.push(Check::failed("memories", &failure)),
     }
     checks.push(index(world, tree));
+    checks.extend(super::damage::archive(&world.dirs.project(tree.project)));
     checks.push(background(world, tree));
     checks.push(transcripts(world, tree));
     checks

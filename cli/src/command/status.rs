@@ -58,6 +58,7 @@ struct Summary {
     settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
+    lost_sessions: usize,
     archive_bytes: u64,
     last_sync: Option<Timestamp>,
     unprocessed_bytes: u64,
@@ -120,10 +121,12 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),
         broken_files: listing.broken.len(),
-        index_damage: super::damage::of_indexes(world, tree, Depth::Headers).map(|it| it.to_string()),
+        index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
+            .map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
         by_kind,
         archived_sessions,
+        lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
         archive_bytes,
         last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
         unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
@@ -237,6 +240,12 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if summary.broken_files > 0 {
         warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;
+    }
+    if summary.lost_sessions > 0 {
+        let count = summary.lost_sessions;
+        warn(format!(
+            "{count} archived sessions are lost, their memories stay: `throughline doctor`."
+        ))?;
     }
     if let Some(damage) = &summary.index_damage {
         warn(format!("{damage}; run `throughline sync`."))?;

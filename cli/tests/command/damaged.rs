@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::common::Machine;
 
-const TRANSCRIPT: &str = "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
+const TRANSCRIPT: &str =
+    "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
 fn learned() -> Machine {
@@ -51,4 +52,34 @@ fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
         }
     }
     assert!(machine.ok(&["sync"]).starts_with("Nothing new"));
+}
+
+#[test]
+fn memories_whose_evidence_is_lost_stay_and_are_marked() {
+    let machine = learned();
+    let titles = machine.ok(&["list"]);
+    fs::remove_file(machine.path(TRANSCRIPT)).unwrap();
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let project = fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    let name = format!("{SESSION}.jsonl.gz");
+    let archived = project.join("archive").join(&name);
+    let bytes = fs::read(&archived).unwrap();
+    fs::write(&archived, &bytes[..bytes.len() / 2]).unwrap();
+
+    let said = machine.ok(&["sync"]);
+    assert!(said.contains(&name) && said.contains("0 removed"), "{said}");
+    assert_eq!(machine.ok(&["list"]), titles);
+    assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 1);
+    assert!(machine.ok(&["status"]).contains("1 archived sessions are lost"));
+    let said = machine.run(&["doctor"]).stdout;
+    assert!(said.contains(&name) && said.contains(&format!("{SESSION}.jsonl.damaged")), "{said}");
+    let listed = machine.json(&["list", "--json"]);
+    let short = listed[0]["short"].as_str().unwrap();
+    assert!(machine.ok(&["show", short]).contains("its evidence is lost"));
+
+    machine.ok(&["sync", "--rebuild"]);
+    assert_eq!(machine.ok(&["list"]), titles);
+    machine.ok(&["purge", "--session", SESSION, "--yes"]);
+    assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 0);
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 0);
 }

@@ -326,7 +326,8 @@ impl<'a> Publisher<'a> {
         turns: &NewTurns,
     ) -> Result<Plan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
-        let is_sound = |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
+        let is_sound =
+            |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
         let kept = kept.is_some_and(|(segment, _)| is_sound(&segment));
         let segments = turn_segments(old);
         let maker = turns::Maker { dir: &self.dir, vectors: self.vectors };
@@ -504,8 +505,7 @@ impl<'a> Publisher<'a> {
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
-        let mut present =
-            if self.afresh { None } else { Present::open(&self.dir, space) };
+        let mut present = if self.afresh { None } else { Present::open(&self.dir, space) };
         for document in documents {
             let text = document.embedding_text();
             let embedded = |(encoder, vector)| Embedded { space, encoder, vector };

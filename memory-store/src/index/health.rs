@@ -52,7 +52,9 @@ pub fn inspect(dir: &Path, depth: Depth) -> Health {
 fn look(dir: &Path, depth: Depth) -> Health {
     match Index::open(dir) {
         Ok(Some(index)) => Health {
-            memories: index.damage.or_else(|| of_segments(&index.manifest, dir, Collection::Memories, depth)),
+            memories: index
+                .damage
+                .or_else(|| of_segments(&index.manifest, dir, Collection::Memories, depth)),
             turns: of_segments(&index.manifest, dir, Collection::Turns, depth),
         },
         Ok(None) => none(|| format::damaged(dir, "there is no index")),
@@ -68,7 +70,12 @@ fn none(error: impl Fn() -> Error) -> Health {
 }
 
 /// What is wrong with the segments of a collection.
-fn of_segments(manifest: &Manifest, dir: &Path, collection: Collection, depth: Depth) -> Option<Error> {
+fn of_segments(
+    manifest: &Manifest,
+    dir: &Path,
+    collection: Collection,
+    depth: Depth,
+) -> Option<Error> {
     let segments = manifest.segments.iter().filter(|segment| segment.collection == collection);
     let check = |segment| -> Result<()> {
         let segment = Segment::open(dir, segment)?;

@@ -402,8 +402,7 @@ impl Segment {
             }
         };
         let header = Header::decode(&self.path, &head)?;
-        let fits =
-            length == header.bytes && hasher.finalize().as_bytes()[..16] == header.hash;
+        let fits = length == header.bytes && hasher.finalize().as_bytes()[..16] == header.hash;
         if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
     }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Error, Result};
 use memory_store::index::health::{Depth, inspect};
 
-use super::stage::{StagedTrees, TURNS_AT_ONCE};
 use super::Run;
+use super::stage::{StagedTrees, TURNS_AT_ONCE};
 use crate::ownership::Ownership;
 
 impl Run<'_> {
