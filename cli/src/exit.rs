@@ -20,5 +20,5 @@ pub const FOUND: u8 = 7;
 pub const RUNNING: u8 = 8;
 /// `throughline search --turns` or `--thinking` could not read all of the index: what was printed may not be all.
 pub const DEGRADED: u8 = 9;
-/// Another process holds the lock that is needed, and kept it for longer than is waited; nothing was changed.
+/// Another process kept a lock that is needed for longer than is waited; the message names it, and what was not done.
 pub const LOCKED: u8 = 10;

@@ -166,12 +166,18 @@ impl Entry {
 /// ```
 #[cfg(feature = "write")]
 pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
+    append_within(dir, entry, crate::lock::LOCK_WAIT)
+}
+
+/// The same for who waits this long at most while somebody publishes.
+#[cfg(feature = "write")]
+pub fn append_within(dir: &Path, entry: &Entry, most: std::time::Duration) -> Result<()> {
     use std::io::Write;
 
     if !dir.join(super::manifest::FILE_NAME).exists() {
         return Ok(());
     }
-    let _lock = super::lock::shared(dir)?;
+    let _lock = super::lock::shared(dir, most)?;
     let Some(manifest) = super::read_manifest(dir)? else { return Ok(()) };
     let path = manifest.journal_path(dir);
     let mut options = crate::store::private_options();
