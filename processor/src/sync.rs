@@ -123,7 +123,10 @@ pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Syn
     trees::review(options.dirs, options.tree.project)?;
     let report = Run::begin(options, home)?.run();
     options.progress.done();
-    report
+    report.map(|mut report| {
+        report.warnings.extend(git::hung::told());
+        report
+    })
 }
 
 /// A sync under way.

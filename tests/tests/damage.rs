@@ -86,6 +86,8 @@ impl Damaged {
             self.restore();
             fs::remove_file(&path).unwrap();
             faults.extend(self.faults(name, "deleted"));
+            self.restore();
+            fs::remove_file(&path).unwrap();
             fs::create_dir(&path).unwrap();
             faults.extend(self.faults(name, "a folder"));
         }
