@@ -118,10 +118,6 @@ impl Damaged {
         let said = said(&first);
         match first.status.code() {
             Some(0) => {
-                let again = self.run(&["sync"]);
-                if again.status.code() != Some(0) {
-                    fault(format!("the second sync: {}", self::said(&again)));
-                }
                 for index in self.indexes() {
                     if let Some(damage) = inspect(&index, Depth::Bytes).damage() {
                         fault(format!("still damaged: {damage}"));
@@ -158,13 +154,18 @@ impl Damaged {
         command.output().unwrap()
     }
 
-    /// The files whose names hold one of these, but of each kind of cache the first one alone.
-    fn named(&self, parts: &[&str]) -> Vec<PathBuf> {
-        let is_it = |name: &&PathBuf| {
-            let name = name.to_string_lossy();
-            parts.iter().any(|part| name.contains(part))
-        };
-        self.files.keys().filter(is_it).cloned().collect()
+    /// The private files of which this holds, of each kind in each folder the first one: there are as many as sessions.
+    fn named(&self, is_it: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let mut kinds: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
+        for name in self.files.keys().filter(|name| is_it(&name.to_string_lossy())) {
+            let file = name.file_name().unwrap().to_string_lossy();
+            // Numbers and ids are left out of a name, what is left is its kind.
+            let kind =
+                file.split(['.', '-']).filter(|part| !part.contains(|c: char| c.is_ascii_digit()));
+            let kind = kind.collect::<Vec<_>>().join(".");
+            kinds.entry((name.parent().unwrap().to_owned(), kind)).or_insert(name.clone());
+        }
+        kinds.into_values().collect()
     }
 }
 
@@ -181,30 +182,34 @@ fn said(output: &Output) -> String {
     )
 }
 
-/// The first file of each kind: there are as many as sessions of what is kept for each.
-fn one_of_each(names: Vec<PathBuf>) -> Vec<PathBuf> {
-    let mut kinds: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
-    for name in names {
-        let file = name.file_name().unwrap().to_string_lossy().into_owned();
-        let kind = file.split_once('.').map_or(file.clone(), |(_, ending)| ending.to_owned());
-        kinds.entry((name.parent().unwrap().to_owned(), kind)).or_insert(name);
+/// Fails unless each of these names one of the files.
+fn assert_named(names: &[PathBuf], wanted: &[&str]) {
+    for part in wanted {
+        let is_there = names.iter().any(|name| name.to_string_lossy().contains(part));
+        assert!(is_there, "{part}: {names:?}");
     }
-    kinds.into_values().collect()
+}
+
+fn is_of_index(name: &str) -> bool {
+    name.contains("/index/") || name.contains("/thinking/")
 }
 
 #[test]
 fn files_of_the_index() {
     let damaged = Damaged::new();
-    let names = damaged.named(&["/index/", "/thinking/"]);
-    assert!(names.len() >= 8, "{names:?}");
+    let names = damaged.named(is_of_index);
+    assert_named(
+        &names,
+        &["MANIFEST", "index/memories-", "index/turns-", "journal-", "thinking/turns-"],
+    );
     damaged.each(&names);
 }
 
 #[test]
 fn files_of_the_archive_whose_transcripts_are_there_or_gone() {
     let damaged = Damaged::new();
-    let names = one_of_each(damaged.named(&["/archive/"]));
-    assert!(names.iter().any(|name| name.to_string_lossy().ends_with(".jsonl.gz")), "{names:?}");
+    let names = damaged.named(|name| name.contains("/archive/"));
+    assert_named(&names, &[".jsonl.gz", "roots.json"]);
     damaged.each(&names);
     fs::remove_dir_all(damaged.sample.environment.claude_dir().join("projects")).unwrap();
     damaged.each(&names);
@@ -213,20 +218,15 @@ fn files_of_the_archive_whose_transcripts_are_there_or_gone() {
 #[test]
 fn files_of_a_project_and_its_ledger() {
     let damaged = Damaged::new();
-    let names = damaged.named(&["/share/"]);
-    let names: Vec<PathBuf> =
-        names.into_iter().filter(|name| !name.to_string_lossy().contains("/archive/")).collect();
-    damaged.each(&one_of_each(names));
+    let names = damaged.named(|name| name.starts_with("share/") && !name.contains("/archive/"));
+    assert_named(&names, &["ledger.jsonl", "state.json", ".mined.json", "keys", "by-path/"]);
+    damaged.each(&names);
 }
 
 #[test]
 fn files_of_the_state() {
     let damaged = Damaged::new();
-    let names = damaged.named(&["/state/"]);
-    let is_index = |name: &Path| {
-        let name = name.to_string_lossy();
-        name.contains("/index/") || name.contains("/thinking/")
-    };
-    let names: Vec<PathBuf> = names.into_iter().filter(|name| !is_index(name)).collect();
-    damaged.each(&one_of_each(names));
+    let names = damaged.named(|name| name.starts_with("state/") && !is_of_index(name));
+    assert_named(&names, &["progress", "receipts", "sessions/", "inbox", "left"]);
+    damaged.each(&names);
 }

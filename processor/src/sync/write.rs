@@ -96,9 +96,17 @@ impl Run<'_> {
         }
     }
 
-    fn git_states(&self) -> Result<Vec<GitState>> {
-        let heads: BTreeMap<PathBuf, String> =
-            Ledger::open(&self.home)?.heads().into_iter().collect();
+    fn git_states(&mut self) -> Result<Vec<GitState>> {
+        let ledger = Ledger::open(&self.home)?;
+        // One torn line is what a crash leaves.
+        if ledger.damaged() > 1 {
+            let (path, count) = (self.home.ledger(), ledger.damaged());
+            self.warn(vec![format!(
+                "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
+                path.display()
+            )]);
+        }
+        let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
         Ok(self
             .trees
             .iter()
