@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use clean::Cleaned;
 pub(crate) use disk::if_there;
@@ -34,6 +35,7 @@ use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
+use crate::lock::{self, LOCK_WAIT};
 use crate::memory::{Memory, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::{RedactOptions, Redactor};
@@ -57,6 +59,8 @@ pub struct Store {
     root: Option<PathBuf>,
     /// What is held of it, where that was looked up, and by which settings texts are redacted.
     judged: Option<Arc<(Quarantine, Settings)>>,
+    /// How long is waited for who else changes files of the project.
+    lock_wait: Duration,
 }
 
 /// What saving a memory did.
@@ -99,7 +103,14 @@ impl Store {
             Mode::Committed => Self::committed(dirs, home, &tree.root),
             Mode::Private => {
                 let folder = home.private_memories();
-                Self { dirs: dirs.clone(), folder, home, root: None, judged: None }
+                Self {
+                    dirs: dirs.clone(),
+                    folder,
+                    home,
+                    root: None,
+                    judged: None,
+                    lock_wait: LOCK_WAIT,
+                }
             }
         })
     }
@@ -112,12 +123,20 @@ impl Store {
             folder: dirs.user_memories(),
             root: None,
             judged: None,
+            lock_wait: LOCK_WAIT,
         })
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
         let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
-        Self { dirs: dirs.clone(), home, folder, root: Some(root.to_owned()), judged: None }
+        Self {
+            dirs: dirs.clone(),
+            home,
+            folder,
+            root: Some(root.to_owned()),
+            judged: None,
+            lock_wait: LOCK_WAIT,
+        }
     }
 
     /// The same store for who knows what of it is held: of several files with one id one counts that is not.
@@ -131,6 +150,7 @@ impl Store {
         match self.root {
             Some(_) => Self {
                 judged: self.judged.clone(),
+                lock_wait: self.lock_wait,
                 ..Self::committed(&self.dirs, self.home.clone(), root)
             },
             None => self.clone(),
@@ -247,7 +267,7 @@ impl Store {
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
-            return Self::user(&self.dirs)?.save(memory, redactor, now);
+            return Self::user(&self.dirs)?.waiting(self.lock_wait).save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
@@ -519,10 +539,16 @@ impl Store {
         Ok(listing)
     }
 
-    /// Held while files of this project are changed. Blocks until the other writer is done, which
+    /// Held while files of this project are changed. Waits until the other writer is done, which
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
-        lock(&self.home)
+        lock_within(&self.home, self.lock_wait)
+    }
+
+    /// Waits this long at most for who else changes files of this project.
+    #[must_use]
+    pub fn waiting(self, lock_wait: Duration) -> Self {
+        Self { lock_wait, ..self }
     }
 
     /// Whether others committed a memory and it is not given for that, as far as that was looked up.
@@ -701,11 +727,16 @@ impl Store {
 
 /// Held while files of a project are changed, its record among them; see [`Store::lock`].
 pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
+    lock_within(home, LOCK_WAIT)
+}
+
+/// The same for who waits this long at most.
+fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.0, Privacy::Private)?;
     let path = home.0.join("store.lock");
     let mut options = private_options();
     let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
-    lock.lock().at(&path)?;
+    lock::take(&lock, &path, lock::Hold::Alone, most)?;
     Ok(lock)
 }
 

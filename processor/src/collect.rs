@@ -206,6 +206,7 @@ impl Collector<'_> {
             }),
             Err(error) if is_damaged(&error) => {
                 self.archive.put_aside(name)?;
+                // What was read before the last run that ended well is read again.
                 Ok(SessionFile::default())
             }
             Err(error) => Err(error),

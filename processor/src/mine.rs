@@ -51,7 +51,7 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last: _, cwd, turns, drafts } = remains;
+        let Remains { header, last: _, cwd, turns, drafts, lost: _ } = remains;
         Self {
             key: String::new(),
             name: String::new(),
@@ -333,6 +333,15 @@ pub fn waiting(home: &ProjectDir) -> usize {
 /// What was last mined from a session, whether it still holds or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     read_json::<MinedFile>(&path(home, name))
+}
+
+/// The names of the sessions of which something was mined.
+pub fn names(home: &ProjectDir) -> Vec<String> {
+    let listing = std::fs::read_dir(home.mined()).into_iter().flatten().flatten();
+    let name = |file: std::fs::DirEntry| {
+        file.file_name().to_str()?.strip_suffix(".mined.json").map(str::to_owned)
+    };
+    listing.filter_map(name).collect()
 }
 
 /// The drafts of that.

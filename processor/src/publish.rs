@@ -31,6 +31,8 @@ pub struct Publication<'a> {
     pub withheld: &'a BTreeMap<PathBuf, Arc<Withholding>>,
     /// What the files of memories held when these were learned; without, nobody looks.
     pub anchors: Option<&'a RefCell<Anchors>>,
+    /// Indexes whose memories are made anew without a look at what is there.
+    pub distrusted: &'a BTreeSet<PathBuf>,
     /// The time.
     pub now: Timestamp,
 }
@@ -73,7 +75,7 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
 }
 
 fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {
-    let publisher = Publisher::begin(folder)?;
+    let publisher = Publisher::begin(folder)?.afresh(publication.distrusted.contains(folder));
     Ok(match publication.vectors {
         Some(vectors) => publisher.vectors(vectors),
         None => publisher,
@@ -168,6 +170,7 @@ mod tests {
                 vectors: None,
                 withheld,
                 anchors: None,
+                distrusted: &BTreeSet::new(),
                 now: NOW,
             };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();

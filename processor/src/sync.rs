@@ -10,8 +10,10 @@ mod embed;
 mod expire;
 mod facts;
 mod fingerprint;
+mod heal;
 pub mod history;
 mod learn;
+mod lost;
 mod names;
 mod report;
 mod second;
@@ -29,6 +31,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use memory_store::identity;
 use memory_store::index::build::Vectors;
+use memory_store::index::health::Depth;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::ledger::Outcome;
 use memory_store::left::LeftSession;
@@ -57,7 +60,8 @@ use crate::second::hook_address;
 use crate::state::{Learned, State, read_roots, write_json};
 use crate::{git, left, trees};
 use facts::TreeFacts;
-use stage::{StagedTree, StagedTrees, TURNS_AT_ONCE};
+use heal::Distrusted;
+use stage::{StagedTree, StagedTrees};
 
 pub use report::SyncReport;
 
@@ -119,7 +123,10 @@ pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Syn
     trees::review(options.dirs, options.tree.project)?;
     let report = Run::begin(options, home)?.run();
     options.progress.done();
-    report
+    report.map(|mut report| {
+        report.warnings.extend(git::hung::told());
+        report
+    })
 }
 
 /// A sync under way.
@@ -162,6 +169,8 @@ struct Run<'a> {
     judge: Option<Judge<'a>>,
     /// What others committed and is not given, once it was looked at, by the working tree's root.
     withheld: Option<BTreeMap<PathBuf, Arc<Withholding>>>,
+    /// Indexes that are made again without a look at what they hold.
+    distrusted: Distrusted,
     report: SyncReport,
 }
 
@@ -204,6 +213,7 @@ impl<'a> Run<'a> {
             model: None,
             judge: None,
             withheld: None,
+            distrusted: Distrusted::new(),
             report,
         })
     }
@@ -214,13 +224,21 @@ impl<'a> Run<'a> {
         self.archive.sweep();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;
-        let same = self.is_as_published() && changed.is_empty();
+        let mut same = self.is_as_published() && changed.is_empty();
+        // Reading every byte takes a moment: it is for who waits, and for a run that has nothing else to do.
+        let is_at_leisure = same || matches!(self.options.busy, Busy::Wait(_));
+        let depth = if is_at_leisure { Depth::Bytes } else { Depth::Headers };
+        if self.options.afresh {
+            self.distrust_indexes();
+        } else if !self.indexes_are_sound(depth) {
+            same = false;
+        }
         // Turns grow old where nothing happens, too.
         let nothing_is_due = self.overdue().is_empty() && !self.anything_to_ask();
         if same && !self.options.afresh && nothing_is_due {
             self.finish(&inboxes)?;
             // The last run may have left texts for this one.
-            self.report.nothing_new = !self.settle()?;
+            self.report.nothing_new = !self.settle_or_heal()?;
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
             }
@@ -228,20 +246,26 @@ impl<'a> Run<'a> {
             self.state.write(&self.home)?;
             return Ok(self.report);
         }
-        if let Some(mined) = self.learn_and_publish(&changed)?
-            && self.expire(&mined)?
-        {
-            self.learn_and_publish(&BTreeSet::new())?;
-        }
+        self.learn_and_expire(&changed)?;
         // What was written is part of what the next run compares with.
         self.state.published = self.fingerprint();
         self.state.write(&self.home)?;
         self.finish(&inboxes)?;
-        if self.settle()? {
+        if self.settle_or_heal()? {
             self.state.published = self.fingerprint();
             self.state.write(&self.home)?;
         }
         Ok(self.report)
+    }
+
+    /// Learns from what changed and publishes it, and removes what is too old.
+    fn learn_and_expire(&mut self, changed: &BTreeSet<String>) -> Result<()> {
+        if let Some(mined) = self.learn_and_publish(changed)?
+            && self.expire(&mined)?
+        {
+            self.learn_and_publish(&BTreeSet::new())?;
+        }
+        Ok(())
     }
 
     /// Writes where the work was left in each working tree: what is known of the sessions, and what
@@ -333,7 +357,7 @@ impl<'a> Run<'a> {
     fn publish(&mut self, ownership: &Ownership) -> Result<Vec<Listing>> {
         self.open_embedding();
         self.unread.clear();
-        let staged = self.stage(ownership, TURNS_AT_ONCE)?;
+        let staged = self.stage_what_lacks(ownership)?;
         self.publish_with(staged)
     }
 
@@ -351,6 +375,7 @@ impl<'a> Run<'a> {
             vectors: embedding.map(|embedding| embedding as &dyn Vectors),
             withheld: &withheld,
             anchors: anchors.as_ref(),
+            distrusted: &self.distrusted,
             now: self.options.now,
         };
         for tree in &self.trees {
@@ -365,6 +390,7 @@ impl<'a> Run<'a> {
         if let Some(anchors) = anchors {
             anchors.into_inner().finish()?;
         }
+        self.distrusted.clear();
         Ok(listings)
     }
 

@@ -424,6 +424,16 @@ fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
     assert_eq!(report.lines, lines);
     assert_eq!(report.sessions, 1);
     assert!(report.nothing_new, "all of it was known: {report:?}");
+    // The same name, shorter and with other records: what was known stays, and these are read as well.
+    let mut short = Script::new("s1", sealed.root()).starting("2026-11-21T09:00:00Z");
+    short.prompt("Where does the lighthouse keeper live?");
+    short.say("In the tower by the quay.");
+    let text = short.text().replace("s1--", "other--");
+    assert!(text.len() < fs::metadata(&moved).unwrap().len() as usize / 2);
+    fs::write(&moved, text).unwrap();
+    assert_eq!(sealed.sync().lines, 2);
+    assert!(found_turn(&sealed, "In the tower by the quay"));
+    assert!(found_turn(&sealed, "I'll look at how the parser closes"));
 }
 
 #[test]

@@ -534,3 +534,25 @@ fn lines_written_twice_count_once() {
         read(text.as_bytes(), "s", None)
     );
 }
+
+/// Any server may nest what it answers as deep as it likes. What lies too deep is left out, and where the line is torn
+/// as well it costs no more than some looks through it: with one look for each level this would not end.
+#[test]
+fn what_is_nested_too_deep_costs_neither_its_record_nor_the_session() {
+    let mut script = Script::new("s", "/w");
+    script.prompt("ask the server");
+    let id = script.call("mcp__chart__read", json!({"name": "harbour"}));
+    script.result(&id, "The harbour is open.", json!({"structuredContent": "HERE"}));
+    script.say("It is open.");
+    let deep = |close: &str| {
+        let levels = 300_000;
+        format!("{}1{}", "{\"type\":".repeat(levels), close.repeat(levels))
+    };
+    let text = script.text();
+    let session = read(text.replace("\"HERE\"", &deep("}")).as_bytes(), "s", None).remove(0);
+    assert_eq!(calls(&session)[0].output, "The harbour is open.");
+    assert_eq!(texts(&session), ["It is open."]);
+    // The same of a line that another writer tore, with a whole record behind it.
+    let session = read(text.replace("\"HERE\"", &deep("")).as_bytes(), "s", None).remove(0);
+    assert_eq!(texts(&session), ["It is open."]);
+}

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::search::judged;
 use super::stores::Stores;
 use super::view::plain;
-use crate::failure::Result;
+use crate::failure::{Result, after_saving};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -70,7 +70,7 @@ pub fn supersede(
     let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
     let quarantine = stores.quarantine(store)?;
     let noted = Noted::Saved(&saved, &redactor, &quarantine);
-    journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted)?;
+    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted))?;
     writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
     Ok(())
 }

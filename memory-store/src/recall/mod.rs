@@ -68,11 +68,12 @@ use std::path::{Path, PathBuf};
 use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
+use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
 use crate::kind::Kind;
-use crate::layout::{Tree, UserDirs};
+use crate::layout::{Tree, TreeDir, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::second::Ask;
 use crate::settings::Settings;
@@ -285,6 +286,21 @@ impl Recall {
     /// Why not everything can be read, if so.
     pub fn degraded(&self) -> Option<&str> {
         self.sources.degraded.as_deref()
+    }
+
+    /// Whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
+    /// hook opens are among them.
+    pub fn lacks_files(&self) -> bool {
+        let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
+            return false;
+        };
+        let thinking = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let thinking = thinking.map(|folder| (read_manifest(&folder), folder));
+        index.manifest.lacks_segments(&index.dir)
+            || thinking.is_some_and(|(manifest, folder)| match manifest {
+                Ok(manifest) => manifest.is_some_and(|manifest| manifest.lacks_segments(&folder)),
+                Err(_) => true,
+            })
     }
 
     /// How many memories can be found.

@@ -81,6 +81,7 @@ impl Bench {
             vectors: None,
             withheld: &BTreeMap::new(),
             anchors: Some(&anchors),
+            distrusted: &Default::default(),
             now: self.now,
         };
         publish::tree(&publication, tree, None, &Known::default()).unwrap();

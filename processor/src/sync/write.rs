@@ -1,5 +1,6 @@
 //! The part of a sync that consolidates drafts and has the ledger write the files.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -66,7 +67,11 @@ impl Run<'_> {
         self.names_wait = names.waiting > 0;
         self.report.warnings.extend(names.warning());
         let states = self.git_states()?;
-        let outcome = ledger::reconcile(&store, &redactor, desired, &states, self.options.now)?;
+        let lost = RefCell::default();
+        let keeps = |memory: &Memory| self.rests_on_lost_turns(memory, mined, &lost);
+        let now = self.options.now;
+        let outcome = ledger::reconcile_keeping(&store, &redactor, desired, &states, now, &keeps)?;
+        self.mark_lost(lost.into_inner())?;
         self.written_to = Some(match outcome.unsettled {
             true => String::new(),
             false => self.fingerprint_of_trees(),
@@ -91,9 +96,17 @@ impl Run<'_> {
         }
     }
 
-    fn git_states(&self) -> Result<Vec<GitState>> {
-        let heads: BTreeMap<PathBuf, String> =
-            Ledger::open(&self.home)?.heads().into_iter().collect();
+    fn git_states(&mut self) -> Result<Vec<GitState>> {
+        let ledger = Ledger::open(&self.home)?;
+        // One torn line is what a crash leaves.
+        if ledger.damaged() > 1 {
+            let (path, count) = (self.home.ledger(), ledger.damaged());
+            self.warn(vec![format!(
+                "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
+                path.display()
+            )]);
+        }
+        let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
         Ok(self
             .trees
             .iter()
