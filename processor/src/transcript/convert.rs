@@ -139,7 +139,7 @@ impl Line<'_> {
             content.map_or(&[][..], |content| content.as_array().map_or(&[][..], Vec::as_slice));
         let results = blocks.iter().filter(|block| string(block, "type") == "tool_result");
         for block in results {
-            let result = tool::result(block, self.value.get("toolUseResult"), self.redact);
+            let result = tool::result(block, self.value, self.redact);
             self.push(out, RecordWhat::Result(Box::new(result)));
         }
         if self.flag("isMeta") || self.flag("isVisibleInTranscriptOnly") {
