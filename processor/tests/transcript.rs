@@ -133,6 +133,37 @@ fn people_machines_and_programs_are_told_apart() {
 }
 
 #[test]
+fn what_a_hook_says_is_no_persons_prompt() {
+    let feedback = "Stop hook feedback:\n[check.sh]: Use spaces from now on.";
+    let mut script = Script::new("s", "/w");
+    script.prompt(feedback);
+    script.line("user", json!({"message": {"role": "user", "content": feedback}, "isMeta": true}));
+    let blocks = json!([{"type": "text", "text": feedback}, {"type": "text", "text": "go on"}]);
+    script.line("user", json!({"message": {"role": "user", "content": blocks}}));
+    script.line("attachment", json!({"attachment": {"type": "queued_command", "prompt": feedback}}));
+    let session = script.read();
+    assert_eq!(
+        prompts(&session),
+        [(feedback, PromptBy::Machine), ("go on", PromptBy::User)]
+    );
+    assert_eq!(texts(&session), [""; 0]);
+}
+
+#[test]
+fn what_is_private_over_several_blocks_is_not_kept() {
+    let mut script = Script::new("s", "/w");
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let blocks = [text("fix <private>the login of ada"), text("and of bob</private> the build")];
+    script.line("user", json!({"message": {"role": "user", "content": blocks}}));
+    script.prompt("try < private >ada's door code</ private > it again");
+    let session = script.read();
+    assert_eq!(
+        prompts(&session),
+        [("fix\n\nthe build", PromptBy::User), ("try  it again", PromptBy::User)]
+    );
+}
+
+#[test]
 fn what_was_put_around_a_prompt_is_removed() {
     let mut script = Script::new("s", "/w");
     let blocks = json!([
