@@ -132,6 +132,8 @@ pub struct Hit {
     pub collection: Collection,
     /// Who said it.
     pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
     /// Whether it waits for review.
     pub draft: bool,
     /// Whether another memory replaces it; only an explicit search shows such ones.
@@ -748,6 +750,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         why: String::new(),
         collection,
         said_by: record.said_by,
+        noted: record.noted,
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
