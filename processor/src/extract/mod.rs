@@ -21,6 +21,7 @@ mod knowledge;
 mod paths;
 mod plans;
 mod prose;
+mod quoted;
 pub mod score;
 mod sets;
 mod shell;
@@ -39,6 +40,7 @@ use draft::{Draft, Effect};
 use episode::Episode;
 
 pub use clean::{cut, plain};
+pub use quoted::own_words;
 pub use episode::goes_on;
 pub use fixes::is_sibling;
 pub use paths::Roots;

@@ -87,6 +87,11 @@ impl Story {
     }
 }
 
+/// What is learned from a prompt.
+pub fn mined_from(prompt: &str) -> Vec<Draft> {
+    Story::default().prompt(prompt).says("Done.").mined()
+}
+
 fn of(drafts: &[Draft], kind: Kind) -> Vec<&Draft> {
     drafts.iter().filter(|draft| draft.kind == kind).collect()
 }

@@ -26,11 +26,11 @@ pub fn drafts(
 ) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for proposed in proposed {
-        let Some((piece, quote)) = evidence(window, &proposed.quote) else { continue };
+        let Some((piece, quote, said_by)) = evidence(window, &proposed.quote) else { continue };
         if !speaks_of(&proposed, quote) {
             continue;
         }
-        let kind = kind(proposed.kind, piece.said_by);
+        let kind = kind(proposed.kind, said_by);
         let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
         let before = drafts.iter().filter(same).count();
         drafts.push(Draft {
@@ -46,7 +46,7 @@ pub fn drafts(
             turns: vec![piece.uuid.clone()],
             ordinal: ORDINAL_FIRST + u32::try_from(before).unwrap_or(u32::MAX - ORDINAL_FIRST),
             quote: quote.to_owned(),
-            said_by: piece.said_by,
+            said_by,
             signatures: Vec::new(),
             command: None,
             extractor: extractor.to_owned(),
@@ -80,16 +80,18 @@ fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
         .any(|term| quoted.contains(term))
 }
 
-/// The part of a window that holds the quote, and the quote as it stands there.
-fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str)> {
+/// The part of a window that holds the quote, the quote as it stands there, and who said it.
+fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, SaidBy)> {
     let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
     let (quote, _) = fold(quote);
     if quote.chars().count() < QUOTE_CHARS_MIN {
         return None;
     }
     window.pieces.iter().find_map(|piece| {
-        let found = piece.evidence.iter().find_map(|text| find(text, &quote))?;
-        Some((piece, found))
+        let own = piece.evidence.iter().find_map(|text| find(text, &quote));
+        let passed_on = || Some((find(piece.passed_on.as_deref()?, &quote)?, SaidBy::Tool));
+        let (found, said_by) = own.map(|found| (found, piece.said_by)).or_else(passed_on)?;
+        Some((piece, found, said_by))
     })
 }
 
@@ -146,6 +148,7 @@ mod tests {
             said_by,
             text: text.to_owned(),
             evidence: vec![text.to_owned()],
+            passed_on: None,
             paths: vec!["/work/src/money.rs".to_owned()],
             is_said: true,
         };
@@ -203,6 +206,17 @@ mod tests {
             ..proposed(quote)
         };
         assert_eq!(kinds(quotes.map(other).to_vec()), []);
+    }
+
+    #[test]
+    fn what_the_user_only_passed_on_is_no_wish() {
+        let mut window = window();
+        let mail = "Answer this mail:\n\n> Never use floats for money, they said.".to_owned();
+        window.pieces[0].evidence = vec!["Answer this mail:".to_owned()];
+        window.pieces[0].passed_on = Some(mail);
+        let drafts =
+            drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
+        assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
     }
 
     #[test]
