@@ -89,6 +89,18 @@ static TELLS: LazyLock<Regex> = LazyLock::new(|| {
 /// A sentence about what was said in the session.
 static BETWEEN_US: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)^\W*(?:but\ |and\ |so\ )?(?:you|I|we)\b"));
+/// A source that Claude read, in front of what it says.
+static SOURCE: LazyLock<Regex> = LazyLock::new(|| {
+    with_noun(
+        r"(?ix)\b(?:says?|states?|reads?|tells?\ (?:us|me)|instructs?|asks?|demands?|recommends?|insists?|wrote|writes|said)\b|\baccording\ to\b|\bas\ per\b|\b(?:from|in|of)\s+(?:the|its?|an?)\s+(?:[\w.-]+\s+){0,2}?(?:website|site|wiki|handbook|manual|file|web|server|NOUN)\b",
+    )
+});
+/// An order: what is to be done each time, at the beginning of a clause.
+static ORDER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?i)\b(?:from now on|going forward|from here on|in (?:the )?future|in (?:all|every|each|future) (?:future )?sessions?)\b|(?:^\s*|[:,;.!"“«'`—–-]\s*|\bthat\s+|\bto\s+)(?:please\s+)?(?:you (?:must|should|have to|need to)|(?:one|we|claude|agents?|assistants?) (?:must|should)|must|always|never|do not|don['’]t|make sure|be sure)\s+(?:always\s+|never\s+|to\s+)?\p{L}+"#,
+    )
+});
 /// A name behind a dash, at the end of what it said.
 static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"[.!?"”»]\s+(?:—|–|--|-)\s?\p{Lu}[\w.]+(?:\s\p{Lu}[\w.]+){0,2}\.?\s*$"#)
@@ -368,6 +380,19 @@ fn is_meant(text: &str, open: usize, close: usize) -> bool {
         return false;
     }
     wishes(&format!("{before} {after}")) || SELF.is_match(before)
+}
+
+/// Whether a text of Claude's retells an order that stands in something it read. Who wrote that is no user, and
+/// Claude's words make it no fact: what is so can be retold, what is to be done cannot.
+pub fn retells_order(text: &str) -> bool {
+    let sentences: Vec<&str> = prose::split(text).into_iter().map(str::trim).collect();
+    (0..sentences.len()).any(|at| {
+        let Some(source) = SOURCE.find(sentences[at]) else { return false };
+        let said = &sentences[at][source.end()..];
+        // What follows a colon may stand in the next sentence.
+        let next = sentences.get(at + 1).filter(|_| said.ends_with(':') || said.contains(": "));
+        ORDER.is_match(said) || next.is_some_and(|next| ORDER.is_match(next))
+    })
 }
 
 /// Leaves out of a line what its sentences tell of others.

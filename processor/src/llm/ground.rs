@@ -9,6 +9,7 @@ use memory_store::text;
 use super::answer::Proposed;
 use super::window::{Piece, Window};
 use crate::extract::draft::{Draft, Effect};
+use crate::extract::text_retells_order;
 
 /// Characters that a quote has at least: anything shorter stands somewhere by chance.
 const QUOTE_CHARS_MIN: usize = 12;
@@ -27,7 +28,9 @@ pub fn drafts(
     let mut drafts: Vec<Draft> = Vec::new();
     for proposed in proposed {
         let Some((piece, quote, said_by)) = evidence(window, &proposed.quote) else { continue };
-        if !speaks_of(&proposed, quote) {
+        let retold = said_by != SaidBy::User
+            && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
+        if !speaks_of(&proposed, quote) || retold {
             continue;
         }
         let kind = kind(proposed.kind, said_by);
@@ -37,7 +40,7 @@ pub fn drafts(
             kind,
             tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
             paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
-            title: proposed.title,
+            title: told(proposed.kind, kind, said_by, proposed.title),
             body: proposed.text,
             scope: Scope::Project,
             occurred: piece.at,
@@ -66,6 +69,15 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     match (proposed, said_by) {
         (Kind::Preference | Kind::Convention, SaidBy::Assistant | SaidBy::Tool) => Kind::Fact,
         (kind, _) => kind,
+    }
+}
+
+/// Says of a rule that the user did not lay down whose it is.
+fn told(proposed: Kind, kind: Kind, said_by: SaidBy, title: String) -> String {
+    match said_by {
+        SaidBy::Assistant if proposed != kind => format!("Said by Claude: {title}"),
+        SaidBy::Tool if proposed != kind => format!("Read by Claude: {title}"),
+        SaidBy::User | SaidBy::Assistant | SaidBy::Tool => title,
     }
 }
 
