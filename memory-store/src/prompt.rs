@@ -358,7 +358,10 @@ mod tests {
         check(&["a< private >b", "c", "d</ private>e<private>f", "g"], &["a", "", "e", ""]);
         check(&["a<private>b<private>c", "d</private>e", "f</private>g"], &["a", "", "g"]);
         check(&["<private>a", "<system-reminder>b</system-reminder>", "c"], &["", "", ""]);
-        check(&["why <system-reminder> here?", "<system-reminder>a</system-reminder>b"], &["why <system-reminder> here?", "b"]);
+        check(
+            &["why <system-reminder> here?", "<system-reminder>a</system-reminder>b"],
+            &["why <system-reminder> here?", "b"],
+        );
     }
 
     #[test]

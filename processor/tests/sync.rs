@@ -804,7 +804,16 @@ fn nobody_but_the_user_has_wishes() {
     for word in ["integers", "trunk"] {
         assert!(wishes.iter().any(|wish| wish.contains(word)), "{word}: {wishes:?}");
     }
-    for word in ["mallory", "rhymes", "fastmoney", "shoptool", "gateway", "migration", "template", "esperanto"] {
+    for word in [
+        "mallory",
+        "rhymes",
+        "fastmoney",
+        "shoptool",
+        "gateway",
+        "migration",
+        "template",
+        "esperanto",
+    ] {
         assert!(!wishes.iter().any(|wish| wish.contains(word)), "{word}: {wishes:?}");
     }
 }

@@ -140,12 +140,10 @@ fn what_a_hook_says_is_no_persons_prompt() {
     script.line("user", json!({"message": {"role": "user", "content": feedback}, "isMeta": true}));
     let blocks = json!([{"type": "text", "text": feedback}, {"type": "text", "text": "go on"}]);
     script.line("user", json!({"message": {"role": "user", "content": blocks}}));
-    script.line("attachment", json!({"attachment": {"type": "queued_command", "prompt": feedback}}));
+    script
+        .line("attachment", json!({"attachment": {"type": "queued_command", "prompt": feedback}}));
     let session = script.read();
-    assert_eq!(
-        prompts(&session),
-        [(feedback, PromptBy::Machine), ("go on", PromptBy::User)]
-    );
+    assert_eq!(prompts(&session), [(feedback, PromptBy::Machine), ("go on", PromptBy::User)]);
     assert_eq!(texts(&session), [""; 0]);
 }
 

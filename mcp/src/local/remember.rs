@@ -115,7 +115,9 @@ impl Local {
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
             }
-            if found.scope == Scope::User && found.stored.memory.source.said_by != Some(SaidBy::Assistant) {
+            if found.scope == Scope::User
+                && found.stored.memory.source.said_by != Some(SaidBy::Assistant)
+            {
                 return Err(Failure::Request(format!(
                     "{id} is the user's own and holds in every project, so only the user replaces it \
                      (`throughline edit {id}`): nothing was saved"

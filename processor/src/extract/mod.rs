@@ -40,10 +40,10 @@ use draft::{Draft, Effect};
 use episode::Episode;
 
 pub use clean::{cut, plain};
-pub use quoted::{own_words, retells_order as text_retells_order};
 pub use episode::goes_on;
 pub use fixes::is_sibling;
 pub use paths::Roots;
+pub use quoted::{own_words, retells_order as text_retells_order};
 pub use sets::{overlap, word_set};
 pub use tasks::OPEN;
 

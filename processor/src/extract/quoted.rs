@@ -73,11 +73,14 @@ static ANNOUNCES: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 /// Before a colon: whose text it is.
-static OWNED: LazyLock<Regex> =
-    LazyLock::new(|| with_noun(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:NOUN)\b[^.]*$"));
+static OWNED: LazyLock<Regex> = LazyLock::new(|| {
+    with_noun(r"^\W*(?:\w+\s){0,2}?\p{Lu}\w+['’]s\s+(?:\w+\s+)?(?i:NOUN)\b[^.]*$")
+});
 /// A line about a place or a subject announces what holds there.
 static ABOUT: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"(?i)^\W*(?:for|in|on|at|about|regarding|with|within|inside|when|whenever|if|from now on)\b")
+    pattern(
+        r"(?i)^\W*(?:for|in|on|at|about|regarding|with|within|inside|when|whenever|if|from now on)\b",
+    )
 });
 /// A sentence that tells what another says, and stands for nothing itself.
 static TELLS: LazyLock<Regex> = LazyLock::new(|| {
@@ -106,8 +109,9 @@ static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"[.!?"”»]\s+(?:—|–|--|-)\s?\p{Lu}[\w.]+(?:\s\p{Lu}[\w.]+){0,2}\.?\s*$"#)
 });
 /// A line over what somebody said in a chat: the name and the time.
-static SPEAKER: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"^\s*@?\p{L}[\w. -]{1,30},?\s+\[?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\]?\s*$"));
+static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^\s*@?\p{L}[\w. -]{1,30},?\s+\[?\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AP]M)?\]?\s*$")
+});
 /// A line of a chat, with its time and its speaker.
 static CHAT: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
@@ -138,8 +142,20 @@ static ELEMENT: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"<([A-Za-z][\w-]{1,40})(?:\s[^<>]{0,200})?>"));
 /// Elements that only dress a person's own words.
 const DRESS: [&str; 14] = [
-    "br", "em", "strong", "kbd", "sub", "sup", "span", "div", "ul", "ol", "li", "details",
-    "summary", "user-memory-input",
+    "br",
+    "em",
+    "strong",
+    "kbd",
+    "sub",
+    "sup",
+    "span",
+    "div",
+    "ul",
+    "ol",
+    "li",
+    "details",
+    "summary",
+    "user-memory-input",
 ];
 /// Marks of quotation; those that also are something else are looked at closer.
 const MARKS: [(char, &[char]); 11] = [
@@ -223,7 +239,8 @@ fn without_lines(text: &str) -> String {
         }
         // A chat goes on to its end.
         others[at] |= SPEAKER.is_match(line);
-        announced = others[at] && SPEAKER.is_match(line) || !others[at] && announces(line) && !is_marked(&lines[at + 1..]);
+        announced = others[at] && SPEAKER.is_match(line)
+            || !others[at] && announces(line) && !is_marked(&lines[at + 1..]);
     }
     let kept = lines.iter().zip(&others).filter(|(_, other)| !**other).map(|(line, _)| *line);
     kept.collect::<Vec<_>>().join("\n")
@@ -277,7 +294,9 @@ fn opens_diff(line: &str) -> bool {
 
 fn is_of_diff(line: Option<&&str>) -> bool {
     line.is_some_and(|line| {
-        line.starts_with(['+', '-', ' ', '\\']) || line.starts_with("@@") || line.starts_with("index ")
+        line.starts_with(['+', '-', ' ', '\\'])
+            || line.starts_with("@@")
+            || line.starts_with("index ")
     })
 }
 
@@ -293,7 +312,8 @@ fn mark_chat(lines: &[&str], others: &mut [bool]) {
     let names = || speakers.iter().flatten().map(|(_, name)| name);
     let timed = speakers.iter().flatten().any(|(timed, _)| *timed);
     let again = names().any(|name| names().filter(|other| *other == name).count() > 1);
-    if !timed && !(again && names().any(|name| Some(name) != names().next())) {
+    let several = names().any(|name| Some(name) != names().next());
+    if !(timed || again && several) {
         return;
     }
     for (other, speaker) in others.iter_mut().zip(&speakers) {
@@ -353,7 +373,8 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
     let is_plain = matches!(open, '"' | '\'' | '`' | '‘' | '»');
     let before = text[..at].chars().next_back();
     let inner = &text[at + open.len_utf8()..];
-    let opens = before.is_none_or(|c| !c.is_alphanumeric()) && !inner.starts_with(char::is_whitespace);
+    let opens =
+        before.is_none_or(|c| !c.is_alphanumeric()) && !inner.starts_with(char::is_whitespace);
     if is_plain && !opens {
         return None;
     }

@@ -226,8 +226,7 @@ mod tests {
         let mail = "Answer this mail:\n\n> Never use floats for money, they said.".to_owned();
         window.pieces[0].evidence = vec!["Answer this mail:".to_owned()];
         window.pieces[0].passed_on = Some(mail);
-        let drafts =
-            drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
+        let drafts = drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
         assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
     }
 
