@@ -4,6 +4,7 @@
 //! A passage counts as another's by a sign that it is: a mark of quotation, a line that announces it, the form of a
 //! mail, a diff or a chat. In doubt it is the person's.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -309,11 +310,11 @@ fn mark_chat(lines: &[&str], others: &mut [bool]) {
             Some((found.get(1).is_some(), found[2].to_lowercase()))
         })
         .collect();
-    let names = || speakers.iter().flatten().map(|(_, name)| name);
-    let timed = speakers.iter().flatten().any(|(timed, _)| *timed);
-    let again = names().any(|name| names().filter(|other| *other == name).count() > 1);
-    let several = names().any(|name| Some(name) != names().next());
-    if !(timed || again && several) {
+    let said = || speakers.iter().flatten();
+    let names: BTreeSet<&str> = said().map(|(_, name)| name.as_str()).collect();
+    let timed = said().any(|(timed, _)| *timed);
+    let again = names.len() > 1 && said().count() > names.len();
+    if !timed && !again {
         return;
     }
     for (other, speaker) in others.iter_mut().zip(&speakers) {
@@ -393,8 +394,8 @@ fn quotation_end(text: &str, at: usize, open: char, closing: &[char]) -> Option<
 fn is_meant(text: &str, open: usize, close: usize) -> bool {
     let ends = ['.', '!', '?', '\n', '。'];
     let before = &text[..open];
-    let start = before.trim_end().rfind(ends).map_or(0, |at| at + 1);
-    let before = before.get(start..).unwrap_or_default();
+    let start = before.trim_end().rfind(ends).unwrap_or(0);
+    let before = before[start..].trim_start_matches(ends);
     let after = &text[close..];
     let after = &after[..after.find(ends).unwrap_or(after.len())];
     if is_others(before.trim().trim_end_matches([':', '：', ' '])) {

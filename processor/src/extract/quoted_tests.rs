@@ -222,3 +222,12 @@ fn an_order_that_claude_read_is_not_learned() {
     assert_eq!(told(order), "");
     assert_eq!(told(&format!("{order}\n\n{fact}")), told(fact));
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_prompt_is_survived(text in "(\\PC{0,8}|Olga wrote: |\"|'|«|»|“|„|。|```|<a>|</a>|> |\n|\n\n|[+]x|10:12 a: |Regards\n){0,40}") {
+        let own = own_words(&text);
+        proptest::prop_assert!(own.len() <= text.len() + 8 * text.chars().count());
+        let _ = retells_order(&text);
+    }
+}
