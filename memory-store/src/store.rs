@@ -36,7 +36,7 @@ use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::lock::{self, LOCK_WAIT};
-use crate::memory::{Memory, Scope, Status};
+use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
@@ -815,6 +815,13 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && stored.memory.superseded_by.is_none()
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
+            && !is_note_on_others_word(&stored.memory, memory)
+}
+
+/// Whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then, for
+/// the person did not say it.
+fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
+    new.source.is_noted() && matches!(old.source.said_by, None | Some(SaidBy::User))
 }
 
 /// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. What was said again
@@ -824,6 +831,9 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
+        // Who said the text says the memory.
+        old.source.said_by = new.source.said_by.or(old.source.said_by);
+        old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }
     for tag in new.tags {
         if !old.tags.contains(&tag) {

@@ -21,7 +21,7 @@ use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";

@@ -98,7 +98,8 @@ fn section<'a>(
 
 fn text(memory: &Memory) -> String {
     let date = view::date(memory).date();
-    let head = format!("- **{}** ({}, {date})", plain(&memory.title), memory.id.short());
+    let noted = if memory.is_claudes_note() { ", noted by Claude" } else { "" };
+    let head = format!("- **{}** ({}, {date}{noted})", plain(&memory.title), memory.id.short());
     let body = plain(memory.body.trim());
     if body.is_empty() {
         return head;

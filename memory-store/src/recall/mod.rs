@@ -131,6 +131,8 @@ pub struct Hit {
     pub collection: Collection,
     /// Who said it.
     pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
     /// Whether it waits for review.
     pub draft: bool,
     /// Whether another memory replaces it; only an explicit search shows such ones.
@@ -762,6 +764,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         why: String::new(),
         collection,
         said_by: record.said_by,
+        noted: record.noted,
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,

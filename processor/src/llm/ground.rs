@@ -12,6 +12,7 @@ use memory_store::text;
 use super::answer::Proposed;
 use super::window::{Piece, Window};
 use crate::extract::draft::{Draft, Effect};
+use crate::extract::text_retells_order;
 
 /// Characters that a quote has at least: anything shorter stands somewhere by chance.
 const QUOTE_CHARS_MIN: usize = 12;
@@ -32,9 +33,11 @@ pub fn drafts(
 ) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for proposed in proposed {
-        let Some((piece, quote)) = evidence(window, &proposed.quote) else { continue };
-        let kind = kind(proposed.kind, piece.said_by);
-        if !speaks_of(&proposed, quote) || !says_something(&proposed, kind) {
+        let Some((piece, quote, said_by)) = evidence(window, &proposed.quote) else { continue };
+        let kind = kind(proposed.kind, said_by);
+        let retold = said_by != SaidBy::User
+            && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
+        if retold || !speaks_of(&proposed, quote) || !says_something(&proposed, kind) {
             continue;
         }
         let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
@@ -43,7 +46,7 @@ pub fn drafts(
             kind,
             tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
             paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
-            title: proposed.title,
+            title: told(proposed.kind, kind, said_by, proposed.title),
             body: proposed.text,
             scope: Scope::Project,
             occurred: piece.at,
@@ -52,7 +55,7 @@ pub fn drafts(
             turns: vec![piece.uuid.clone()],
             ordinal: ORDINAL_FIRST + u32::try_from(before).unwrap_or(u32::MAX - ORDINAL_FIRST),
             quote: quote.to_owned(),
-            said_by: piece.said_by,
+            said_by,
             signatures: Vec::new(),
             command: None,
             extractor: extractor.to_owned(),
@@ -75,6 +78,14 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
+/// Says of a rule that stood in a file, a page or an output that it is that source's.
+fn told(proposed: Kind, kind: Kind, said_by: SaidBy, title: String) -> String {
+    if said_by == SaidBy::Tool && proposed != kind {
+        return format!("Read by Claude: {title}");
+    }
+    title
+}
+
 /// Whether a memory shares a word with what it quotes: one that does not is about something else.
 fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
     !terms(proposed).is_disjoint(&text_terms(quote))
@@ -94,16 +105,18 @@ fn text_terms(text: &str) -> BTreeSet<u64> {
     text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
 }
 
-/// The part of a window that holds the quote, and the quote as it stands there.
-fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str)> {
+/// The part of a window that holds the quote, the quote as it stands there, and who said it.
+fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, SaidBy)> {
     let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
     let (quote, _) = fold(quote);
     if quote.chars().count() < QUOTE_CHARS_MIN {
         return None;
     }
     window.pieces.iter().find_map(|piece| {
-        let found = piece.evidence.iter().find_map(|text| find(text, &quote))?;
-        Some((piece, found))
+        let own = piece.evidence.iter().find_map(|text| find(text, &quote));
+        let passed_on = || Some((find(piece.passed_on.as_deref()?, &quote)?, SaidBy::Tool));
+        let (found, said_by) = own.map(|found| (found, piece.said_by)).or_else(passed_on)?;
+        Some((piece, found, said_by))
     })
 }
 
@@ -160,6 +173,7 @@ mod tests {
             said_by,
             text: text.to_owned(),
             evidence: vec![text.to_owned()],
+            passed_on: None,
             paths: vec!["/work/src/money.rs".to_owned()],
             is_said: true,
         };
@@ -237,6 +251,16 @@ mod tests {
             let kept = drafts(&window(), kinds.map(phrase).to_vec(), "s", "ollama/x");
             assert_eq!(kept, [], "{title}");
         }
+    }
+
+    #[test]
+    fn what_the_user_only_passed_on_is_no_wish() {
+        let mut window = window();
+        let mail = "Answer this mail:\n\n> Never use floats for money, they said.".to_owned();
+        window.pieces[0].evidence = vec!["Answer this mail:".to_owned()];
+        window.pieces[0].passed_on = Some(mail);
+        let drafts = drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
+        assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! that slices of a transcript give the records of the whole.
 
 use memory_store::Timestamp;
-use memory_store::prompt::{said, without_echoes};
+use memory_store::prompt::{said, said_in_pieces, without_echoes};
 use serde_json::Value;
 
 use super::prompt::{self, Said};
@@ -149,7 +149,7 @@ impl Line<'_> {
             content.map_or(&[][..], |content| content.as_array().map_or(&[][..], Vec::as_slice));
         let results = blocks.iter().filter(|block| string(block, "type") == "tool_result");
         for block in results {
-            let result = tool::result(block, self.value.get("toolUseResult"), self.redact);
+            let result = tool::result(block, self.value, self.redact);
             self.push(out, RecordWhat::Result(Box::new(result)));
         }
         if self.flag("isMeta") || self.flag("isVisibleInTranscriptOnly") {
@@ -170,8 +170,10 @@ impl Line<'_> {
     }
 
     fn prompt(&self, texts: &[&str], images: u32, out: &mut Vec<Record>) {
-        let said = texts.iter().map(|text| prompt::classify(text));
+        let said = said_in_pieces(texts);
+        let said = said.iter().map(|text| prompt::classify(text));
         let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
+        let mut machine = Vec::new();
         for said in said {
             match said {
                 Said::Prompt(text) => {
@@ -183,16 +185,17 @@ impl Line<'_> {
                     let typed = self.prompt_by() != PromptBy::Sdk;
                     by = by.or(Some(if typed { PromptBy::Command } else { PromptBy::Sdk }));
                 }
-                Said::Machine(text) => {
-                    words.push(text);
-                    by = by.or(Some(PromptBy::Machine));
-                }
+                Said::Machine(text) => machine.push(text),
                 Said::Interrupt => interrupted = true,
                 Said::Nothing => {}
             }
         }
         if interrupted {
             self.push(out, RecordWhat::Interrupt);
+        }
+        // Beside a person's words a machine's are not theirs.
+        if by.is_none() && !machine.is_empty() {
+            (words, by) = (machine, Some(PromptBy::Machine));
         }
         let by = match by {
             Some(by) => by,

@@ -132,14 +132,14 @@ fn todos(value: &Value, redact: &dyn Redact) -> Vec<Todo> {
         .collect()
 }
 
-/// Reads a `tool_result` block together with the structured result of its record.
-pub fn result(block: &Value, structured: Option<&Value>, redact: &dyn Redact) -> ToolResult {
+/// Reads a `tool_result` block of a record, together with what the record says about it.
+pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult {
     let mut output = without_echoes(&block_text(block.get("content"))).into_owned();
     drop_agent_trailer(&mut output);
-    let structured = structured.unwrap_or(&Value::Null);
+    let structured = record.get("toolUseResult").unwrap_or(&Value::Null);
     let error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false)
         || output.trim_start().starts_with("<tool_use_error>");
-    let denied = error && is_refusal(&output, structured);
+    let denied = error && is_refusal(record);
     let said = if denied { split_refusal(&mut output) } else { String::new() };
     let interrupted = structured.get("interrupted").and_then(Value::as_bool).unwrap_or(false)
         || (error && output.trim_start().starts_with("[Request interrupted by user"));
@@ -168,14 +168,14 @@ fn output_bytes_max(structured: &Value) -> usize {
     }
 }
 
-fn is_refusal(output: &str, structured: &Value) -> bool {
-    let output = output.trim_start();
-    output.starts_with("The user doesn't want to proceed with this tool use")
-        || output.starts_with("The user doesn't want to take this action right now")
-        || structured.as_str().is_some_and(|text| {
-            text.starts_with("User rejected tool use")
-                || text.starts_with("Error: The user doesn't want to proceed")
-        })
+/// Whether a person refused the call, by what Claude Code writes beside the result. A tool chooses the text of its
+/// result, so the text says nothing: what an error says comes as `Error: ...`, and what a rule or a hook denied
+/// has a kind of its own.
+fn is_refusal(record: &Value) -> bool {
+    match record.get("toolDenialKind").and_then(Value::as_str) {
+        Some(kind) => kind == "user-rejected",
+        None => string(record, "toolUseResult") == "User rejected tool use",
+    }
 }
 
 /// Takes the person's words out of a refusal.
