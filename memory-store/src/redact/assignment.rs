@@ -2,6 +2,7 @@
 //! and a value. Written by hand and anchored at the keyword, because names like these are frequent
 //! in code and nearly all of them are assigned something harmless.
 
+mod form;
 mod said;
 
 use std::ops::{Range, RangeInclusive};
@@ -12,7 +13,7 @@ use aho_corasick::AhoCorasick;
 use super::{shape, words as automata};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 16] = [
+pub(super) const KEYWORDS: [&str; 27] = [
     "token",
     "secret",
     "pass",
@@ -30,19 +31,48 @@ pub(super) const KEYWORDS: [&str; 16] = [
     "salasana",
     "heslo",
     "adgangskode",
+    "kennwort",
+    "clave",
+    "parola",
+    "jelsz",
+    "kodeord",
+    "kata sandi",
+    "passe",
+    // Short for it, with what a person or a file puts beside.
+    "pw",
+    "mdp",
+    "unlock key",
+    "mnemonic",
 ];
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 14] = [
+const ABROAD: [&str; 31] = [
     "contraseña",
     "lösenord",
     "hasło",
-    "jelszó",
     "şifre",
-    "пароль",
-    "Пароль",
-    "ПАРОЛЬ",
+    "Contraseña",
+    "Lösenord",
+    "Hasło",
+    "Şifre",
+    "парол",
+    "Парол",
+    "ПАРОЛ",
+    "jelszó",
+    "Jelszó",
+    "jelszav",
+    "geslo",
+    "mật khẩu",
+    "Mật khẩu",
+    "รหัสผ่าน",
+    "κωδικός",
+    "Κωδικός",
+    "κωδικός πρόσβασης",
+    "كلمة المرور",
+    "كلمة السر",
+    "סיסמה",
+    "סיסמא",
     "パスワード",
     "密码",
     "密碼",
@@ -102,15 +132,26 @@ enum Join {
 /// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
-    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
     let name = name_around(text, hit)?;
+    if let Some(value) = assigned(text, &name, is_dense) {
+        return Some(value);
+    }
+    form::find(text, &name, promise_in_prose(text, &name)?)
+}
+
+/// The secret value that is assigned to the name, or that a sentence gives to it.
+fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
     // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
-    let Some((at, join)) = operator(text, &name, upper) else {
-        return said::find(text, &name, promise_at(text, &name)?);
+    let Some((at, join)) = operator(text, name, upper) else {
+        return said::find(text, name, promise_at(text, name)?);
     };
-    let promise = promise_at(text, &name)?;
-    if let Some(value) = config_value(text, &name, at, judged) {
+    let promise = promise_at(text, name)?;
+    if is_verdict(text, name, at) || is_folder(text, name, at) {
+        return None;
+    }
+    if let Some(value) = config_value(text, name, at, judged) {
         return Some(value);
     }
     if promise == Promise::Password
@@ -141,7 +182,7 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         return None;
     }
     if promise == Promise::SomeKey {
-        let is_secret = some_key_is_secret(text, &name, content);
+        let is_secret = some_key_is_secret(text, name, content);
         return is_secret
             .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
@@ -156,6 +197,33 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
+/// The other secret of a sentence that tells two: "from this to that".
+pub(super) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
+    said::next(text, at)
+}
+
+/// Whether the name of a column, which may have spaces in it, promises a secret.
+pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
+    let words = text[name.clone()].to_ascii_lowercase();
+    let joined: Vec<u8> = words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
+    matches!(promise(&joined), Some(Promise::Password | Promise::Key))
+}
+
+/// Whether a value looks like a password or a token, where only its place says that it is one.
+pub(super) fn is_told_secret(value: &[u8]) -> bool {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
+    said::is_secret(value, Promise::Password, true)
+        || shape::has_random_part(value, 20)
+            && value.iter().all(is_token)
+            && !shape::is_placeholder(value)
+            && !shape::is_path(value)
+}
+
+/// Whether a value looks drawn at random.
+pub(super) fn is_drawn_secret(value: &[u8]) -> bool {
+    said::is_secret(value, Promise::Password, false)
+}
+
 /// Finds the passwords whose names are not ASCII.
 pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
@@ -163,6 +231,28 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     }
     let names = NAMES_ABROAD.find_iter(text);
     names.filter_map(|name| said::abroad(text, &name.range())).collect()
+}
+
+/// `PASS: test_name`: what a test runner says.
+fn is_verdict(text: &[u8], name: &Range<usize>, at: usize) -> bool {
+    let is_pass = matches!(&text[name.clone()], b"PASS" | b"XPASS");
+    let rest = text.get(at..).unwrap_or_default();
+    let length = rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    is_pass
+        && text.get(name.end) == Some(&b':')
+        && !(said::is_mixed(&rest[..length]) && shape::is_random(&rest[..length], 10))
+}
+
+/// Whether `pwd` says where somebody works.
+fn is_folder(text: &[u8], name: &Range<usize>, at: usize) -> bool {
+    let name = &text[name.clone()];
+    let is_pwd = name.eq_ignore_ascii_case(b"pwd") || name.eq_ignore_ascii_case(b"oldpwd");
+    let rest = text.get(at..).unwrap_or_default();
+    let quotes = rest.iter().take(4).take_while(|byte| b"\\\"'`".contains(byte)).count();
+    let is_share = rest.starts_with(b"\\\\") && quotes > 1;
+    let is_rooted = matches!(&rest[quotes..], [b'/' | b'~' | b'.', ..])
+        || matches!(&rest[quotes..], [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
+    is_pwd && (is_rooted || is_share)
 }
 
 /// The value of a line of a settings file that reads like no code at all.
@@ -209,6 +299,20 @@ fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
+/// The same in prose, where the words of a name have spaces between them: `secret access key`.
+fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 16;
+    let promise = promise_at(text, name)?;
+    if promise != Promise::SomeKey {
+        return Some(promise);
+    }
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let word = lead.strip_suffix(b" ").or_else(|| lead.strip_suffix(b"-"))?;
+    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
+    let word = str::from_utf8(&word).ok()?;
+    promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
+}
+
 /// What a name promises, if it is the name of a secret.
 fn promise(name: &[u8]) -> Option<Promise> {
     let name = str::from_utf8(name).ok()?;
@@ -223,7 +327,7 @@ fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 15] = [
+    const PASSWORDS: [&str; 34] = [
         "password",
         "passwd",
         "passphrase",
@@ -239,6 +343,25 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         "heslo",
         "adgangskode",
         "adgangskoden",
+        "adgangskoder",
+        "kennwort",
+        "parola",
+        "parolasi",
+        "kodeord",
+        "sandi",
+        "dbpass",
+        "dbpw",
+        "rootpass",
+        "rootpw",
+        "userpass",
+        "userpw",
+        "adminpass",
+        "adminpw",
+        "bindpw",
+        "mailpass",
+        "smtppass",
+        "requirepass",
+        "masterpass",
     ];
     const KEYS: [&str; 10] = [
         "secret",
@@ -331,7 +454,7 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         "stop",
     ];
     match last {
-        "pass" | "pw" => Some(Promise::Password),
+        "pass" | "pw" | "mdp" | "clave" => Some(Promise::Password),
         // `mot_de_passe`, `palavra-passe`
         "passe" if matches!(previous, Some("de" | "palavra")) => Some(Promise::Password),
         "key" => match previous {
