@@ -47,7 +47,7 @@ pub(super) const KEYWORDS: [&str; 27] = [
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 31] = [
+const ABROAD: [&str; 36] = [
     "contraseña",
     "lösenord",
     "hasło",
@@ -73,6 +73,12 @@ const ABROAD: [&str; 31] = [
     "كلمة السر",
     "סיסמה",
     "סיסמא",
+    // Keys of an API.
+    "Schlüssel",
+    "clé d'API",
+    "ключ",
+    "密钥",
+    "APIキー",
     "パスワード",
     "密码",
     "密碼",
@@ -136,7 +142,22 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
     if let Some(value) = assigned(text, &name, is_dense) {
         return Some(value);
     }
-    form::find(text, &name, promise_in_prose(text, &name)?)
+    part_of_name(text, &name, hit)
+        .or_else(|| form::find(text, &name, promise_in_prose(text, &name)?))
+}
+
+/// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
+fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<Range<usize>> {
+    const BYTES_MIN: usize = 10;
+    let rest = &text[hit.end..name.end];
+    let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let at = hit.end + word + 1;
+    if !matches!(rest.get(word), Some(b'-' | b'_')) || word > 4 {
+        return None;
+    }
+    let length = text[at..name.end].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let value = &text[at..at + length];
+    (said::is_mixed(value) && shape::is_random(value, BYTES_MIN)).then_some(at..at + length)
 }
 
 /// The secret value that is assigned to the name, or that a sentence gives to it.
@@ -230,7 +251,10 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
         return Vec::new();
     }
     let names = NAMES_ABROAD.find_iter(text);
-    names.filter_map(|name| said::abroad(text, &name.range())).collect()
+    let value = |name: Range<usize>| {
+        said::abroad(text, &name).or_else(|| form::before(text, &name, Promise::Password))
+    };
+    names.filter_map(|name| value(name.range())).collect()
 }
 
 /// `PASS: test_name`: what a test runner says.
@@ -327,7 +351,7 @@ fn promise(name: &[u8]) -> Option<Promise> {
 }
 
 fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 34] = [
+    const PASSWORDS: [&str; 37] = [
         "password",
         "passwd",
         "passphrase",
@@ -361,6 +385,9 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
         "mailpass",
         "smtppass",
         "requirepass",
+        "remotepass",
+        "sshpass",
+        "parolas",
         "masterpass",
     ];
     const KEYS: [&str; 10] = [
@@ -472,7 +499,7 @@ fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
 
 /// Words that follow the telling one: `API_KEY_PROD`, `password2`.
 fn is_suffix(word: &str) -> bool {
-    const SUFFIXES: [&str; 22] = [
+    const SUFFIXES: [&str; 25] = [
         "secure",
         "super",
         "base",
@@ -495,6 +522,9 @@ fn is_suffix(word: &str) -> bool {
         "plain",
         "string",
         "str",
+        "confirmation",
+        "confirm",
+        "again",
     ];
     SUFFIXES.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -732,6 +762,7 @@ fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     let is_hash = || value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
     value.iter().all(is_token)
+        && !lead.ends_with(b"public ")
         && memchr::memmem::find(value, b"::").is_none()
         && shape::has_random_part(value, if lead.ends_with(b"api ") { 16 } else { BYTES_MIN })
         && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())

@@ -49,6 +49,10 @@ impl Form {
         Self { edge, needs, judge, pattern, regex: OnceLock::new() }
     }
 
+    fn is_beside(&self, byte: u8) -> bool {
+        self.edge.is_empty() || self.edge.contains(&byte)
+    }
+
     fn find(&self, text: &[u8], promise: Promise, name: &[u8]) -> Option<Range<usize>> {
         if !self.needs.is_empty() && memchr::memmem::find(text, self.needs.as_bytes()).is_none() {
             return None;
@@ -65,20 +69,25 @@ pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option
     let said = &text[name.clone()];
     let after = &text[name.end..(name.end + AFTER_BYTES_MAX).min(text.len())];
     let follows = after.first().copied().unwrap_or(b'\n');
-    let is_edge = |form: &&Form, byte: u8| form.edge.is_empty() || form.edge.contains(&byte);
     let behind = AFTER
         .iter()
-        .filter(|form| is_edge(form, follows))
+        .filter(|form| form.is_beside(follows))
         .find_map(|form| form.find(after, promise, said));
     if let Some(value) = behind {
         return Some(name.end + value.start..name.end + value.end);
     }
+    before(text, name, promise)
+}
+
+/// The value of the name at `name`, which stands before it in one of the forms.
+pub(super) fn before(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let said = &text[name.clone()];
     let from = name.start.saturating_sub(BEFORE_BYTES_MAX);
     let before = &text[from..name.start];
     let precedes = before.last().copied().unwrap_or(b'\n');
     BEFORE
         .iter()
-        .filter(|form| is_edge(form, precedes))
+        .filter(|form| form.is_beside(precedes))
         .find_map(|form| form.find(before, promise, said))
         .map(|value| from + value.start..from + value.end)
 }
@@ -88,19 +97,19 @@ fn compile(pattern: &str) -> Option<Regex> {
     let pattern = pattern
         .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
         .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
-        .replace("<B>", r#"(?<secret>[^\s"'`|<>,;*«»(){}\[\]\\][^\s"'`|<>,;*«»\\]{4,300})"#)
+        .replace("<B>", r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{4,300})"#)
         .replace("<W>", r"(?:\r?\n|\\n)");
     RegexBuilder::new(&pattern).unicode(false).build().ok()
 }
 
 /// What a name in an object, a tag or a list of settings is called.
-static AFTER: [Form; 17] = [
+static AFTER: [Form; 20] = [
     // **Password:** x, `password`: x, Password (staging): **x**, Password → x, Password...: x
     Form::new(
         b":*_`\"'])( =-|\t.>&\xE2\xEF\xF0?",
         "",
         Judge::Told,
-        r#"\A[*_`"'\])]{0,4}(?: ?\([^()\n]{1,60}\))?[*_]{0,3}[ \t]{0,24}(?:\.{3,}:?|…:?|:|：|=>?|->|→|⇒|➜|—|–|👉|\?)[*_]{0,3}(?:</?[a-z]{1,8}>){0,3}[ \t]{0,24}(?:<[a-z]{1,8}>){0,3}[*_]{0,3}(?:"|'|`|«|»|“|„|‘|「|『)?<B>"#,
+        r#"\A[*_`"'\])]{0,4}(?: ?\([^()\n]{1,60}\))?\??[*_]{0,3}[ \t]{0,24}(?:\.{3,}:?|…:?|:|：|=>?|->|→|⇒|➜|—|–|👉|\?)[*_]{0,3}(?:</?[a-z]{1,8}>){0,3}[ \t]{0,24}(?:<[a-z]{1,8}>){0,3}[*_]{0,3}(?:"|'|`|«|»|“|„|‘|「|『)?<B>"#,
     ),
     // | Password | x |, <tab>x
     Form::new(
@@ -110,7 +119,7 @@ static AFTER: [Form; 17] = [
         r#"\A[*`_]{0,3}[ \t]{0,24}(?:\||\t)[ \t]{0,24}[*`_]{0,3}<B>[*`_]{0,3}[ \t]{0,24}(?:\||\r?\n|\z)"#,
     ),
     // Password      x
-    Form::new(b" ", "  ", Judge::Drawn, r"\A {2,40}<B>[ \t]{0,24}(?:\r?\n|\z)"),
+    Form::new(b" ", "  ", Judge::Told, r"\A {2,40}<B>[ \t]{0,24}(?:\r?\n|\z)"),
     // Password: <br> ```<br>x
     Form::new(
         b":*_`\"'])( ,?",
@@ -179,6 +188,17 @@ static AFTER: [Form; 17] = [
     ),
     // name="password" <br><br> x: a field of a form that is sent
     Form::new(b"\"", "\n", Judge::Told, r#"\A"(?:<W>){2}<B>"#),
+    // :password "x"
+    Form::new(b" \t", "", Judge::Told, r#"\A[ \t]{1,20}["'`]<B>["'`]"#),
+    // password: old x, new y
+    Form::new(b":", "", Judge::Told, r"\A: (?:old|new|now|it is|it's|is) <B>"),
+    // Which password should it have? x
+    Form::new(
+        b" ?\"'",
+        "?",
+        Judge::Told,
+        r#"\A[^\n?"']{0,60}\?["'*_]{0,3}[ \t]{0,3}(?:=|:|→|->|A:|\n{1,2}>?)?[ \t]{0,3}["'`]?<B>["'`]?[ \t]{0,3}(?:\r?\n|\z)"#,
+    ),
     // PASSWORD 'x', PASSWORD = N'x', IDENTIFIED BY PASSWORD 'x'
     Form::new(b" ", "'", Judge::Quoted, r"\A\s{1,4}(?:=\s{0,4})?N?'<V>'"),
 ];
@@ -252,7 +272,7 @@ impl Judge {
             }
             Self::Told => {
                 let is_code = matches!(next, Some(b'(' | b'[' | b'{' | b'<'));
-                !is_code && said::is_secret(trimmed(value), promise, true)
+                !is_code && said::is_told_secret(trimmed(value), promise)
             }
             Self::Drawn => said::is_secret(trimmed(value), promise, false),
         }
@@ -263,4 +283,16 @@ impl Judge {
 fn trimmed(value: &[u8]) -> &[u8] {
     let end = value.iter().rposition(|byte| !b".:!?)".contains(byte)).map_or(0, |at| at + 1);
     &value[..end]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_form_is_a_pattern() {
+        for form in AFTER.iter().chain(&BEFORE) {
+            assert!(compile(form.pattern).is_some(), "{}", form.pattern);
+        }
+    }
 }

@@ -18,7 +18,7 @@ const WORDS_MAX: usize = 8;
 const SIGNS: &[u8] = b"&!#%^*?~+@$";
 
 /// The words that say what the value is.
-const COPULAS: [&[u8]; 21] = [
+const COPULAS: [&[u8]; 18] = [
     b"is",
     b"was",
     b"are",
@@ -34,9 +34,6 @@ const COPULAS: [&[u8]; 21] = [
     "c'est".as_bytes(),
     b"set",
     b"now",
-    b"use",
-    b"enter",
-    b"type",
     "→".as_bytes(),
     "è".as_bytes(),
     "é".as_bytes(),
@@ -89,7 +86,7 @@ const COPULAS_ABROAD: [&[u8]; 20] = [
 ];
 
 /// Words behind one of these that say nothing more.
-const FILLERS: [&[u8]; 14] = [
+const FILLERS: [&[u8]; 20] = [
     b"now",
     b"currently",
     b"still",
@@ -98,7 +95,13 @@ const FILLERS: [&[u8]; 14] = [
     b"reset",
     b"changed",
     b"been",
+    b"rotated",
+    b"updated",
+    b"from",
     b"to",
+    b"old",
+    b"new",
+    b"one",
     b"temporarily",
     b"jetzt",
     b"maintenant",
@@ -197,14 +200,11 @@ const PHRASE_WORDS_MAX: usize = 10;
 
 /// Finds the value that a sentence gives to the name at `name`.
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
-    let promise = if promise == Promise::SomeKey {
-        super::promise_in_prose(text, name).filter(|promise| *promise == Promise::Key)?
-    } else {
-        promise
-    };
+    let promise = super::promise_in_prose(text, name).unwrap_or(promise);
     // The name may be emphasised: `**password** is ...`.
+    let ending = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| !byte.is_ascii()).count();
     let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
-    let name_end = name.end + marks.count();
+    let name_end = name.end + marks.count().max(ending);
     told(text, name_end, promise, is_abroad(&text[name.clone()]), is_setting(text, name))
 }
 
@@ -269,6 +269,7 @@ fn told(
         let told = &text[value.clone()];
         let is_copula = is_one_of(&COPULAS, told)
             || is_abroad && is_one_of(&COPULAS_ABROAD, told)
+            || place == 0 && matches!(told, b"use" | b"enter" | b"type")
             || is_setting && matches!(told, b"to" | b"from" | b"auf" | b"en" | b"a");
         if is_copula {
             if let Some(value) = value_behind(text, word.end, promise) {
@@ -278,7 +279,8 @@ fn told(
             let next = next_word(text, word.end)?;
             return if is_opened { phrase(text, next.start, PHRASE_WORDS_MIN) } else { None };
         }
-        if place == 0 && is_secret(told, promise, false) {
+        let is_given = || is_secret(told, promise, false) || promise == Promise::Password && is_chosen(told);
+        if place == 0 && is_given() {
             return Some(value);
         }
         let behind = &text[value.end..word.end];
@@ -308,7 +310,16 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
     for _ in 0..=FILLERS_MAX {
         let word = next_word(text, at)?;
         let value = bare(text, &word);
-        if is_told_secret(&text[value.clone()], promise) {
+        let told = &text[value.clone()];
+        let is_plain = || {
+            promise == Promise::Password
+                && text[word.start] == b'"'
+                && text[value.end] == b'"'
+                && super::quoted_is_secret(told, promise, false)
+                && !shape::is_stop_word(told)
+                && !shape::is_placeholder(told)
+        };
+        if is_told_secret(told, promise) || is_plain() {
             return Some(value);
         }
         if !is_one_of(&FILLERS, &text[value]) {
@@ -320,14 +331,36 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
 }
 
 /// A value behind a word that says that it follows: of a key also one of hexadecimal digits.
-fn is_told_secret(value: &[u8], promise: Promise) -> bool {
-    const HEX_BYTES_MIN: usize = 24;
-    is_secret(value, promise, true)
-        || promise == Promise::Key
-            && value.len() >= HEX_BYTES_MIN
-            && value.iter().all(u8::is_ascii_hexdigit)
-            && shape::is_random(value, HEX_BYTES_MIN)
-        || promise == Promise::Key && shape::has_random_part(value, 24) && value.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte))
+pub(super) fn is_told_secret(value: &[u8], promise: Promise) -> bool {
+    const KEY_BYTES_MIN: usize = 24;
+    const SHORT_BYTES_MIN: usize = 12;
+    let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+    let is_long = || {
+        value.len() >= KEY_BYTES_MIN
+            && value.iter().all(is_key)
+            && !shape::is_path(value)
+            && shape::has_random_part(value, KEY_BYTES_MIN)
+    };
+    match promise {
+        Promise::Password => is_secret(value, promise, true),
+        Promise::Key => {
+            is_secret(value, promise, true)
+                || is_long()
+                || value.len() >= SHORT_BYTES_MIN && is_secret(value, Promise::Password, false)
+        }
+        // Of these many are names of things: a long one with letters of both cases is none.
+        Promise::SomeKey => is_long() && shape::case_changes(value) >= 4,
+    }
+}
+
+/// `word` and a few digits, as people choose a password; no version of a thing is that long.
+fn is_chosen(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 8;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters >= LETTERS_MIN
+        && (2..=4).contains(&(value.len() - letters))
+        && value[letters..].iter().all(u8::is_ascii_digit)
+        && shape::case_changes(value) == 0
 }
 
 /// The other value that stands behind the first: "from this to that", "old this, new that".
@@ -336,8 +369,8 @@ pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
         b" to ",
         b" -> ",
         " → ".as_bytes(),
-        b", new ",
         b", new one ",
+        b", new ",
         b", now ",
         b" and new ",
         b" into ",
@@ -468,8 +501,9 @@ fn bare(text: &[u8], word: &Range<usize>) -> Range<usize> {
     while start < end && b"\"'`*(".contains(&text[start]) {
         start += 1;
     }
-    if text.get(start).is_some_and(u8::is_ascii) {
-        end = start + text[start..end].iter().take_while(|byte| byte.is_ascii()).count();
+    let ascii = text[start..end].iter().take_while(|byte| byte.is_ascii()).count();
+    if text[start..start + ascii].iter().any(u8::is_ascii_digit) {
+        end = start + ascii;
     }
     while start < end && b"\"'`*).,;:!?".contains(&text[end - 1]) && end - start > 1 {
         end -= 1;
