@@ -59,8 +59,8 @@ impl Form {
         }
         let regex = self.regex.get_or_init(|| compile(self.pattern)).as_ref()?;
         let group = regex.captures(text)?.name("secret")?.range();
-        let (value, next) = (&text[group.clone()], text.get(group.end).copied());
-        self.judge.accepts(value, next, promise, name).then_some(group)
+        let (value, behind) = (&text[group.clone()], &text[group.end..]);
+        self.judge.accepts(value, behind, promise, name).then_some(group)
     }
 }
 
@@ -238,12 +238,12 @@ static BEFORE: [Form; 5] = [
         b" ",
         "",
         Judge::Told,
-        r#"(?:\A|[\s"'`*(«「])<B>["'`*»」]{0,2},? (?:as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
+        r#"(?:\A|[\s"'`*(]|「|«|“)<B>(?:["'`*]{0,2}|」|»|”),? (?:as|is|for|be|als|ist|comme|como|es|come|jako|som|olarak|\xD0\xBA\xD0\xB0\xD0\xBA|\xD1\x8F\xD0\xBA) (?:[A-Za-z]{1,10} ){0,3}?\z"#,
     ),
 ];
 
 impl Judge {
-    fn accepts(self, value: &[u8], next: Option<u8>, promise: Promise, name: &[u8]) -> bool {
+    fn accepts(self, value: &[u8], behind: &[u8], promise: Promise, name: &[u8]) -> bool {
         let value = value.trim_ascii_end();
         if value.is_empty()
             || shape::is_placeholder(value)
@@ -271,7 +271,8 @@ impl Judge {
                     && super::quoted_is_secret(value, promise, upper)
             }
             Self::Told => {
-                let is_code = matches!(next, Some(b'(' | b'[' | b'{' | b'<'));
+                let is_code = matches!(behind, [b'(' | b'[' | b'{', ..])
+                    || behind.starts_with(b"<") && !behind.starts_with(b"</");
                 !is_code && said::is_told_secret(trimmed(value), promise)
             }
             Self::Drawn => said::is_secret(trimmed(value), promise, false),
