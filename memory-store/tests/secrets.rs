@@ -130,7 +130,11 @@ fn secrets_are_hidden_in_the_contexts_in_which_they_are_given() {
             all += 1;
             hidden += usize::from(left.is_empty());
             if let Some(first) = left.first() {
-                let _ = writeln!(report, "  {place}, {} of {SETS}: {form}\n      {first:?}", left.len());
+                let _ = writeln!(
+                    report,
+                    "  {place}, {} of {SETS}: {form}\n      {first:?}",
+                    left.len()
+                );
             }
         }
         assert!(all >= forms_min, "{place}: {all} forms");

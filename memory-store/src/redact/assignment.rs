@@ -3,6 +3,7 @@
 //! in code and nearly all of them are assigned something harmless.
 
 mod form;
+mod promise;
 mod said;
 
 use std::ops::{Range, RangeInclusive};
@@ -11,6 +12,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::{shape, words as automata};
+use promise::{Promise, promise, promise_of, words};
 
 /// Words around which assignments are looked for; case is ignored.
 pub(super) const KEYWORDS: [&str; 27] = [
@@ -107,17 +109,6 @@ const PHRASE_WORDS_MIN: usize = 4;
 /// Spaces that may stand between name, operator and value.
 const SPACES_MAX: usize = 24;
 
-/// What a name promises about its value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Promise {
-    /// A password, chosen by a person: any value may be one.
-    Password,
-    /// A key or token: drawn at random.
-    Key,
-    /// A key of some kind: the value has to say by itself that it is secret.
-    SomeKey,
-}
-
 /// How the name and its value are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
@@ -139,6 +130,9 @@ enum Join {
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
     let name = name_around(text, hit)?;
+    if is_verdict(text, &name) || is_folder(text, &name) {
+        return None;
+    }
     if let Some(value) = assigned(text, &name, is_dense) {
         return Some(value);
     }
@@ -152,7 +146,8 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     let rest = &text[hit.end..name.end];
     let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let at = hit.end + word + 1;
-    if !matches!(rest.get(word), Some(b'-' | b'_')) || word > 4 {
+    let is_password = || promise(&text[hit.start..hit.end + word]) == Some(Promise::Password);
+    if !matches!(rest.get(word), Some(b'-' | b'_')) || word > 4 || !is_password() {
         return None;
     }
     let length = text[at..name.end].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
@@ -169,9 +164,6 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return said::find(text, name, promise_at(text, name)?);
     };
     let promise = promise_at(text, name)?;
-    if is_verdict(text, name, at) || is_folder(text, name, at) {
-        return None;
-    }
     if let Some(value) = config_value(text, name, at, judged) {
         return Some(value);
     }
@@ -226,7 +218,8 @@ pub(super) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
 /// Whether the name of a column, which may have spaces in it, promises a secret.
 pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     let words = text[name.clone()].to_ascii_lowercase();
-    let joined: Vec<u8> = words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
+    let joined: Vec<u8> =
+        words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
     matches!(promise(&joined), Some(Promise::Password | Promise::Key))
 }
 
@@ -258,25 +251,43 @@ pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
 }
 
 /// `PASS: test_name`: what a test runner says.
-fn is_verdict(text: &[u8], name: &Range<usize>, at: usize) -> bool {
-    let is_pass = matches!(&text[name.clone()], b"PASS" | b"XPASS");
+fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
+    if !matches!(&text[name.clone()], b"PASS" | b"XPASS") {
+        return false;
+    }
+    let at = skip_spaces(text, name.end + usize::from(text.get(name.end) == Some(&b':')));
     let rest = text.get(at..).unwrap_or_default();
-    let length = rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
-    is_pass
-        && text.get(name.end) == Some(&b':')
-        && !(said::is_mixed(&rest[..length]) && shape::is_random(&rest[..length], 10))
+    let length =
+        rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    let told = &rest[..length];
+    let is_test = told.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"test"));
+    at > name.end
+        && text.get(name.end) != Some(&b'=')
+        && (is_test
+            || text[..name.start].ends_with(b"--- ")
+            || !(said::is_mixed(told) && shape::is_random(told, 10)))
 }
 
-/// Whether `pwd` says where somebody works.
-fn is_folder(text: &[u8], name: &Range<usize>, at: usize) -> bool {
-    let name = &text[name.clone()];
-    let is_pwd = name.eq_ignore_ascii_case(b"pwd") || name.eq_ignore_ascii_case(b"oldpwd");
-    let rest = text.get(at..).unwrap_or_default();
-    let quotes = rest.iter().take(4).take_while(|byte| b"\\\"'`".contains(byte)).count();
-    let is_share = rest.starts_with(b"\\\\") && quotes > 1;
-    let is_rooted = matches!(&rest[quotes..], [b'/' | b'~' | b'.', ..])
-        || matches!(&rest[quotes..], [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
-    is_pwd && (is_rooted || is_share)
+/// Whether `pwd` says where somebody works, or is a word of a setting that is about it.
+fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
+    const VALUE_BYTES_MAX: usize = 64;
+    const PASSWORD_BYTES_MIN: usize = 6;
+    let said = &text[name.clone()];
+    if !said.eq_ignore_ascii_case(b"pwd") && !said.eq_ignore_ascii_case(b"oldpwd") {
+        return false;
+    }
+    let is_sign = |byte: &&u8| b"\"'`:=)] \t*".contains(byte);
+    let at = name.end + text[name.end..].iter().take(SPACES_MAX).take_while(is_sign).count();
+    let rest = text[at..].iter().take(VALUE_BYTES_MAX);
+    let length =
+        rest.take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`".contains(byte)).count();
+    let value = &text[at..at + length];
+    let escapes = value.windows(2).any(|pair| {
+        pair[0] == b'\\' && pair[1].is_ascii_alphanumeric() && !b"nrt".contains(&pair[1])
+    });
+    let is_rooted = matches!(value, [b'/' | b'~' | b'.', ..] | [b'\\', b'\\', ..])
+        || matches!(value, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
+    is_rooted || escapes || value.len() < PASSWORD_BYTES_MIN
 }
 
 /// The value of a line of a settings file that reads like no code at all.
@@ -335,219 +346,6 @@ fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
     let word = str::from_utf8(&word).ok()?;
     promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
-}
-
-/// What a name promises, if it is the name of a secret.
-fn promise(name: &[u8]) -> Option<Promise> {
-    let name = str::from_utf8(name).ok()?;
-    let words = words(name);
-    if words.iter().any(|word| matches!(word.as_str(), "public" | "pub" | "publishable")) {
-        return None;
-    }
-    let core = words.iter().rposition(|word| !is_suffix(word))?;
-    let last = words[core].as_str();
-    let previous = core.checked_sub(1).map(|index| words[index].as_str());
-    promise_of(last, previous)
-}
-
-fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 37] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "passwort",
-        "pwd",
-        "passord",
-        "passordet",
-        "contrasena",
-        "senha",
-        "wachtwoord",
-        "salasana",
-        "heslo",
-        "adgangskode",
-        "adgangskoden",
-        "adgangskoder",
-        "kennwort",
-        "parola",
-        "parolasi",
-        "kodeord",
-        "sandi",
-        "dbpass",
-        "dbpw",
-        "rootpass",
-        "rootpw",
-        "userpass",
-        "userpw",
-        "adminpass",
-        "adminpw",
-        "bindpw",
-        "mailpass",
-        "smtppass",
-        "requirepass",
-        "remotepass",
-        "sshpass",
-        "parolas",
-        "masterpass",
-    ];
-    const KEYS: [&str; 10] = [
-        "secret",
-        "secrete",
-        "creds",
-        "token",
-        "apikey",
-        "accesskey",
-        "secretkey",
-        "privatekey",
-        "authkey",
-        "credential",
-    ];
-    const KEY_OF: [&str; 30] = [
-        "api",
-        "access",
-        "secret",
-        "private",
-        "auth",
-        "encryption",
-        "signing",
-        "master",
-        "account",
-        "service",
-        "app",
-        "client",
-        "webhook",
-        "license",
-        "admin",
-        "deploy",
-        "root",
-        "shared",
-        "session",
-        "cookie",
-        "jwt",
-        "hmac",
-        "aes",
-        "storage",
-        "write",
-        "consumer",
-        "functions",
-        "subscription",
-        "ingest",
-        "x",
-    ];
-    // Keys that open nothing.
-    const OPEN_KEYS: [&str; 28] = [
-        "primary",
-        "foreign",
-        "cache",
-        "sort",
-        "partition",
-        "unique",
-        "composite",
-        "object",
-        "idempotency",
-        "lookup",
-        "map",
-        "hash",
-        "row",
-        "group",
-        "query",
-        "search",
-        "storage",
-        "s3",
-        "dedupe",
-        "dedup",
-        "routing",
-        "message",
-        "translation",
-        "i18n",
-        "restore",
-        "index",
-        "item",
-        "file",
-    ];
-    // Tokens of text, not of access.
-    const TEXT_TOKENS: [&str; 12] = [
-        "next",
-        "page",
-        "pad",
-        "eos",
-        "bos",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "cancellation",
-        "max",
-        "stop",
-    ];
-    match last {
-        "pass" | "pw" | "mdp" | "clave" => Some(Promise::Password),
-        // `mot_de_passe`, `palavra-passe`
-        "passe" if matches!(previous, Some("de" | "palavra")) => Some(Promise::Password),
-        "key" => match previous {
-            Some(word) if KEY_OF.contains(&word) => Some(Promise::Key),
-            Some(word) if OPEN_KEYS.contains(&word) => None,
-            Some(_) | None => Some(Promise::SomeKey),
-        },
-        "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
-        "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
-        _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
-        _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),
-        _ => None,
-    }
-}
-
-/// Words that follow the telling one: `API_KEY_PROD`, `password2`.
-fn is_suffix(word: &str) -> bool {
-    const SUFFIXES: [&str; 25] = [
-        "secure",
-        "super",
-        "base",
-        "prod",
-        "production",
-        "dev",
-        "development",
-        "staging",
-        "stage",
-        "test",
-        "live",
-        "sandbox",
-        "value",
-        "default",
-        "old",
-        "new",
-        "current",
-        "base64",
-        "b64",
-        "plain",
-        "string",
-        "str",
-        "confirmation",
-        "confirm",
-        "again",
-    ];
-    SUFFIXES.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The words of a name, in lower case: split at signs, digits and changes of case.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut previous = b'_';
-    for byte in name.bytes() {
-        let starts = !previous.is_ascii_alphanumeric()
-            || previous.is_ascii_lowercase() && byte.is_ascii_uppercase()
-            || previous.is_ascii_digit() != byte.is_ascii_digit();
-        if byte.is_ascii_alphanumeric() {
-            if starts {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.push(char::from(byte.to_ascii_lowercase()));
-            }
-        }
-        previous = byte;
-    }
-    words
 }
 
 /// Where the value begins, and how it is joined to the name.
@@ -610,7 +408,11 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     match text {
         [b',', rest @ ..] if name_is_quoted => {
             let value = rest.trim_ascii_start();
-            is_quote(value.first()).then_some(1)
+            // In backticks they are a list in prose; before a colon stands the next name.
+            let end =
+                value.iter().skip(1).take(NAME_BYTES_MAX).position(|byte| b"\"'".contains(byte));
+            let is_name = end.is_some_and(|end| value.get(end + 2) == Some(&b':'));
+            (is_quote(value.first()) && value.first() != Some(&b'`') && !is_name).then_some(1)
         }
         [b'i', b's', b' ', rest @ ..] => is_quote(rest.first()).then_some(3),
         [b'-', b' ', rest @ ..] => is_quote(rest.first()).then_some(2),
@@ -890,60 +692,4 @@ fn is_member(value: &[u8]) -> bool {
             && !shape::is_random(part, 12)
     };
     value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_promise_what_they_hold() {
-        for name in [
-            "DB_PASSWORD",
-            "PGPASSWORD",
-            "password2",
-            "user.passwd",
-            "smtp_pass",
-            "--password",
-            "spring.datasource.password",
-            "rootPwd",
-        ] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::Password), "{name}");
-        }
-        for name in [
-            "GITHUB_TOKEN",
-            "apiKey",
-            "X-Api-Key",
-            "secretAccessKey",
-            "client_secret",
-            "_authToken",
-            "API_KEY_PROD",
-            "SECRET_KEY_BASE64",
-            "GITHUB_PAT",
-            "npm_config__auth",
-        ] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::Key), "{name}");
-        }
-        for name in ["key", "shopKey", "mail_key"] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::SomeKey), "{name}");
-        }
-        for name in [
-            "tokenizer",
-            "max_tokens",
-            "token_type",
-            "primary_key",
-            "public_key",
-            "cache_key",
-            "keyboard",
-            "next_token",
-            "passed",
-            "compass_heading",
-            "bypass_cache",
-            "secrets",
-            "monkey",
-            "auth",
-        ] {
-            assert_eq!(promise(name.as_bytes()), None, "{name}");
-        }
-    }
 }

@@ -88,7 +88,8 @@ pub(super) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
     let mut end = hit.start;
     let mut next = hit.start;
     loop {
-        let line = text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
+        let line =
+            text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
         end = if line > 0 { next + line } else { end };
         let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
         let goes_on = line >= 4 && padding == 0 && end - hit.start < PEM_BYTES_MAX;
@@ -100,7 +101,8 @@ pub(super) fn encoded_key(text: &[u8], hit: &Range<usize>) -> Option<Range<usize
         }
         next = end + gap;
         // The last line is shorter than the others, and what follows it is no part.
-        let following = text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
+        let following =
+            text[next..].iter().take(PEM_BYTES_MAX).take_while(|byte| is_base64(byte)).count();
         let ends = text.get(next + following).is_none_or(|byte| b"= \t\r\n\"'".contains(byte));
         if following > line || following < 4 || !ends {
             break;

@@ -71,7 +71,8 @@ fn heading(text: &[u8], hit: &Range<usize>) -> Option<(u8, Range<usize>)> {
     while right < text.len() && is_mark(text[right]) && right - end < 3 {
         right += 1;
     }
-    let (before, after) = (around(left.checked_sub(1).and_then(|at| text.get(at))), around(text.get(right)));
+    let (before, after) =
+        (around(left.checked_sub(1).and_then(|at| text.get(at))), around(text.get(right)));
     let after = if after == b'\r' { b'\n' } else { after };
     let separator = match (before, after) {
         (sign, b'\n') | (b'\n', sign) if SEPARATORS.contains(&sign) => sign,

@@ -118,7 +118,8 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
     const PARAMETERS_MAX: usize = 24;
     let rest = text.get(at..)?.strip_prefix(b"\x1b[")?;
     let parameters = rest.iter().take(PARAMETERS_MAX);
-    let length = parameters.take_while(|byte| byte.is_ascii_digit() || b";:".contains(byte)).count();
+    let length =
+        parameters.take_while(|byte| byte.is_ascii_digit() || b";:".contains(byte)).count();
     rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
 }
 
@@ -146,8 +147,14 @@ fn escaped(text: &[u8], at: usize) -> Option<Join> {
 
 /// A sign that HTML writes as an entity.
 fn entity(text: &[u8], at: usize) -> Option<Join> {
-    const NAMES: [(&[u8], u8); 6] =
-        [(b"lt;", b'<'), (b"gt;", b'>'), (b"quot;", b'"'), (b"apos;", b'\''), (b"amp;", b'&'), (b"equals;", b'=')];
+    const NAMES: [(&[u8], u8); 6] = [
+        (b"lt;", b'<'),
+        (b"gt;", b'>'),
+        (b"quot;", b'"'),
+        (b"apos;", b'\''),
+        (b"amp;", b'&'),
+        (b"equals;", b'='),
+    ];
     const DIGITS_MAX: usize = 4;
     let rest = text.get(at + 1..)?;
     if let Some((name, with)) = NAMES.iter().find(|(name, _)| rest.starts_with(name)) {
@@ -155,7 +162,8 @@ fn entity(text: &[u8], at: usize) -> Option<Join> {
     }
     let rest = rest.strip_prefix(b"#")?;
     let (radix, mark) = if rest.first()?.eq_ignore_ascii_case(&b'x') { (16, 1) } else { (10, 0) };
-    let length = rest[mark..].iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let length =
+        rest[mark..].iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_hexdigit()).count();
     let digits = str::from_utf8(&rest[mark..mark + length]).ok()?;
     let with = u8::try_from(u32::from_str_radix(digits, radix).ok()?).ok()?;
     (with.is_ascii_graphic() && rest.get(mark + length) == Some(&b';'))

@@ -40,7 +40,7 @@ const REFERENCES: [&str; 12] = [
 ];
 
 /// Words that stand where a secret would, and say nothing.
-const STOP_WORDS: [&str; 66] = [
+const STOP_WORDS: [&str; 68] = [
     "string",
     "str",
     "text",
@@ -107,6 +107,8 @@ const STOP_WORDS: [&str; 66] = [
     "int64",
     "uint32",
     "uint64",
+    "varchar2",
+    "nvarchar2",
 ];
 
 /// Words that say of a value that it is made up.
@@ -175,7 +177,8 @@ fn is_template(value: &[u8]) -> bool {
         };
         let inside = &rest[open.len()..];
         let end = memchr::memmem::find(inside, close);
-        if !is_expression(&inside[..end.unwrap_or(inside.len())]) {
+        let is_cut = end.is_none() && at > 0;
+        if is_cut || !is_expression(&inside[..end.unwrap_or(inside.len())]) {
             plain.push(value[at]);
             at += 1;
             continue;
@@ -193,7 +196,10 @@ fn is_template(value: &[u8]) -> bool {
 fn is_expression(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii();
     let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();
-    let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_".contains(byte)).count();
+    let name = inside
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_".contains(byte))
+        .count();
     inside.first().is_none_or(|byte| byte.is_ascii_alphabetic() || b"_./'\"$-<!@".contains(byte))
         && !is_random(&inside[..name], 10)
 }
@@ -375,7 +381,9 @@ mod tests {
         ] {
             assert!(is_placeholder(text.as_bytes()), "{text}");
         }
-        for text in ["test-${id}", "${A}-${B}", "<%= name %>", "#{name}", "%(name)s", "$(cat", "{{ x }}"] {
+        for text in
+            ["test-${id}", "${A}-${B}", "<%= name %>", "#{name}", "%(name)s", "$(cat", "{{ x }}"]
+        {
             assert!(is_placeholder(text.as_bytes()), "{text}");
         }
         for text in ["Kq7${9}vLm2xRt", "p4{{ss7w0rd", "a9}}b8c7", "x$(7kQ2z", "Kq7vLm2xRt${id}"] {

@@ -17,9 +17,9 @@ const WORDS: [&str; 24] = [
 
 /// Words of the list of BIP 39.
 const SEED_WORDS: [&str; 24] = [
-    "abandon", "velvet", "ocean", "tribe", "gadget", "lemon", "puzzle", "rifle", "salad", "umbrella",
-    "wagon", "yellow", "zebra", "kitten", "hazard", "galaxy", "fabric", "embark", "dolphin", "cactus",
-    "basket", "animal", "noodle", "magnet",
+    "abandon", "velvet", "ocean", "tribe", "gadget", "lemon", "puzzle", "rifle", "salad",
+    "umbrella", "wagon", "yellow", "zebra", "kitten", "hazard", "galaxy", "fabric", "embark",
+    "dolphin", "cactus", "basket", "animal", "noodle", "magnet",
 ];
 
 /// Draws values.
@@ -109,7 +109,9 @@ impl Values {
             "sasl-plain" => base64(format!("\0{}\0{}", self.word(), self.mixed(12, "")).as_bytes()),
             "sasl" => base64(self.mixed(12, "").as_bytes()),
             // Signs of templates inside.
-            "template" => format!("{}${{{}}}{}", self.mixed(8, ""), self.draw(DIGITS, 1), self.mixed(6, "")),
+            "template" => {
+                format!("{}${{{}}}{}", self.mixed(8, ""), self.draw(DIGITS, 1), self.mixed(6, ""))
+            }
             _ => panic!("no such kind: {kind}"),
         }
     }

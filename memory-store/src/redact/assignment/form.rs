@@ -97,7 +97,10 @@ fn compile(pattern: &str) -> Option<Regex> {
     let pattern = pattern
         .replace("<Q>", r#"(?:\\{0,3}["'`]|&quot;)"#)
         .replace("<V>", r#"(?<secret>[^\s"'`\\<>][^"'`\\\n<>]{2,300}?)"#)
-        .replace("<B>", r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{4,300})"#)
+        .replace(
+            "<B>",
+            r#"(?<secret>[^\s"'`|<>,;*(){}\[\]\\\x80-\xFF][^\s"'`|<>,;*\\\x80-\xFF]{4,300})"#,
+        )
         .replace("<W>", r"(?:\r?\n|\\n)");
     RegexBuilder::new(&pattern).unicode(false).build().ok()
 }
@@ -148,7 +151,12 @@ static AFTER: [Form; 20] = [
         Judge::Quoted,
         r#"\A["']?(?: [a-z]{1,20}(?:=["']?[^<>"'\n]{0,60}["']?)?){0,5} value=["']?<V>["'\s>]"#,
     ),
-    Form::new(b"\"'", "</", Judge::Quoted, r#"\A["'][^<>\n]{0,80}>\s{0,40}(?:<[a-z]{1,12}>)?<V></"#),
+    Form::new(
+        b"\"'",
+        "</",
+        Judge::Quoted,
+        r#"\A["'][^<>\n]{0,80}>\s{0,40}(?:<[a-z]{1,12}>)?<V></"#,
+    ),
     // {"name": "DB_PASSWORD", "value": "x"}
     Form::new(
         b"\"'\\`&",
@@ -171,7 +179,12 @@ static AFTER: [Form; 20] = [
         r#"\A["']?(?:<W>[ \t+]{1,40}){1,2}[vV]alue:\s{0,4}["']?<B>["']?(?:\s|\\n|\z)"#,
     ),
     // setPassword("x"), .password('x'), set_password(b"x"
-    Form::new(b"(", "", Judge::Argument, r#"\A\(\s{0,8}[A-Za-z]{0,2}(?:Some\()?<Q><V><Q>\s{0,8}[),]"#),
+    Form::new(
+        b"(",
+        "",
+        Judge::Argument,
+        r#"\A\(\s{0,8}[A-Za-z]{0,2}(?:Some\()?<Q><V><Q>\s{0,8}[),]"#,
+    ),
     // fill('#password', 'x'), getByLabel('Password').fill('x'), ('smtp_password', 'x'), with: "x"
     Form::new(
         b"\"'`/\\])",
@@ -273,7 +286,12 @@ impl Judge {
             Self::Told => {
                 let is_code = matches!(behind, [b'(' | b'[' | b'{', ..])
                     || behind.starts_with(b"<") && !behind.starts_with(b"</");
-                !is_code && said::is_told_secret(trimmed(value), promise)
+                // `password: Sha256Hash,` and `Token = oauth2::Token2` are types.
+                let is_type = matches!(behind, [b',' | b';', ..])
+                    && value[0].is_ascii_uppercase()
+                    && !value.last().is_some_and(u8::is_ascii_digit);
+                let is_type = is_type || memchr::memmem::find(value, b"::").is_some();
+                !is_code && !is_type && said::is_told_secret(trimmed(value), promise)
             }
             Self::Drawn => said::is_secret(trimmed(value), promise, false),
         }

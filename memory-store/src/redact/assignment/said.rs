@@ -202,7 +202,8 @@ const PHRASE_WORDS_MAX: usize = 10;
 pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
     let promise = super::promise_in_prose(text, name).unwrap_or(promise);
     // The name may be emphasised: `**password** is ...`.
-    let ending = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| !byte.is_ascii()).count();
+    let ending =
+        text[name.end..].iter().take(MARKS_MAX).take_while(|byte| !byte.is_ascii()).count();
     let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
     let name_end = name.end + marks.count().max(ending);
     told(text, name_end, promise, is_abroad(&text[name.clone()]), is_setting(text, name))
@@ -257,10 +258,13 @@ fn told(
 ) -> Option<Range<usize>> {
     // "my password's", "it asks for a password, type"
     let rest = text.get(at..).unwrap_or_default();
-    if let Some(own) = [b"'s".as_slice(), "’s".as_bytes()].iter().find(|own| rest.starts_with(own)) {
+    if let Some(own) = [b"'s".as_slice(), "’s".as_bytes()].iter().find(|own| rest.starts_with(own))
+    {
         return value_behind(text, at + own.len(), promise);
     }
-    if rest.starts_with(b", ") && [b"type ".as_slice(), b"enter ", b"use "].iter().any(|word| rest[2..].starts_with(word)) {
+    if rest.starts_with(b", ")
+        && [b"type ".as_slice(), b"enter ", b"use "].iter().any(|word| rest[2..].starts_with(word))
+    {
         at += 1;
     }
     for place in 0..=WORDS_MAX {
@@ -279,7 +283,10 @@ fn told(
             let next = next_word(text, word.end)?;
             return if is_opened { phrase(text, next.start, PHRASE_WORDS_MIN) } else { None };
         }
-        let is_given = || is_secret(told, promise, false) || promise == Promise::Password && is_chosen(told);
+        let is_given = || {
+            promise != Promise::SomeKey && is_secret(told, promise, false)
+                || promise == Promise::Password && is_chosen(told)
+        };
         if place == 0 && is_given() {
             return Some(value);
         }
@@ -301,7 +308,9 @@ fn goes_on(word: &[u8]) -> bool {
     const WORD_BYTES_MAX: usize = 40;
     word.len() <= WORD_BYTES_MAX
         && word.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
-        && word.iter().all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"@._'-".contains(byte))
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"@._'-".contains(byte))
 }
 
 /// The value behind a word that says that it follows, and behind those that say nothing more.
