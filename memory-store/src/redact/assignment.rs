@@ -143,6 +143,7 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
 /// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
 fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<Range<usize>> {
     const BYTES_MIN: usize = 10;
+    const TURNS_MIN: usize = 4;
     let rest = &text[hit.end..name.end];
     let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
     let at = hit.end + word + 1;
@@ -152,7 +153,13 @@ fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<
     }
     let length = text[at..name.end].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
     let value = &text[at..at + length];
-    (said::is_mixed(value) && shape::is_random(value, BYTES_MIN)).then_some(at..at + length)
+    let turns =
+        value.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+    let is_drawn = turns.count() >= TURNS_MIN
+        && value.iter().any(u8::is_ascii_uppercase)
+        && value.iter().any(u8::is_ascii_lowercase);
+    let is_drawn = is_drawn || said::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
 }
 
 /// The secret value that is assigned to the name, or that a sentence gives to it.
@@ -287,7 +294,8 @@ fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     });
     let is_rooted = matches!(value, [b'/' | b'~' | b'.', ..] | [b'\\', b'\\', ..])
         || matches!(value, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
-    is_rooted || escapes || value.len() < PASSWORD_BYTES_MIN
+    let is_assigned = text[name.end..at].iter().any(|byte| b":=".contains(byte));
+    is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
 }
 
 /// The value of a line of a settings file that reads like no code at all.
