@@ -7,6 +7,7 @@
 mod assignment;
 mod block;
 mod checksum;
+mod column;
 mod command;
 mod cookie;
 mod deny;
@@ -161,6 +162,7 @@ const WITH_LOGIN: [&str; 6] = [
 
 /// Names of the rules that are code instead of data.
 const PRIVATE_KEY: &str = "private-key";
+const ENCODED_KEY: &str = "private-key-in-base64";
 const PRIVATE_TEXT: &str = "private";
 const ASSIGNMENT: &str = "assignment";
 const COOKIE: &str = "session-cookie";
@@ -171,6 +173,7 @@ const ENCODED: &str = "encoded-secret";
 enum Detector {
     PrivateText,
     PrivateKey,
+    EncodedKey,
     Rule(usize),
     Cookie,
     Assignment,
@@ -189,13 +192,14 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
 impl Engine {
     fn new() -> Self {
         // Proved by the test `the_table_of_rules_is_sound`.
-        let rules = rule::parse(include_str!("rules.toml")).expect("the built-in rules are valid");
+        let rules = rule::built_in().expect("the built-in rules are valid");
         let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
         let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
         let own = cookies.chain(own);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),
             (block::PEM_KEYWORD, Detector::PrivateKey),
+            (block::ENCODED_PEM_KEYWORD, Detector::EncodedKey),
         ];
         let tabled = rules.iter().enumerate().flat_map(|(index, rule)| {
             rule.keywords.iter().map(move |word| (word.as_str(), Detector::Rule(index)))
@@ -261,7 +265,16 @@ impl Engine {
                 if detector == Detector::Assignment {
                     last_name = range.end;
                 }
+                if detector == Detector::Assignment {
+                    let cells = column::find(text, &range);
+                    found.extend(cells.into_iter().map(|cell| (detector, cell)));
+                }
                 match self.find(detector, text, &range, is_dense) {
+                    Some(secret) if detector == Detector::Assignment => {
+                        let next = assignment::next_told(text, secret.end);
+                        found.push((detector, secret));
+                        found.extend(next.map(|secret| (detector, secret)));
+                    }
                     Some(secret) => found.push((detector, secret)),
                     None if self.prefers_one_pass(detector)
                         && failures.are_too_many(detector, self.rules.len()) =>
@@ -288,6 +301,7 @@ impl Engine {
             Detector::Rule(index) => self.rules[index].find_all(text, from),
             Detector::PrivateText
             | Detector::PrivateKey
+            | Detector::EncodedKey
             | Detector::Cookie
             | Detector::Assignment => Vec::new(),
         }
@@ -303,6 +317,7 @@ impl Engine {
         match detector {
             Detector::PrivateText => block::private_text(text, hit),
             Detector::PrivateKey => block::private_key(text, hit),
+            Detector::EncodedKey => block::encoded_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
             // It has many at once; see `detect`.
@@ -314,6 +329,7 @@ impl Engine {
         match detector {
             Detector::PrivateText => PRIVATE_TEXT,
             Detector::PrivateKey => PRIVATE_KEY,
+            Detector::EncodedKey => ENCODED_KEY,
             Detector::Rule(index) => &self.rules[index].name,
             Detector::Cookie => COOKIE,
             Detector::Assignment => ASSIGNMENT,
