@@ -79,8 +79,13 @@ impl Damaged {
                 self.files.values().find(|other| *other != bytes && !other.is_empty()).unwrap();
             let path = folder.join(name);
             for (how, damage) in DAMAGES {
+                let damaged = damage(bytes, other);
+                // An empty file is not emptied.
+                if damaged == *bytes {
+                    continue;
+                }
                 self.restore();
-                fs::write(&path, damage(bytes, other)).unwrap();
+                fs::write(&path, damaged).unwrap();
                 faults.extend(self.faults(name, how));
             }
             self.restore();
