@@ -11,8 +11,11 @@ use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use scripts::{Sealed, eventful, now};
 
+/// What a file holds afterwards; nothing where it is deleted.
+type Damage = fn(&[u8]) -> Option<Vec<u8>>;
+
 /// Ways in which a file is damaged. The last three keep its length, and a test keeps its time.
-const DAMAGES: [fn(&[u8]) -> Option<Vec<u8>>; 6] = [
+const DAMAGES: [Damage; 6] = [
     |_| None,
     |_| Some(Vec::new()),
     |bytes| Some(bytes[..bytes.len() / 2].to_vec()),
@@ -56,7 +59,7 @@ fn files(folder: &PathBuf) -> Vec<PathBuf> {
 }
 
 /// Damages a file and leaves it the time of its last change.
-fn damage(path: &PathBuf, damage: fn(&[u8]) -> Option<Vec<u8>>) {
+fn damage(path: &PathBuf, damage: Damage) {
     let bytes = fs::read(path).unwrap();
     let modified = fs::metadata(path).unwrap().modified().unwrap();
     match damage(&bytes) {

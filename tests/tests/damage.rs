@@ -58,14 +58,16 @@ impl Damaged {
         Self { sample, files, memories }
     }
 
-    /// Puts all private files back.
+    /// Puts all private files and the memories back.
     fn restore(&self) {
-        let folder = private(&self.sample);
-        fs::remove_dir_all(&folder).unwrap();
-        for (name, bytes) in &self.files {
-            let path = folder.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, bytes).unwrap();
+        let folders = [private(&self.sample), self.sample.memories_dir()];
+        for (folder, files) in folders.iter().zip([&self.files, &self.memories]) {
+            fs::remove_dir_all(folder).unwrap();
+            for (name, bytes) in files {
+                let path = folder.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
+            }
         }
     }
 
@@ -79,8 +81,13 @@ impl Damaged {
                 self.files.values().find(|other| *other != bytes && !other.is_empty()).unwrap();
             let path = folder.join(name);
             for (how, damage) in DAMAGES {
+                let damaged = damage(bytes, other);
+                // An empty file is not emptied.
+                if damaged == *bytes {
+                    continue;
+                }
                 self.restore();
-                fs::write(&path, damage(bytes, other)).unwrap();
+                fs::write(&path, damaged).unwrap();
                 faults.extend(self.faults(name, how));
             }
             self.restore();
@@ -124,6 +131,8 @@ impl Damaged {
                     }
                 }
             }
+            // Nobody vouched for the folder, as far as anything tells.
+            Some(4) if name.to_string_lossy().contains("by-path/") => {}
             // What cannot be made again stops a sync only with its name.
             Some(1..=10) if said.contains(stem) => {}
             code => fault(format!("the sync exited with {code:?}: {said}")),
