@@ -316,7 +316,7 @@ mod tests {
         turn.prompt.text = "Answer this mail:\n\nAlways name the zone of a date.".to_owned();
         let session = Session { turns: vec![turn], ..Session::default() };
         let piece = &windows(&session, WINDOW_CHARS_MAX)[0].pieces[0];
-        assert_eq!(piece.evidence, ["Answer this mail:\n"]);
+        assert_eq!(piece.evidence, ["Answer this mail:"]);
         assert!(piece.passed_on.as_ref().unwrap().contains("name the zone"));
     }
 
