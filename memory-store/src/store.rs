@@ -36,6 +36,7 @@ use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::memory::{Memory, Scope, Status};
 use crate::neighbour::CONTRADICTS;
+use crate::redact::known::Known;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
 use crate::suspicion::{Quarantine, Whose};
@@ -166,7 +167,8 @@ impl Store {
     /// What takes secrets out of this store's memories: committed files are held to more than private
     /// ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
-        Redactor::new(&RedactOptions::for_store(settings, self.root.is_some()))
+        let options = RedactOptions::for_store(settings, self.root.is_some());
+        Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
     }
 
     /// The redactor for what is about to be written.

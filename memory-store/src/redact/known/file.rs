@@ -1,0 +1,163 @@
+//! What is known of a project, on disk: `known-secrets.json` beside its ledger. The key lies beside all projects
+//! and is made once; without it nobody can tell what was hashed.
+
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{KEY_BYTES, Known, VALUES_MAX, Value};
+use crate::error::Result;
+use crate::layout::{ProjectDir, UserDirs};
+use crate::store::{Privacy, create_folder, private_options, read_if_there, replace};
+
+/// Bytes of the file: some 120 for each value.
+const FILE_BYTES_MAX: usize = 4 << 20;
+
+const FORMAT: u32 = 1;
+
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    format: u32,
+    /// Tells the key that the hashes were made with.
+    key: String,
+    /// Whether what was stored earlier was not yet searched for all of the values.
+    #[serde(default)]
+    unclean: bool,
+    values: Vec<Value>,
+}
+
+impl Known {
+    /// What is known of a project; nothing where there is no key, or another one than it was hashed with.
+    pub fn read_file(dirs: &UserDirs, home: &ProjectDir) -> Self {
+        match read_key(&dirs.secrets_key()) {
+            Some(key) => Self::of_file(key, home).0,
+            None => Self::default(),
+        }
+    }
+
+    /// The same for who learns, and whether what was stored earlier is still to be searched. `fresh` becomes the
+    /// key where there is none.
+    ///
+    /// # Errors
+    /// When the key cannot be written.
+    pub fn open(
+        dirs: &UserDirs,
+        home: &ProjectDir,
+        fresh: [u8; KEY_BYTES],
+    ) -> Result<(Self, bool)> {
+        let path = dirs.secrets_key();
+        let key = match read_key(&path) {
+            Some(key) => key,
+            None => write_key(&path, fresh)?,
+        };
+        Ok(Self::of_file(key, home))
+    }
+
+    fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, bool) {
+        let known = Self::new(key);
+        let bytes = read_if_there(&home.known_secrets(), FILE_BYTES_MAX).ok().flatten();
+        let file = bytes.and_then(|bytes| serde_json::from_slice::<File>(&bytes).ok());
+        let file = file.filter(|file| file.format == FORMAT && file.key == mark(&key));
+        let Some(file) = file else { return (known, false) };
+        if let Some(mut table) = known.0.as_deref().and_then(|shared| shared.table.write().ok()) {
+            for value in file.values.into_iter().take(VALUES_MAX) {
+                if (1..=value.bytes).contains(&value.word_bytes) {
+                    table.insert(value);
+                }
+            }
+        }
+        (known, file.unclean)
+    }
+
+    /// Writes down what is known; `unclean` where what was stored earlier is to be searched.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_file(&self, home: &ProjectDir, unclean: bool) -> Result<()> {
+        let file = self.read(|shared, table| File {
+            format: FORMAT,
+            key: mark(&shared.key),
+            unclean,
+            values: table.values.iter().cloned().collect(),
+        });
+        let path = home.known_secrets();
+        match file.map(|file| serde_json::to_vec(&file)) {
+            Some(Ok(bytes)) => replace(&path, &bytes, Privacy::Private),
+            // A list of numbers and hashes can be written.
+            Some(Err(_)) | None => Ok(()),
+        }
+    }
+}
+
+/// What tells a key from others.
+fn mark(key: &[u8; KEY_BYTES]) -> String {
+    blake3::Hasher::new_keyed(key).update(b"key").finalize().to_hex()[..16].to_owned()
+}
+
+fn read_key(path: &Path) -> Option<[u8; KEY_BYTES]> {
+    read_if_there(path, KEY_BYTES).ok().flatten()?.try_into().ok()
+}
+
+/// Writes the key, unless another process did so first; returns the one that holds.
+fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES]> {
+    if let Some(folder) = path.parent() {
+        create_folder(folder, Privacy::Private)?;
+    }
+    // Whole or not at all: what was hashed with half a key would be lost.
+    let own = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = private_options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&own)
+        .and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all()));
+    let linked = written.and_then(|()| std::fs::hard_link(&own, path));
+    // A leftover of a few bytes is in nobody's way.
+    let _ = std::fs::remove_file(&own);
+    match linked {
+        Ok(()) => Ok(key),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => match read_key(path) {
+            Some(key) => Ok(key),
+            // It is no key, and never was one.
+            None => replace(path, &key, Privacy::Private).map(|()| key),
+        },
+        // A file system without links.
+        Err(_) => replace(path, &key, Privacy::Private).map(|()| key),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::Redactor;
+
+    #[test]
+    fn what_was_written_is_known_to_who_has_the_key() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().to_owned();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let home = dirs.user_dir();
+        assert!(Known::read_file(&dirs, &home).is_empty());
+        let (known, unclean) = Known::open(&dirs, &home, [1; KEY_BYTES]).unwrap();
+        assert!(!unclean && known.learn("Cobaltheron6629"));
+        known.write_file(&home, true).unwrap();
+        let text = std::fs::read_to_string(home.known_secrets()).unwrap();
+        assert!(!text.to_lowercase().contains("cobalt"), "{text}");
+        // The first key stays.
+        let (again, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]).unwrap();
+        assert!(unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
+        let redactor = Redactor::default().with_known(Known::read_file(&dirs, &home));
+        assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
+        // With another one what was hashed is worth nothing, and is begun anew.
+        std::fs::remove_file(dirs.secrets_key()).unwrap();
+        assert!(Known::read_file(&dirs, &home).is_empty());
+        let (other, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]).unwrap();
+        assert!(!unclean && other.is_empty() && other.learn("Cobaltheron6629"));
+        // What is damaged is as good as none.
+        for damaged in ["", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"] {
+            std::fs::write(home.known_secrets(), damaged).unwrap();
+            assert!(Known::read_file(&dirs, &home).is_empty());
+        }
+    }
+}
