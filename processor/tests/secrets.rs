@@ -45,9 +45,9 @@ fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
 /// What the memories say, their names included.
 fn memories(sealed: &Sealed) -> String {
     let files = sealed.files(|path| !path.starts_with("work/.throughline/memories"));
-    let text = files.into_iter().map(|(path, bytes)| {
-        format!("{}\n{}\n", path.display(), String::from_utf8_lossy(&bytes))
-    });
+    let text = files
+        .into_iter()
+        .map(|(path, bytes)| format!("{}\n{}\n", path.display(), String::from_utf8_lossy(&bytes)));
     text.collect()
 }
 
@@ -78,9 +78,15 @@ fn the_answer_to_a_question_about_a_secret_is_hidden() {
     let asked = [
         ("What is the password of the staging database for the importer?", "vR4kTw81Lmqz"),
         ("Which passphrase should the backup key of the archive server get?", "quillthornbasket"),
-        ("What is the Sendgrid API key that the mailer should use for receipts?", "Mailgrove-77-Xu"),
+        (
+            "What is the Sendgrid API key that the mailer should use for receipts?",
+            "Mailgrove-77-Xu",
+        ),
         ("Please enter the PIN of the payment terminal in the test lab", "739251"),
-        ("What token should the deploy job of the Helm chart send to the registry?", "it's Brackenfell2290"),
+        (
+            "What token should the deploy job of the Helm chart send to the registry?",
+            "it's Brackenfell2290",
+        ),
     ];
     for (question, answer) in asked {
         let sealed = Sealed::new();
@@ -118,7 +124,9 @@ fn uses(script: &mut Script, secret: &str) {
     commits(
         script,
         &format!("Seed the operator account with {secret}"),
-        &format!("The installer needs one, so {secret} is used because operators know it by heart."),
+        &format!(
+            "The installer needs one, so {secret} is used because operators know it by heart."
+        ),
     );
     let failing = "./bin/login operator";
     script.bash_fails(failing, "error: login refused for operator: credentials expected");
@@ -134,7 +142,9 @@ fn uses(script: &mut Script, secret: &str) {
     script.block(json!({"type": "thinking", "thinking": format!("So {secret} opens the panel.")}));
     let id = script.call("mcp__panel__open", json!({"path": format!("/seed/{secret}/open")}));
     script.result(&id, &format!("{{\"opened\":\"{secret}\"}}"), json!({}));
-    script.prompt(&format!("Good. We decided to keep {secret} for the seed, because operators know it."));
+    script.prompt(&format!(
+        "Good. We decided to keep {secret} for the seed, because operators know it."
+    ));
     script.say(&format!("We decided to keep {secret} for the seed because operators know it."));
 }
 
@@ -252,7 +262,7 @@ fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     // The value became known, and that was all.
     let home = sealed.dirs.project(sealed.tree.project);
     let known = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
-    known.known().learn("Brightotter7714");
+    assert!(known.known().learn("Brightotter7714"));
     known.save().unwrap();
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
 }

@@ -8,7 +8,7 @@ use super::known::{Evidence, Known};
 use super::{ASSIGNMENT, Finding, Redactor, shape, united};
 
 /// The name of what is hidden because it was asked for.
-const ANSWER: &str = "answer";
+pub(super) const ANSWER: &str = "answer";
 
 /// The longest question whose end is looked at.
 const QUESTION_BYTES_MAX: usize = 2_000;

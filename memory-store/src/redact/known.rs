@@ -8,13 +8,14 @@
 mod file;
 mod spread;
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::Finding;
+use super::{Finding, Redactor};
 pub use spread::Evidence;
 pub(super) use spread::is_everyday;
 
@@ -101,6 +102,17 @@ impl Known {
     /// Where known values stand.
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
         self.read(|shared, table| table.find(shared, text.as_bytes())).unwrap_or_default()
+    }
+
+    /// Text that is only compared, without its secrets: where it has one, a keyed hash tells it from others.
+    pub fn comparable(&self, text: &str, redactor: &Redactor) -> String {
+        match redactor.redact(text) {
+            Cow::Borrowed(same) => same.to_owned(),
+            Cow::Owned(clean) => {
+                let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
+                format!("{clean} {hash}").trim_end().to_owned()
+            }
+        }
     }
 
     fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
@@ -221,7 +233,6 @@ fn trimmed(value: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::Redactor;
 
     fn known(values: &[&str]) -> Redactor {
         let known = Known::new([7; KEY_BYTES]);

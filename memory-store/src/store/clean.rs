@@ -12,6 +12,8 @@ use crate::redact::Redactor;
 pub struct Cleaned {
     /// Files that held secrets and do not any more.
     pub files: usize,
+    /// Those of them that are memories.
+    pub memories: usize,
     /// What could not be cleaned without losing something of it, and is as it was.
     pub refused: Vec<Error>,
 }
@@ -37,11 +39,11 @@ impl Store {
         let mut cleaned = Cleaned::default();
         for path in unclean {
             match self.clean_file(&path, redactor) {
-                Ok(()) => cleaned.files += 1,
+                Ok(()) => cleaned.memories += 1,
                 Err(error) => cleaned.refused.push(error),
             }
         }
-        cleaned.files += usize::from(Ledger::open(&self.home)?.clean(redactor)?);
+        cleaned.files = cleaned.memories + usize::from(Ledger::open(&self.home)?.clean(redactor)?);
         Ok(cleaned)
     }
 }

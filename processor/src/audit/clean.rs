@@ -10,13 +10,22 @@ use memory_store::settings::Settings;
 use memory_store::store::Store;
 
 use super::mask::mask;
-use super::{Audit, holds};
+use super::{Audit, AuditReport, holds};
 use crate::archive::Archive;
 use crate::expired::Expired;
+use crate::secrets::clean_texts;
 use crate::state::State;
 use crate::stored;
 use crate::sync::{LLM_DIR, SyncOptions};
 use crate::trees;
+
+/// Takes what is known out of all that is kept, and hides nothing else. The project's lock is held, and that
+/// turns are to be indexed anew is noted.
+pub fn clean_known(options: &SyncOptions<'_>, known: &Redactor) -> Result<AuditReport> {
+    let mut audit = Audit { private: known, report: AuditReport::default() };
+    audit.clean_all(options, |_| known.clone())?;
+    Ok(audit.report)
+}
 
 impl Audit<'_> {
     /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
@@ -27,6 +36,15 @@ impl Audit<'_> {
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
+        self.clean_all(options, |store| store.redactor(settings))
+    }
+
+    fn clean_all(
+        &mut self,
+        options: &SyncOptions<'_>,
+        redactor: impl Fn(&Store) -> Redactor,
+    ) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
         let mut stores = vec![Store::user(options.dirs)?];
         self.clean_state(&options.dirs.user_state());
         for tree in trees::present(options.dirs, options.tree) {
@@ -34,8 +52,9 @@ impl Audit<'_> {
             self.clean_state(&options.dirs.tree(&tree.root));
         }
         for store in &stores {
-            let cleaned = store.clean(&store.redactor(settings))?;
+            let cleaned = store.clean(&redactor(store))?;
             self.report.cleaned += cleaned.files;
+            self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
             self.report.failed.extend(cleaned.refused.iter().map(ToString::to_string));
         }
         self.clean_archive(&Archive::open(&home))?;
@@ -107,37 +126,5 @@ impl Audit<'_> {
             Ok(cleaned) => self.report.cleaned += usize::from(cleaned),
             Err(error) => self.report.failed.push(format!("{error:#}")),
         }
-    }
-}
-
-/// Cleans the texts of what is written as JSON; whether there was something.
-fn clean_texts<T>(redactor: &Redactor, of: &mut T) -> Result<bool>
-where
-    T: serde::Serialize + serde::de::DeserializeOwned,
-{
-    let mut value = serde_json::to_value(&*of)?;
-    let changed = clean_value(redactor, &mut value);
-    if changed {
-        *of = serde_json::from_value(value)?;
-    }
-    Ok(changed)
-}
-
-fn clean_value(redactor: &Redactor, value: &mut serde_json::Value) -> bool {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => {
-            let clean = redactor.redact(text).into_owned();
-            let changed = clean != *text;
-            *text = clean;
-            changed
-        }
-        Value::Array(values) => {
-            values.iter_mut().fold(false, |changed, value| clean_value(redactor, value) | changed)
-        }
-        Value::Object(fields) => fields
-            .iter_mut()
-            .fold(false, |changed, (_, value)| clean_value(redactor, value) | changed),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{KEY_BYTES, Known, VALUES_MAX, Value};
-use crate::error::Result;
+use crate::error::{At, Result};
 use crate::layout::{ProjectDir, UserDirs};
 use crate::store::{Privacy, create_folder, private_options, read_if_there, replace};
 
@@ -37,21 +37,9 @@ impl Known {
     }
 
     /// The same for who learns, and whether what was stored earlier is still to be searched. `fresh` becomes the
-    /// key where there is none.
-    ///
-    /// # Errors
-    /// When the key cannot be written.
-    pub fn open(
-        dirs: &UserDirs,
-        home: &ProjectDir,
-        fresh: [u8; KEY_BYTES],
-    ) -> Result<(Self, bool)> {
-        let path = dirs.secrets_key();
-        let key = match read_key(&path) {
-            Some(key) => key,
-            None => write_key(&path, fresh)?,
-        };
-        Ok(Self::of_file(key, home))
+    /// key where there is none, once something is written.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, bool) {
+        Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
     }
 
     fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, bool) {
@@ -73,20 +61,20 @@ impl Known {
     /// Writes down what is known; `unclean` where what was stored earlier is to be searched.
     ///
     /// # Errors
-    /// When the file cannot be written.
-    pub fn write_file(&self, home: &ProjectDir, unclean: bool) -> Result<()> {
-        let file = self.read(|shared, table| File {
-            format: FORMAT,
-            key: mark(&shared.key),
-            unclean,
-            values: table.values.iter().cloned().collect(),
-        });
-        let path = home.known_secrets();
-        match file.map(|file| serde_json::to_vec(&file)) {
-            Some(Ok(bytes)) => replace(&path, &bytes, Privacy::Private),
+    /// When the files cannot be written, or another process made another key meanwhile: begun anew it helps.
+    pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, unclean: bool) -> Result<()> {
+        let written = self.read(|shared, table| {
+            let path = dirs.secrets_key();
+            if read_key(&path).is_none_or(|key| key != shared.key) {
+                write_key(&path, shared.key)?;
+            }
+            let values = table.values.iter().cloned().collect();
+            let file = File { format: FORMAT, key: mark(&shared.key), unclean, values };
             // A list of numbers and hashes can be written.
-            Some(Err(_)) | None => Ok(()),
-        }
+            let bytes = serde_json::to_vec(&file).unwrap_or_default();
+            replace(&home.known_secrets(), &bytes, Privacy::Private)
+        });
+        written.unwrap_or(Ok(()))
     }
 }
 
@@ -99,8 +87,8 @@ fn read_key(path: &Path) -> Option<[u8; KEY_BYTES]> {
     read_if_there(path, KEY_BYTES).ok().flatten()?.try_into().ok()
 }
 
-/// Writes the key, unless another process did so first; returns the one that holds.
-fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES]> {
+/// Writes the key, unless there is one.
+fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
     if let Some(folder) = path.parent() {
         create_folder(folder, Privacy::Private)?;
     }
@@ -116,14 +104,12 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<[u8; KEY_BYTES]> {
     // A leftover of a few bytes is in nobody's way.
     let _ = std::fs::remove_file(&own);
     match linked {
-        Ok(()) => Ok(key),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => match read_key(path) {
-            Some(key) => Ok(key),
-            // It is no key, and never was one.
-            None => replace(path, &key, Privacy::Private).map(|()| key),
-        },
-        // A file system without links.
-        Err(_) => replace(path, &key, Privacy::Private).map(|()| key),
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
+            Err(error).at(path)
+        }
+        // A file system without links, or what is there is no key.
+        Err(_) => replace(path, &key, Privacy::Private),
     }
 }
 
@@ -139,20 +125,23 @@ mod tests {
         let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
         let home = dirs.user_dir();
         assert!(Known::read_file(&dirs, &home).is_empty());
-        let (known, unclean) = Known::open(&dirs, &home, [1; KEY_BYTES]).unwrap();
+        let (known, unclean) = Known::open(&dirs, &home, [1; KEY_BYTES]);
         assert!(!unclean && known.learn("Cobaltheron6629"));
-        known.write_file(&home, true).unwrap();
+        assert!(!dirs.secrets_key().exists(), "nothing is written before it is needed");
+        let (late, _) = Known::open(&dirs, &home, [3; KEY_BYTES]);
+        known.write_file(&dirs, &home, true).unwrap();
+        assert!(late.write_file(&dirs, &home, true).is_err(), "another key was first");
         let text = std::fs::read_to_string(home.known_secrets()).unwrap();
         assert!(!text.to_lowercase().contains("cobalt"), "{text}");
         // The first key stays.
-        let (again, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]).unwrap();
+        let (again, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
         let redactor = Redactor::default().with_known(Known::read_file(&dirs, &home));
         assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
         // With another one what was hashed is worth nothing, and is begun anew.
         std::fs::remove_file(dirs.secrets_key()).unwrap();
         assert!(Known::read_file(&dirs, &home).is_empty());
-        let (other, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]).unwrap();
+        let (other, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(!unclean && other.is_empty() && other.learn("Cobaltheron6629"));
         // What is damaged is as good as none.
         for damaged in ["", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"] {
