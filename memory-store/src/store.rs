@@ -660,21 +660,6 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
-    /// Takes secrets out of a memory's file, where it is. The ledger learns of it only where the text was
-    /// ours: what somebody else wrote does not become the user's own by a word that was hidden in it.
-    fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
-        let Read { stored, mut file } = listing::read(path)?;
-        let before = file.text().to_owned();
-        file.redact(redactor)?;
-        let mut ledger = Ledger::open(&self.home)?;
-        let is_ours = is_ours(&ledger, stored.memory.id, &before);
-        if !is_ours {
-            ledger.copied(file.text(), Some(&before))?;
-        }
-        self.write(&stored.path, file.bytes())?;
-        if is_ours { self.note_saved(&stored.path, &file) } else { Ok(()) }
-    }
-
     /// What a person or a model saved survives `git clean` and the like as what was derived does.
     fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };

@@ -152,7 +152,7 @@ fn uses(script: &mut Script, secret: &str) {
 fn what_was_told_first_is_hidden_in_all_that_follows() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
-    script.prompt("Set the operator password to Brightotter7714, please.");
+    script.prompt("The operator password is Brightotter7714");
     uses(&mut script, "Brightotter7714");
     sealed.write_script(&script);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
@@ -222,7 +222,7 @@ fn a_later_session_cleans_what_earlier_ones_stored() {
 fn nothing_that_is_remembered_tells_a_secret() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
-    script.prompt("Set the operator password to Brightotter7714, please.");
+    script.prompt("The operator password is Brightotter7714");
     sealed.write_script(&script);
     sealed.sync();
     let key = sealed.dirs.secrets_key();
@@ -235,7 +235,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
     let other = Sealed::new();
     other.write_script(&{
         let mut script = Script::new("s1", other.root());
-        script.prompt("Set the operator password to Brightotter7714, please.");
+        script.prompt("The operator password is Brightotter7714");
         script
     });
     other.sync();
@@ -348,7 +348,7 @@ fn a_branch_that_is_called_like_a_secret_is_not_noted() {
 fn a_purge_after_all_leaves_nothing_of_it() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());
-    script.prompt("Set the operator password to Brightotter7714, please.");
+    script.prompt("The operator password is Brightotter7714");
     uses(&mut script, "Brightotter7714");
     sealed.write_script(&script);
     sealed.sync();
