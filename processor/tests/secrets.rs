@@ -12,6 +12,7 @@ use std::process::Command;
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
+use processor::archive::Archive;
 use processor::audit::audit;
 use processor::purge::{What, purge};
 use processor::sync::sync;
@@ -49,6 +50,12 @@ fn memories(sealed: &Sealed) -> String {
         .into_iter()
         .map(|(path, bytes)| format!("{}\n{}\n", path.display(), String::from_utf8_lossy(&bytes)));
     text.collect()
+}
+
+/// What the archive has of a session.
+fn records(sealed: &Sealed, session: &str) -> String {
+    let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
+    serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
 }
 
 /// Claude asks, and the user answers something that was not offered.
@@ -108,13 +115,14 @@ fn a_choice_about_secrets_stays_what_it_is() {
     script.prompt("Please add the login to the importer, as the ticket says.");
     let question = "Which hash should the password table of the `importer` use for new users?";
     asks(&mut script, question, &["Argon2id", "bcrypt"], "Argon2id");
-    let question = "Where should the `importer` keep its access tokens between two runs?";
+    let question = "In which `importer` store should access tokens be kept between two runs?";
     asks(&mut script, question, &["A file", "The keyring"], "In the keyring of the desktop");
     script.say("I will use that.");
     sealed.write_script(&script);
     sealed.sync();
-    let said = memories(&sealed);
-    assert!(said.contains("Argon2id") && said.contains("keyring of the desktop"), "{said}");
+    assert!(memories(&sealed).contains("quote: Argon2id"), "{}", memories(&sealed));
+    let kept = records(&sealed, "s1");
+    assert!(kept.contains("In the keyring of the desktop"), "{kept}");
 }
 
 /// A session in which the value is used bare wherever a value can be used.
@@ -177,6 +185,8 @@ fn what_is_told_last_is_hidden_in_all_that_came_before() {
         assert_eq!(stored(sealed, &["Brightotter7714"]), Vec::<String>::new(), "{slices}");
     }
     assert_eq!(memories(&sliced), memories(&at_once));
+    let kept = |sealed: &Sealed| records(sealed, "s1").replace(sealed.root(), "ROOT");
+    assert_eq!(kept(&sliced), kept(&at_once));
 }
 
 #[test]
@@ -285,9 +295,7 @@ fn everyday_values_are_not_spread() {
     sealed.sync();
     let said = memories(&sealed);
     assert!(said.contains("Start postgres before the importer"), "{said}");
-    let home = sealed.dirs.project(sealed.tree.project);
-    let archive = processor::archive::Archive::open(&home);
-    let text = serde_json::to_string(&archive.load("s1").unwrap().unwrap().records).unwrap();
+    let text = records(&sealed, "s1");
     let needs = "needs postgres, so admin waits for changeme123 on localhost8080 in development and \
                  release-2024-11.";
     assert!(text.contains(needs), "{text}");
