@@ -82,7 +82,6 @@ fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
             "event": "Stop",
             "session": "s",
             "transcript": world.world.home().join("t.jsonl"),
-            "cwd": world.world.root,
         })]
     );
     let started = world.started().expect("the processor was started");

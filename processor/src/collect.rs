@@ -176,7 +176,8 @@ impl Collector<'_> {
         let mut records = builder.into_records();
         self.ignore.screen(&mut records);
         self.purged.screen(&header.session, &mut records);
-        let cleaned = self.secrets.hide(&mut records, self.redactor)?;
+        let mut cleaned = self.secrets.hide_answers(&mut records, self.redactor);
+        cleaned |= self.secrets.hide(&mut records, self.redactor)?;
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));

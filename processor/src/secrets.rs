@@ -11,14 +11,15 @@ use std::sync::Mutex;
 
 use anyhow::{Context, Result};
 use memory_store::layout::{ProjectDir, UserDirs};
-use memory_store::redact::Redactor;
 use memory_store::redact::known::{KEY_BYTES, Known};
+use memory_store::redact::{Given, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::transcript::Redact;
-use crate::transcript::record::Record;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::session::PromptBy;
 
 /// What is known of a project, and whether it is written down.
 pub struct Secrets {
@@ -90,6 +91,29 @@ impl Secrets {
         Learning { redactor, known: &self.known }
     }
 
+    /// Hides what the user gave when Claude asked for a secret in words; whether there was anything. The question
+    /// is the end of what Claude said last, the answer a short prompt.
+    pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
+        let mut question = String::new();
+        let mut changed = false;
+        for record in records {
+            match &mut record.what {
+                RecordWhat::Text { text, .. } => asked(text).clone_into(&mut question),
+                RecordWhat::Prompt { text, by: PromptBy::User, .. } if is_short(text) => {
+                    let asked = std::mem::take(&mut question);
+                    let answer = redactor.redact_answer(&asked, text, Given::InWords, &self.known);
+                    if !answer.hidden.is_empty() {
+                        *text = answer.text.into_owned();
+                        changed = true;
+                    }
+                }
+                RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => question.clear(),
+                _ => {}
+            }
+        }
+        changed
+    }
+
     /// Hides what is known in the records of a session; whether there was anything.
     pub fn hide(&self, records: &mut [Record], redactor: &Redactor) -> Result<bool> {
         if self.known.is_empty() {
@@ -102,6 +126,22 @@ impl Secrets {
         }
         Ok(changed)
     }
+}
+
+/// The question that a text ends with; nothing where it ends with none.
+fn asked(text: &str) -> &str {
+    let line = text.trim_end().lines().next_back().unwrap_or_default();
+    if !line.ends_with(['?', '？', ':', '：']) {
+        return "";
+    }
+    let line = line.trim_end_matches(['?', '？', ':', '：']);
+    line.rfind(['.', '!', '?']).map_or(line, |end| &line[end + 1..])
+}
+
+/// Whether a prompt may be nothing but an answer.
+fn is_short(text: &str) -> bool {
+    const ANSWER_CHARS_MAX: usize = 80;
+    text.len() <= ANSWER_CHARS_MAX && !text.trim().contains('\n')
 }
 
 /// Hides secrets and learns them.
@@ -119,9 +159,9 @@ impl Redact for Learning<'_> {
         &self,
         question: &str,
         answer: &'a str,
-        offered: bool,
+        given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
-        let answer = self.redactor.redact_answer(question, answer, offered, self.known);
+        let answer = self.redactor.redact_answer(question, answer, given, self.known);
         (answer.text, answer.hidden)
     }
 }

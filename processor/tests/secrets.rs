@@ -109,6 +109,21 @@ fn the_answer_to_a_question_about_a_secret_is_hidden() {
 }
 
 #[test]
+fn the_answer_to_a_question_in_words_is_hidden() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please set up the database for the importer.");
+    script.say("I need to log in for that. What is the password of the importer's database?");
+    script.prompt("quillthornbasket");
+    script.bash("./bin/login importer quillthornbasket", "logged in");
+    script.say("It works. Shall I keep the password in the keyring?");
+    script.prompt("yes, keep it there");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["quillthornbasket"]), Vec::<String>::new());
+    assert!(records(&sealed, "s1").contains("yes, keep it there"));
+}
+
+#[test]
 fn a_choice_about_secrets_stays_what_it_is() {
     let sealed = Sealed::new();
     let mut script = Script::new("s1", sealed.root());

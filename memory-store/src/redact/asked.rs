@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use super::known::{Evidence, Known};
 use super::{ASSIGNMENT, Finding, Redactor, shape, united};
+use crate::recall::background;
+use crate::text;
 
 /// The name of what is hidden because it was asked for.
 pub(super) const ANSWER: &str = "answer";
@@ -222,6 +224,60 @@ const PROSE: [&str; 70] = [
     "keine",
 ];
 
+/// Words that ask for a thing, in questions that begin with any of them or hold them.
+const WANTING: [&str; 33] = [
+    "what",
+    "what's",
+    "whats",
+    "which",
+    "enter",
+    "give",
+    "provide",
+    "paste",
+    "tell",
+    "send",
+    "share",
+    "type",
+    "supply",
+    "need",
+    "welches",
+    "welche",
+    "welcher",
+    "lautet",
+    "quel",
+    "quelle",
+    "cuál",
+    "cual",
+    "qual",
+    "quale",
+    "wat",
+    "welk",
+    "vad",
+    "hva",
+    "hvad",
+    "jakie",
+    "jaké",
+    "какой",
+    "каков",
+];
+
+/// Questions that are answered by yes and no.
+const YES_NO: [&str; 20] = [
+    "should", "shall", "do", "does", "did", "would", "will", "can", "could", "may", "is", "are",
+    "was", "has", "have", "want", "ok", "okay", "ready", "soll",
+];
+
+/// How an answer was given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Given {
+    /// The user wrote it where the question was asked.
+    Freely,
+    /// It is one of the options: a secret only where it looks like one.
+    Offered,
+    /// It is the next prompt, which need not be an answer.
+    InWords,
+}
+
 /// An answer without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'t> {
@@ -232,21 +288,24 @@ pub struct Answer<'t> {
 }
 
 impl Redactor {
-    /// Redacts an answer by the question it was given to. One that was `offered` was not the user's to tell, and
-    /// is a secret only where it looks like one. `known` learns what was hidden.
+    /// Redacts an answer by the question it was given to. `known` learns what was hidden.
     pub fn redact_answer<'t>(
         &self,
         question: &str,
         answer: &'t str,
-        offered: bool,
+        given: Given,
         known: &Known,
     ) -> Answer<'t> {
         let mut found = Vec::new();
         if let Some(asks) = asks(question) {
             found = self.beside_name(answer);
             found.extend(telling(answer));
-            if asks == Asks::ForIt && !offered {
-                found.extend(given(answer));
+            match given {
+                Given::Freely if asks == Asks::ForIt => found.extend(told(answer)),
+                Given::InWords if asks == Asks::ForIt && is_no_word(answer) => {
+                    found.extend(told(answer));
+                }
+                Given::Freely | Given::Offered | Given::InWords => {}
             }
             found.sort_by_key(|finding| finding.range.start);
             found = united(found);
@@ -314,7 +373,18 @@ fn asks(question: &str) -> Option<Asks> {
         return None;
     }
     let is_about = words.iter().any(|word| ABOUT.contains(word));
-    Some(if is_about { Asks::AboutIt } else { Asks::ForIt })
+    let is_wanted = words.iter().any(|word| WANTING.contains(word));
+    let is_yes_or_no = words.iter().any(|word| YES_NO.contains(word)) && !is_wanted;
+    Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
+}
+
+/// Whether this is a single word that nobody would say.
+fn is_no_word(answer: &str) -> bool {
+    let answer = answer.trim();
+    let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_unknown =
+        || text::tokens(answer).iter().all(|token| background::is_unknown(&token.term));
+    !answer.contains(char::is_whitespace) && (!is_plain || answer.len() >= 4 && is_unknown())
 }
 
 /// Words of an answer that look drawn at random.
@@ -332,7 +402,7 @@ fn telling(answer: &str) -> Vec<Finding> {
 
 /// What of an answer is the secret that was asked for: all of it where it is no sentence, else what a sentence
 /// would not say.
-fn given(answer: &str) -> Vec<Finding> {
+fn told(answer: &str) -> Vec<Finding> {
     let words = words(answer);
     let is_prose = |word: &Range<usize>| {
         let word = answer[word.clone()].to_lowercase();
@@ -384,9 +454,9 @@ mod tests {
     use super::super::known::KEY_BYTES;
     use super::*;
 
-    fn left(question: &str, answer: &str, offered: bool) -> String {
+    fn left(question: &str, answer: &str, given: Given) -> String {
         let known = Known::new([7; KEY_BYTES]);
-        Redactor::default().redact_answer(question, answer, offered, &known).text.into_owned()
+        Redactor::default().redact_answer(question, answer, given, &known).text.into_owned()
     }
 
     #[test]
@@ -402,7 +472,8 @@ mod tests {
             ("Enter the token\n- None: skip", "vR4kTw81Lmqz", "*"),
             ("How is the token sent?", "as vR4kTw81Lmqz in a header", "as * in a header"),
         ] {
-            assert_eq!(left(question, answer, false), clean.replace('*', "[redacted:answer]"));
+            let clean = clean.replace('*', "[redacted:answer]");
+            assert_eq!(left(question, answer, Given::Freely), clean);
         }
     }
 
@@ -416,11 +487,26 @@ mod tests {
             ("Which token?", "none"),
             ("What should the importer be called?", "vole-7"),
             ("What is the format of the API key?", "xchacha20poly1305"),
+            ("Should I commit the token change?", "sounds good"),
+            ("Do you want me to reset the password?", "absolutely"),
         ] {
-            assert_eq!(left(question, answer, false), answer);
+            assert_eq!(left(question, answer, Given::Freely), answer);
         }
-        assert_eq!(left("Which password should it be?", "Generated", true), "Generated");
-        assert_eq!(left("Which token should I use?", "vR4kTw81Lmqz", true), "[redacted:answer]");
+        let offered = |answer| left("Which password should it be?", answer, Given::Offered);
+        assert_eq!(offered("Generated"), "Generated");
+        assert_eq!(offered("vR4kTw81Lmqz"), "[redacted:answer]");
+    }
+
+    #[test]
+    fn the_next_prompt_is_an_answer_where_nobody_would_say_so() {
+        let prompt =
+            |answer| left("What is the password of the test server", answer, Given::InWords);
+        for answer in ["swordfish7", "quillthornbasket", "4711", "vR4kTw81Lmqz"] {
+            assert_eq!(prompt(answer), "[redacted:answer]");
+        }
+        for answer in ["later", "rotate", "both", "ask Tess", "see the wiki, it is there"] {
+            assert_eq!(prompt(answer), answer);
+        }
     }
 
     #[test]
@@ -428,9 +514,9 @@ mod tests {
         let known = Known::new([7; KEY_BYTES]);
         let redactor = Redactor::default();
         let question = "What is the database password?";
-        let answer = redactor.redact_answer(question, "quillthornbasket", false, &known);
+        let answer = redactor.redact_answer(question, "quillthornbasket", Given::Freely, &known);
         assert_eq!((answer.hidden, known.len()), (vec!["quillthornbasket"], 1));
-        let answer = redactor.redact_answer(question, "dev", false, &known);
+        let answer = redactor.redact_answer(question, "dev", Given::Freely, &known);
         assert_eq!((answer.hidden, known.len()), (vec!["dev"], 1));
     }
 }

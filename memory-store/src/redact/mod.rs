@@ -36,7 +36,7 @@ use memchr::memmem;
 
 use crate::settings::Settings;
 
-pub use asked::Answer;
+pub use asked::{Answer, Given};
 pub use deny::{DenyPatterns, PatternError};
 use known::Known;
 pub use names::{NAME, Names};

@@ -6,6 +6,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 use memory_store::lines::Line;
+use memory_store::redact::Given;
 
 use super::assemble::{Assembly, assemble};
 use super::convert::{Outcome, convert};
@@ -17,13 +18,12 @@ pub trait Redact: Sync {
     /// The text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
 
-    /// An answer without its secrets, which its question may tell, and what was hidden because of it. The user
-    /// may have been `offered` it.
+    /// An answer without its secrets, which its question may tell, and what was hidden because of it.
     fn redact_answer<'a>(
         &self,
         _question: &str,
         answer: &'a str,
-        _offered: bool,
+        _given: Given,
     ) -> (Cow<'a, str>, Vec<&'a str>) {
         (self.redact(answer), Vec::new())
     }

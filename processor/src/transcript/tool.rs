@@ -2,6 +2,7 @@
 
 use memory_store::ProjectId;
 use memory_store::prompt::without_echoes;
+use memory_store::redact::Given;
 use serde_json::Value;
 
 use super::cut;
@@ -111,7 +112,7 @@ fn questions(value: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
             let mut text = asked.to_owned();
             for option in items(question, "options") {
                 text.push_str("\n- ");
-                text.push_str(&redact.redact_answer(asked, label(option), true).0);
+                text.push_str(&redact.redact_answer(asked, label(option), Given::Offered).0);
                 let description = string(option, "description");
                 if !description.is_empty() {
                     text.push_str(": ");
@@ -224,8 +225,9 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
                 str::to_owned,
             );
             let answer = cut::middle(&answer, COMMAND_BYTES_MAX).into_owned();
-            let offered = is_offered(structured, question, &answer);
-            let (clean, hidden) = redact.redact_answer(question, &answer, offered);
+            let is_offered = is_offered(structured, question, &answer);
+            let given = if is_offered { Given::Offered } else { Given::Freely };
+            let (clean, hidden) = redact.redact_answer(question, &answer, given);
             for value in hidden {
                 *output = without(output, value);
             }
@@ -255,7 +257,7 @@ fn hide_told(output: &mut String, redact: &dyn Redact) {
         let (before, after) = (&told[..at], &told[at + BETWEEN.len()..]);
         let question = before.rfind('"').map_or(before, |quote| &before[quote + 1..]);
         let answer = after.find('"').map_or(after, |quote| &after[..quote]);
-        for value in redact.redact_answer(question, answer, false).1 {
+        for value in redact.redact_answer(question, answer, Given::Freely).1 {
             *output = without(output, value);
         }
     }
