@@ -19,11 +19,16 @@ use crate::stored;
 use crate::sync::{LLM_DIR, SyncOptions};
 use crate::trees;
 
-/// Takes what is known out of all that is kept, and hides nothing else. The project's lock is held, and that
-/// turns are to be indexed anew is noted.
-pub fn clean_known(options: &SyncOptions<'_>, known: &Redactor) -> Result<AuditReport> {
+/// Takes what is known out of all that is kept, and hides nothing else: of the archive out of these sessions.
+/// The project's lock is held, and that turns are to be indexed anew is noted.
+pub fn clean_known(
+    options: &SyncOptions<'_>,
+    known: &Redactor,
+    sessions: &[String],
+) -> Result<AuditReport> {
     let mut audit = Audit { private: known, report: AuditReport::default() };
     audit.clean_all(options, |_| known.clone())?;
+    audit.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)), sessions);
     Ok(audit.report)
 }
 
@@ -36,7 +41,12 @@ impl Audit<'_> {
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
-        self.clean_all(options, |store| store.redactor(settings))
+        self.clean_all(options, |store| store.redactor(settings))?;
+        let archive = Archive::open(&home);
+        let sessions: Vec<String> =
+            archive.entries()?.into_iter().map(|entry| entry.name).collect();
+        self.clean_archive(&archive, &sessions);
+        Ok(())
     }
 
     fn clean_all(
@@ -57,7 +67,6 @@ impl Audit<'_> {
             self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
             self.report.failed.extend(cleaned.refused.iter().map(ToString::to_string));
         }
-        self.clean_archive(&Archive::open(&home))?;
         self.clean_expired(&Expired::open(&home));
         for file in stored::files(&home.0.join(LLM_DIR)) {
             let cleaned = file.and_then(|file| self.drop_answer(file));
@@ -66,9 +75,9 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn clean_archive(&mut self, archive: &Archive) -> Result<()> {
-        for entry in archive.entries()? {
-            let cleaned = archive.load(&entry.name).and_then(|file| {
+    fn clean_archive(&mut self, archive: &Archive, sessions: &[String]) {
+        for name in sessions {
+            let cleaned = archive.load(name).and_then(|file| {
                 let Some(mut file) = file else { return Ok(false) };
                 let mut changed = false;
                 for record in &mut file.records {
@@ -81,7 +90,6 @@ impl Audit<'_> {
             });
             self.note_cleaned(cleaned);
         }
-        Ok(())
     }
 
     /// Cleans what is left of sessions whose turns were removed.
@@ -113,7 +121,8 @@ impl Audit<'_> {
         let logs = [state.hook_log(), state.log()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
         let named = [state.inbox()].into_iter().chain(logs).chain(old).map(Ok);
-        let listed = [state.receipts("any").parent().map(PathBuf::from), Some(state.sessions())];
+        let receipts = state.receipts("any").parent().map(PathBuf::from);
+        let listed = [receipts, Some(state.sessions()), Some(state.edits())];
         let listed = listed.into_iter().flatten().flat_map(|folder| stored::files(&folder));
         for file in named.chain(listed) {
             let cleaned = file.and_then(|file| mask(&file, self.private));

@@ -24,9 +24,9 @@ impl Run<'_> {
             // An index keeps the bytes of turns that were replaced until all of them are written again.
             self.state.all_turns = true;
             self.state.write(&self.home)?;
-            changed.extend(unclean);
         }
-        let cleaned = audit::clean_known(self.options, &only)?;
+        let cleaned = audit::clean_known(self.options, &only, &unclean)?;
+        changed.extend(unclean);
         self.report.warnings.extend(cleaned.failed);
         let in_git = |root| git::place(root).is_some();
         if cleaned.committed > 0 && self.trees.iter().any(|tree| in_git(&tree.root)) {
