@@ -382,8 +382,11 @@ fn asks(question: &str) -> Option<Asks> {
 fn is_no_word(answer: &str) -> bool {
     let answer = answer.trim();
     let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_unknown =
-        || text::tokens(answer).iter().all(|token| background::is_unknown(&token.term));
+    // A stop word has no terms.
+    let is_unknown = || {
+        let terms = text::tokens(answer);
+        !terms.is_empty() && terms.iter().all(|token| background::is_unknown(&token.term))
+    };
     !answer.contains(char::is_whitespace) && (!is_plain || answer.len() >= 4 && is_unknown())
 }
 
