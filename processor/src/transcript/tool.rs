@@ -252,6 +252,9 @@ fn label(option: &Value) -> &str {
 /// Hides secrets in an output that has questions and answers only as `"question"="answer"`.
 fn hide_told(output: &mut String, redact: &dyn Redact) {
     const BETWEEN: &str = "\"=\"";
+    if !output.contains(BETWEEN) {
+        return;
+    }
     let told = output.clone();
     for (at, _) in told.match_indices(BETWEEN).take(ITEMS_MAX) {
         let (before, after) = (&told[..at], &told[at + BETWEEN.len()..]);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::spread::VALUE_BYTES_MAX;
 use super::{KEY_BYTES, Known, VALUES_MAX, Value};
 use crate::error::{At, Result};
 use crate::layout::{ProjectDir, UserDirs};
@@ -50,7 +51,9 @@ impl Known {
         let Some(file) = file else { return (known, false) };
         if let Some(mut table) = known.0.as_deref().and_then(|shared| shared.table.write().ok()) {
             for value in file.values.into_iter().take(VALUES_MAX) {
-                if (1..=value.bytes).contains(&value.word_bytes) {
+                // Of a damaged file, what cannot be is left out.
+                let is_sound = (1..=value.bytes).contains(&value.word_bytes);
+                if is_sound && value.bytes <= VALUE_BYTES_MAX {
                     table.insert(value);
                 }
             }
@@ -144,7 +147,14 @@ mod tests {
         let (other, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]);
         assert!(!unclean && other.is_empty() && other.learn("Cobaltheron6629"));
         // What is damaged is as good as none.
-        for damaged in ["", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"] {
+        let absurd =
+            serde_json::json!({"word_bytes": u64::MAX, "bytes": u64::MAX, "word": 1, "all": ""});
+        let absurd =
+            serde_json::json!({"format": FORMAT, "key": mark(&[2; KEY_BYTES]), "values": [absurd]});
+        other.write_file(&dirs, &home, false).unwrap();
+        for damaged in
+            [absurd.to_string().as_str(), "", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"]
+        {
             std::fs::write(home.known_secrets(), damaged).unwrap();
             assert!(Known::read_file(&dirs, &home).is_empty());
         }

@@ -7,7 +7,7 @@ use crate::text;
 
 /// Shorter values are words, and longer ones texts.
 const VALUE_BYTES_MIN: usize = 8;
-const VALUE_BYTES_MAX: usize = 512;
+pub(super) const VALUE_BYTES_MAX: usize = 512;
 
 /// Letters that a rare word has at least.
 const RARE_LETTERS_MIN: usize = 9;
