@@ -109,6 +109,7 @@ pub(super) fn may_spread(value: &str, evidence: Evidence) -> bool {
         || bytes.iter().any(u8::is_ascii_control)
         || stands_for_something(bytes)
         || is_everyday(value)
+        || is_name_of_words(bytes)
     {
         return false;
     }
@@ -150,6 +151,17 @@ pub(in crate::redact) fn is_everyday(value: &str) -> bool {
         part.len() - word.len() <= EVERYDAY_DIGITS_MAX
             && (word.is_empty() || EVERYDAY.contains(&word.as_str()))
     })
+}
+
+/// `TestBlendsColour256Fallback`: a name in code, made of words, with a number.
+fn is_name_of_words(value: &[u8]) -> bool {
+    const WORDS_MIN: usize = 4;
+    const LETTERS_MIN: usize = 3;
+    const DIGITS_MAX: usize = 4;
+    let digits = value.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let runs = value.chunk_by(|_, next| next.is_ascii_lowercase());
+    let words = runs.filter(|run| run.len() >= LETTERS_MIN && run[0].is_ascii_alphabetic()).count();
+    value.iter().all(u8::is_ascii_alphanumeric) && digits <= DIGITS_MAX && words >= WORDS_MIN
 }
 
 /// Whether there are letters and digits, and signs among them that names, paths and versions have not.
@@ -219,6 +231,7 @@ mod tests {
             "^1.22.333",
             "foo(bar1234)",
             "TestTruncateTranscript",
+            "TestBlendsColour256Fallback",
             "x86_64-unknown-linux-gnu",
             "app_test_2",
             "a,b,c1,d2",
