@@ -84,7 +84,6 @@ fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
             "event": "Stop",
             "session": "s",
             "transcript": world.world.home().join("t.jsonl"),
-            "cwd": world.world.root,
         })]
     );
     let started = world.started().expect("the processor was started");
@@ -113,7 +112,9 @@ fn it_is_started_when_due_and_not_before() {
     installed.stop("SubagentStop", json!({"agent_id": "a", "agent_type": "Explore"}));
     assert!(installed.started().is_some(), "five minutes are due");
     assert_eq!(installed.world.notes().len(), 4);
-    assert_eq!(installed.world.notes()[3]["agent"], "a");
+    let note = &installed.world.notes()[3];
+    assert_eq!(note["agent"], "a");
+    assert!(note.get("cwd").is_none(), "the inbox is the tree's: {note}");
 }
 
 #[test]

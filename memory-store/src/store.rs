@@ -38,6 +38,7 @@ use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
 use crate::lock::{self, LOCK_WAIT};
 use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
+use crate::redact::known::Known;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
 use crate::suspicion::{Quarantine, Whose};
@@ -186,7 +187,8 @@ impl Store {
     /// What takes secrets out of this store's memories: committed files are held to more than private
     /// ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
-        Redactor::new(&RedactOptions::for_store(settings, self.root.is_some()))
+        let options = RedactOptions::for_store(settings, self.root.is_some());
+        Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
     }
 
     /// The redactor for what is about to be written.
@@ -682,21 +684,6 @@ impl Store {
         self.note_saved(&stored.path, &file)?;
         let stored = listing::read_back(&stored.path, &file)?;
         Ok(Saved { stored, change: Change::Updated, hidden })
-    }
-
-    /// Takes secrets out of a memory's file, where it is. The ledger learns of it only where the text was
-    /// ours: what somebody else wrote does not become the user's own by a word that was hidden in it.
-    fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
-        let Read { stored, mut file } = listing::read(path)?;
-        let before = file.text().to_owned();
-        file.redact(redactor)?;
-        let mut ledger = Ledger::open(&self.home)?;
-        let is_ours = is_ours(&ledger, stored.memory.id, &before);
-        if !is_ours {
-            ledger.copied(file.text(), Some(&before))?;
-        }
-        self.write(&stored.path, file.bytes())?;
-        if is_ours { self.note_saved(&stored.path, &file) } else { Ok(()) }
     }
 
     /// What a person or a model saved survives `git clean` and the like as what was derived does.

@@ -1,6 +1,5 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -303,17 +302,15 @@ impl Miner<'_> {
 }
 
 fn hide(draft: &mut Draft, redact: &dyn Redact) {
-    let texts = [&mut draft.title, &mut draft.body, &mut draft.quote].into_iter();
-    let texts = texts
-        .chain(&mut draft.tags)
-        .chain(&mut draft.cues)
-        .chain(&mut draft.signatures)
-        .chain(&mut draft.paths);
-    for text in texts.chain(draft.command.as_mut().map(|command| &mut command.line)) {
-        if let Cow::Owned(hidden) = redact.redact(text) {
-            *text = hidden;
-        }
+    let mut texts = vec![&mut draft.title, &mut draft.body, &mut draft.quote];
+    texts.extend(&mut draft.tags);
+    texts.extend(&mut draft.cues);
+    texts.extend(&mut draft.signatures);
+    texts.extend(&mut draft.paths);
+    if let Some(command) = &mut draft.command {
+        texts.extend([&mut command.line, &mut command.directory]);
     }
+    redact.redact_together(&mut texts);
 }
 
 /// Runs extraction on one session. A fault in it costs this session's memories, not the others'.

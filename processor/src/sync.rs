@@ -17,6 +17,7 @@ mod lost;
 mod names;
 mod report;
 mod second;
+mod secrets;
 mod stage;
 mod unchanged;
 mod withhold;
@@ -57,6 +58,7 @@ use crate::publish::{self, Publication};
 use crate::pulled::Judge;
 use crate::purged::Purged;
 use crate::second::hook_address;
+use crate::secrets::Secrets;
 use crate::state::{Learned, State, read_roots, write_json};
 use crate::{git, left, trees};
 use facts::TreeFacts;
@@ -137,8 +139,10 @@ struct Run<'a> {
     expired: Expired,
     purged: Purged,
     settings: Settings,
-    /// For what only this user reads.
+    /// For what only this user reads; it hides known secrets, too.
     redactor: Redactor,
+    /// What is known.
+    secrets: Secrets,
     trees: Vec<Tree>,
     territory: Territory,
     state: State,
@@ -184,6 +188,7 @@ impl<'a> Run<'a> {
             embedder.hook_address = hook_address(embedder, options.ollama_host);
         }
         let state = State::read(&home);
+        let secrets = Secrets::open(options.dirs, &home)?;
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
         let report = SyncReport {
             warnings: warnings.iter().map(ToString::to_string).collect(),
@@ -196,7 +201,8 @@ impl<'a> Run<'a> {
             trees: trees::present(options.dirs, options.tree),
             options,
             home,
-            redactor: Redactor::private(&settings),
+            redactor: Redactor::private(&settings).with_known(secrets.known().clone()),
+            secrets,
             settings,
             territory,
             state,
@@ -220,7 +226,7 @@ impl<'a> Run<'a> {
 
     fn run(mut self) -> Result<SyncReport> {
         let inboxes = self.inboxes();
-        let mut facts = TreeFacts::ask(&inboxes);
+        let mut facts = TreeFacts::ask(&inboxes, &self.redactor);
         self.archive.sweep();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;

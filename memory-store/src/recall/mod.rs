@@ -6,7 +6,7 @@
 //! absolute score with a threshold that was calibrated for this very store.
 
 mod acknowledgement;
-mod background;
+pub(crate) mod background;
 mod beside;
 mod collapse;
 mod excerpt;

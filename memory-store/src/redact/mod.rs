@@ -4,6 +4,7 @@
 //! One pass of an automaton over all keywords finds the places worth a look; a rule's pattern is
 //! compiled when its keyword first appears and runs in a window around it.
 
+mod asked;
 mod assignment;
 mod block;
 mod checksum;
@@ -15,6 +16,7 @@ mod digits;
 mod echo;
 mod encoded;
 mod joined;
+pub mod known;
 mod memory;
 mod names;
 mod options;
@@ -23,6 +25,7 @@ mod rule;
 mod shape;
 mod stream;
 pub mod texts;
+mod together;
 mod words;
 
 use std::borrow::Cow;
@@ -34,7 +37,9 @@ use memchr::memmem;
 
 use crate::settings::Settings;
 
+pub use asked::{Answer, Given};
 pub use deny::{DenyPatterns, PatternError};
+use known::Known;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
@@ -60,6 +65,8 @@ const BLOB_BYTES_MIN: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     options: RedactOptions,
+    /// Whether it hides what is known and nothing else.
+    only_known: bool,
 }
 
 /// A secret in a text.
@@ -74,7 +81,7 @@ pub struct Finding {
 impl Redactor {
     /// Returns a redactor with the built-in rules.
     pub fn new(options: &RedactOptions) -> Self {
-        Self { options: options.clone() }
+        Self { options: options.clone(), only_known: false }
     }
 
     /// The redactor of what only this user reads, as the settings have it.
@@ -85,7 +92,33 @@ impl Redactor {
     /// The same, which hides these names of people, too.
     #[must_use]
     pub fn with_names(&self, names: Names) -> Self {
-        Self { options: RedactOptions { names, ..self.options.clone() } }
+        Self { options: RedactOptions { names, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, too.
+    #[must_use]
+    pub fn with_known(&self, known: Known) -> Self {
+        Self { options: RedactOptions { known, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, and nothing else.
+    #[must_use]
+    pub fn only_known(&self) -> Self {
+        Self { options: self.options.clone(), only_known: true }
+    }
+
+    /// [`redact`](Self::redact), which has `known` learn the secrets that rules found.
+    pub fn redact_and_learn<'t>(&self, text: &'t str, known: &Known) -> Cow<'t, str> {
+        let found = self.findings(text);
+        for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
+            let value = &text[finding.range.clone()];
+            known.learn(value);
+            // `user:password`
+            if let Some((_, password)) = value.split_once(':') {
+                known.learn(password);
+            }
+        }
+        self.redact_found(text, found)
     }
 
     /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
@@ -109,10 +142,16 @@ impl Redactor {
 
     /// Returns the secrets of `text` in order; they do not overlap.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
+        if self.only_known {
+            let mut found = self.options.known.find(text);
+            found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
+            return found;
+        }
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
         found.extend(ENGINE.scan(text.as_bytes()));
         found.extend(personal::find(text.as_bytes(), &self.options.personal));
+        found.extend(self.options.known.find(text));
         if found.is_empty() {
             return found;
         }
@@ -121,7 +160,7 @@ impl Redactor {
             let value = &text.as_bytes()[finding.range.clone()];
             let spans = matches!(finding.rule, PRIVATE_TEXT | PRIVATE_KEY);
             (spans || !touches(&hidden, &finding.range))
-                && !self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
+                && !self.is_harmless(value)
                 && (spans || !is_in_blob(text.as_bytes(), &finding.range))
         });
         let mut found = united(found);
@@ -131,6 +170,11 @@ impl Redactor {
             finding.range = whole_characters(text, &finding.range);
         }
         found
+    }
+
+    /// Whether a person said that a value is no secret.
+    fn is_harmless(&self, value: &[u8]) -> bool {
+        self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
 
     /// What stands beside secrets and tells as much.
@@ -149,6 +193,13 @@ impl Redactor {
 
 /// The name of what is hidden because it belongs to a password.
 const LOGIN: &str = "login";
+
+/// Whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own patterns
+/// or marks decide about.
+fn is_learned(rule: &str) -> bool {
+    let is_other = [PRIVATE_TEXT, PRIVATE_KEY, LOGIN, NAME, known::KNOWN, deny::DENIED];
+    !is_other.contains(&rule) && Class::from_name(rule).is_none()
+}
 
 /// Rules whose secrets come with a user name or an id.
 const WITH_LOGIN: [&str; 6] = [

@@ -65,7 +65,9 @@ fn each_placeholder_has_a_known_name() {
     let mut names: Vec<&str> = ENGINE.rules.iter().map(|rule| rule.name.as_str()).collect();
     names.extend(Class::ALL.iter().map(|class| class.name()));
     names.extend([
+        asked::ANSWER,
         deny::DENIED,
+        known::KNOWN,
         NAME,
         LOGIN,
         PRIVATE_KEY,

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
+use memory_store::redact::known::Known;
 
 use super::Run;
 use super::facts::TreeFacts;
@@ -51,6 +52,7 @@ impl Run<'_> {
         transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
         let mut changed = self.collect_some(transcripts, false, inboxes, facts)?;
         changed.extend(self.collect_some(named, true, inboxes, facts)?);
+        self.hide_known(&mut changed)?;
         self.forget_missing()?;
         self.state.forget_left();
         self.report.sessions = self.state.sessions.len();
@@ -78,11 +80,14 @@ impl Run<'_> {
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
         let ignore = Ignore::new(&self.settings.ignore_paths)?;
+        // What is known is hidden once a session is read as a whole.
+        let rules = self.redactor.with_known(Known::default());
         let collector = Collector {
             archive: &self.archive,
             expired: &self.expired,
             purged: &self.purged,
-            redact: &self.redactor,
+            redactor: &rules,
+            secrets: &self.secrets,
             ignore: &ignore,
             from_folder,
             territory: &self.territory,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use memory_store::Memory;
+use memory_store::layout::Tree;
 use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
 use memory_store::memory::Status;
 use memory_store::settings::Promote;
@@ -107,10 +108,14 @@ impl Run<'_> {
             )]);
         }
         let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
-        Ok(self
-            .trees
-            .iter()
-            .map(|tree| git::state(&tree.root, heads.get(&tree.root).map(String::as_str)))
-            .collect())
+        let state_of = |tree: &Tree| {
+            let head = heads.get(&tree.root).map(String::as_str);
+            let state = git::state(&tree.root, head);
+            // Branches are only compared with each other; the ledger notes them.
+            let clean = |branch: String| self.secrets.comparable(&branch, &self.redactor);
+            let branch = state.branch.map(clean).transpose()?;
+            Ok(GitState { branch, ..state })
+        };
+        self.trees.iter().map(state_of).collect()
     }
 }
