@@ -1,5 +1,5 @@
-//! Ten and more ways of damaging each private file, one at a time: hooks go on, the next sync makes again what can be,
-//! the rest is named, and no memory vanishes.
+//! Eleven ways of damaging each private file, one at a time: hooks go on, the next sync makes again what can be, the rest
+//! is named, and no memory vanishes. A run takes some ways for each file; `scripts/stress damage` takes all.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,6 +12,11 @@ use memory_store::index::health::{Depth, inspect};
 
 /// A way of damaging a file: what it holds afterwards, of what it holds and of what another file does.
 type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
+
+/// Asks for all ways; otherwise each file meets one in [`SAMPLED`], the next file the next ones.
+const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
+/// See [`ALL`].
+const SAMPLED: usize = 6;
 
 /// Those that leave a file. To delete it, and to put a folder in its place, are two more.
 const DAMAGES: [Damage; 9] = [
@@ -75,28 +80,34 @@ impl Damaged {
     fn each(&self, names: &[PathBuf]) {
         let folder = private(&self.sample);
         let mut faults = Vec::new();
-        for name in names {
+        let all = std::env::var_os(ALL).is_some();
+        for (number, name) in names.iter().enumerate() {
+            let is_taken = |way: usize| all || (way + number).is_multiple_of(SAMPLED);
             let bytes = &self.files[name];
             let other =
                 self.files.values().find(|other| *other != bytes && !other.is_empty()).unwrap();
             let path = folder.join(name);
-            for (how, damage) in DAMAGES {
+            for (way, (how, damage)) in DAMAGES.into_iter().enumerate() {
                 let damaged = damage(bytes, other);
                 // An empty file is not emptied.
-                if damaged == *bytes {
+                if !is_taken(way) || damaged == *bytes {
                     continue;
                 }
                 self.restore();
                 fs::write(&path, damaged).unwrap();
                 faults.extend(self.faults(name, how));
             }
-            self.restore();
-            fs::remove_file(&path).unwrap();
-            faults.extend(self.faults(name, "deleted"));
-            self.restore();
-            fs::remove_file(&path).unwrap();
-            fs::create_dir(&path).unwrap();
-            faults.extend(self.faults(name, "a folder"));
+            if is_taken(DAMAGES.len()) {
+                self.restore();
+                fs::remove_file(&path).unwrap();
+                faults.extend(self.faults(name, "deleted"));
+            }
+            if is_taken(DAMAGES.len() + 1) {
+                self.restore();
+                fs::remove_file(&path).unwrap();
+                fs::create_dir(&path).unwrap();
+                faults.extend(self.faults(name, "a folder"));
+            }
         }
         assert!(faults.is_empty(), "{faults:#?}");
     }
