@@ -116,6 +116,8 @@ pub struct MemoryHit {
     /// Change of its files since it was learned, where that is much: it may be true no longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
+    /// Whether it is from the repository, and not learned, written or released by this user.
+    pub from_repository: bool,
 }
 
 /// A memory to save.

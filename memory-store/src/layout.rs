@@ -175,15 +175,9 @@ impl ProjectDir {
         self.0.join("released")
     }
 
-    /// What others committed and the user does not take unseen, by file and what it says. Where it is
-    /// missing, everything that others commit is taken.
-    pub fn withheld(&self) -> PathBuf {
-        self.0.join("withheld.json")
-    }
-
-    /// What the processor knows of who committed memories.
-    pub fn committers(&self) -> PathBuf {
-        self.0.join("committers.json")
+    /// Where git was in each working tree when its memory files were last looked at.
+    pub fn git_positions(&self) -> PathBuf {
+        self.0.join("git-positions.json")
     }
 
     /// Held by the one processor that works on this project.

@@ -5,10 +5,8 @@
 //! what a repository names (see [`version`]), wherever that matters.
 
 pub mod blobs;
-pub mod committers;
 mod config;
 pub(crate) mod group;
-pub mod signatures;
 pub mod version;
 
 use std::collections::BTreeSet;
@@ -151,6 +149,22 @@ pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
+}
+
+/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
+/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
+pub fn memory_position(root: &Path) -> Option<String> {
+    if !is_repository(root) {
+        return Some(String::new());
+    }
+    let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+    let staged = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
+    Some(format!("{} {}", refs.join(" "), &blake3::hash(&staged).to_hex()[..32]))
+}
+
+/// Whether a folder lies in a repository, whether git can read that or not.
+pub fn is_repository(root: &Path) -> bool {
+    root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 /// The repository that a folder lies in, and where in it, as all its working trees have it; `None`
@@ -328,13 +342,6 @@ fn fields(text: &[u8]) -> impl Iterator<Item = &str> {
     text.split(|byte| *byte == 0)
         .filter_map(|field| str::from_utf8(field).ok())
         .filter(|field| !field.is_empty())
-}
-
-/// The texts that end in a zero byte, none left out.
-fn texts(bytes: &[u8]) -> impl Iterator<Item = String> {
-    let texts =
-        bytes.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
-    texts.filter(|text| !text.is_empty())
 }
 
 fn succeeds(root: &Path, arguments: &[&str]) -> bool {

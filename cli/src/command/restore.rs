@@ -45,8 +45,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     for (id, (store, redactor, restored)) in restored {
         match restored {
             Some(stored) => {
-                let quarantine = stores.quarantine(store)?;
-                let saved = Noted::Saved(&stored, redactor, &quarantine);
+                let trust = stores.trust(store)?;
+                let saved = Noted::Saved(&stored, redactor, &trust);
                 journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;

@@ -111,7 +111,7 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held_count(&recall)?,
+        held_back: stores.held()?.len(),
         settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),

@@ -161,6 +161,8 @@ pub struct Record {
     pub turn: u32,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
+    /// Whether this machine did not derive, write or release it.
+    pub from_repository: bool,
 }
 
 /// The numbers of the fields. They are never used for anything else again.
@@ -188,6 +190,7 @@ mod tag {
     pub const TURN: u64 = 21;
     pub const CUE: u64 = 22;
     pub const STALENESS: u64 = 23;
+    pub const FROM_REPOSITORY: u64 = 24;
 }
 
 impl Record {
@@ -254,6 +257,7 @@ impl Record {
         if let Some(staleness) = &self.staleness {
             put_field(out, tag::STALENESS, &staleness.encode());
         }
+        put_number(out, tag::FROM_REPOSITORY, i64::from(self.from_repository));
     }
 
     /// Reads a record; fields of later versions are skipped.
@@ -292,6 +296,7 @@ impl Record {
             tag::AGENT => self.agent = Some(text(value)?),
             tag::TURN => self.turn = u32::try_from(number(value)?).ok()?,
             tag::STALENESS => self.staleness = Staleness::decode(value),
+            tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             _ => {}
         }
         Some(())

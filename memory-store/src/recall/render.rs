@@ -202,12 +202,17 @@ fn head(hit: &Hit) -> String {
     let date = hit.date.date();
     let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
     let stale = stale.unwrap_or_default();
-    let place = format!("- [{whose}{} {}{draft}{stale}]", hit.kind.name(), hit.id.short());
+    let origin = if hit.from_repository { ", from the repository" } else { "" };
+    let place = format!("- [{whose}{} {}{draft}{origin}{stale}]", hit.kind.name(), hit.id.short());
     if is_wish(hit) { format!("{place} asked on {date}: ") } else { format!("{place} {date}: ") }
 }
 
 /// What a person wants is told as having been asked for.
 fn is_wish(hit: &Hit) -> bool {
+    // Whoever said it, nobody here knows.
+    if hit.from_repository {
+        return false;
+    }
     // A file that does not say who said it was written by hand: by the user, in the user's own folder.
     let is_users = match hit.said_by {
         Some(said_by) => said_by == SaidBy::User,

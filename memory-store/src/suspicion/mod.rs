@@ -8,18 +8,12 @@
 
 mod decode;
 mod markup;
-#[cfg(feature = "write")]
-mod quarantine;
 mod rules;
 mod words;
 
 use std::fmt;
 
 use crate::index::record::Record;
-#[cfg(feature = "write")]
-pub(crate) use quarantine::Whose;
-#[cfg(feature = "write")]
-pub use quarantine::{HeldBack, Quarantine, Why, Withheld, Withholding};
 use rules::{Held, RULES};
 use words::Word;
 pub(crate) use words::is_invisible;
@@ -114,7 +108,7 @@ pub fn of_record(record: &Record) -> Option<Suspicion> {
 }
 
 /// What is judged of a memory: its title, its text, and whatever else of it is prose.
-fn judged_text(record: &Record) -> (&str, String) {
+pub(crate) fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
     for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
         let told = prose(label);
@@ -124,6 +118,15 @@ fn judged_text(record: &Record) -> (&str, String) {
         }
     }
     (&record.title, body)
+}
+
+/// Returns a hash of the rules and of the way in which they are applied.
+#[cfg(feature = "write")]
+pub(crate) fn fingerprint() -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&VERSION.to_le_bytes());
+    hasher.update(include_bytes!("rules.txt"));
+    *hasher.finalize().as_bytes()
 }
 
 /// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.

@@ -9,12 +9,12 @@ use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
 use memory_store::memory::Status;
 use memory_store::settings::Promote;
 use memory_store::store::Store;
-use memory_store::suspicion::Quarantine;
+use memory_store::trust::Trust;
 
 use super::Run;
 use super::names::HiddenNames;
 use crate::consolidate::{Mined, Told, consolidate_with};
-use crate::git;
+use crate::{git, trust};
 use crate::mine::MinedFile;
 
 impl Run<'_> {
@@ -41,10 +41,7 @@ impl Run<'_> {
             .collect();
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
-        // What is withheld must not become the user's own by way of the ledger.
-        let withheld = self.withheld_before()?;
-        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.into());
-        let store = store.judged(quarantine, &self.settings);
+        let store = store.clone().judged(Trust::of(&store, &self.settings)?, &self.settings);
         // The archive holds what only this user reads; committed files are held to more.
         let redactor = store.redactor_for_writing(&self.settings)?;
         let mut names = HiddenNames::default();
@@ -65,7 +62,10 @@ impl Run<'_> {
             .collect();
         self.names_wait = names.waiting > 0;
         self.report.warnings.extend(names.warning());
+        // First the states, so that what git does during the look is noticed.
         let states = self.git_states()?;
+        let Self { options, trees, settings, .. } = self;
+        trust::look(options.dirs, trees, settings, options.now)?;
         let outcome = ledger::reconcile(&store, &redactor, desired, &states, self.options.now)?;
         self.written_to = Some(match outcome.unsettled {
             true => String::new(),

@@ -111,7 +111,6 @@ impl Shelf {
             ..Settings::default()
         });
         let publication = Publication {
-            withheld: &BTreeMap::new(),
             dirs: &self.dirs,
             settings: &settings,
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
