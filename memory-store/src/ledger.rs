@@ -35,7 +35,7 @@ pub use reconcile::reconcile;
 use entry::{More, Seen};
 use plan::Note;
 pub use texts::Texts;
-pub(crate) use texts::hashes;
+pub(crate) use texts::{Origin, hashes};
 
 /// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
 const SPARE_LINES: usize = 200;
@@ -232,10 +232,14 @@ impl Ledger {
         self.add(events)
     }
 
-    /// Notes a text that was made of another one: it is of this machine where that was.
-    pub(crate) fn inherit(&mut self, text: &str, is_own: bool) -> Result<()> {
+    /// Notes a text that was made of another one: it is whoever's that was.
+    pub(crate) fn inherit(&mut self, text: &str, origin: Origin) -> Result<()> {
         let hash = [text_hash(text)];
-        if is_own { self.own(hash) } else { self.pulled(hash) }
+        match origin {
+            Origin::Own => self.own(hash),
+            Origin::Pulled => self.pulled(hash),
+            Origin::Unknown => Ok(()),
+        }
     }
 
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
@@ -397,8 +401,9 @@ impl Ledger {
 
     fn compact_if_due(&mut self) -> Result<()> {
         let known = self.entries.len() + self.tombstones.len() + self.seen.len();
-        let live = known + self.texts.len() + self.foreign.len();
-        if self.lines > 2 * live + SPARE_LINES || self.damaged > 0 {
+        // There is one line for each text, whatever is noted again.
+        let once = self.texts.len() + self.foreign.len();
+        if self.lines > 2 * known + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()
         } else {
             Ok(())

@@ -33,7 +33,7 @@ use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
+use crate::ledger::{Entry, Ledger, Origin, Reason, Tombstone, redacted_file};
 use crate::memory::{Memory, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::{RedactOptions, Redactor};
@@ -388,7 +388,7 @@ impl Store {
             let Read { stored: now, file } = listing::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
             // It must not come back as another's, or as one's own.
-            ledger.inherit(&text, self.owner()(&now))?;
+            ledger.inherit(&text, ledger.texts().origin(&now))?;
             replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
         let name = self.relative(&stored.path);
@@ -424,9 +424,9 @@ impl Store {
         };
         self.check_folder()?;
         let mut file = listing::read(&stored.path)?.file;
-        let is_own = self.owner()(&stored);
+        let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
-        ledger.inherit(file.text(), is_own)?;
+        ledger.inherit(file.text(), origin)?;
         let was_at =
             ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
@@ -453,7 +453,7 @@ impl Store {
             self.check_folder()?;
             let mut file = MemoryFile::parse(Path::new(""), text.into_bytes())?;
             file.redact(redactor)?;
-            ledger.inherit(file.text(), true)?;
+            ledger.inherit(file.text(), Origin::Own)?;
             let path = self.free_path(&file.memory)?;
             self.write(&path, file.bytes())?;
             ledger.revive(id, self.relative(&path).as_deref())?;
@@ -661,13 +661,14 @@ impl Store {
         if file.bytes() == before {
             return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
-        let is_own = match by {
-            By::Person => true,
-            By::Link => self.owner()(&stored),
+        let mut ledger = Ledger::open(&self.home)?;
+        let origin = match by {
+            By::Link if self.root.is_some() => ledger.texts().origin(&stored),
+            By::Link | By::Person => Origin::Own,
         };
-        Ledger::open(&self.home)?.inherit(file.text(), is_own)?;
+        ledger.inherit(file.text(), origin)?;
         self.write(&stored.path, file.bytes())?;
-        if is_own {
+        if origin == Origin::Own {
             self.note_saved(&stored.path, &file)?;
         }
         let stored = listing::read_back(&stored.path, &file)?;
@@ -682,7 +683,7 @@ impl Store {
         file.redact(redactor)?;
         let mut ledger = Ledger::open(&self.home)?;
         let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
-        ledger.inherit(file.text(), self.owner()(&stored))?;
+        ledger.inherit(file.text(), ledger.texts().origin(&stored))?;
         self.write(&stored.path, file.bytes())?;
         if is_ours { self.note_saved(&stored.path, &file) } else { Ok(()) }
     }

@@ -162,6 +162,17 @@ pub fn memory_position(root: &Path) -> Option<String> {
     Some(format!("{} {}", refs.join(" "), &blake3::hash(&staged).to_hex()[..32]))
 }
 
+/// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;
+/// `None` when git does not tell.
+pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
+    let mut list = command(root);
+    list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
+    if !without_filters(&mut list, root) {
+        return None;
+    }
+    Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
+}
+
 /// Whether a folder lies in a repository, whether git can read that or not.
 pub fn is_repository(root: &Path) -> bool {
     root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())

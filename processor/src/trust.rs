@@ -69,7 +69,8 @@ pub fn look(
 }
 
 /// Leaves the files that git brought although it stayed where it was: those whose text it has stored, as `git
-/// restore` takes it from any commit, and those of a repository of their own.
+/// restore` takes it from any commit, those that are as a checkout writes them, and those of a repository of their
+/// own.
 fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
     if !git::is_repository(root) {
         return Vec::new();
@@ -80,10 +81,15 @@ fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
         .map(|stored| read_below(root, &stored.path, FILE_BYTES_MAX).ok().map(|(bytes, _)| bytes))
         .collect();
     let is_stored = git::blobs::are_stored(root, &contents);
+    // What attributes let a checkout write has a text of its own.
+    let changed = git::changed_memories(root).unwrap_or_default();
+    let is_changed = |path: &Path| path.strip_prefix(root).is_ok_and(|path| changed.contains(path));
     let mut number = 0..;
     files.retain(|stored| {
         let stored_before = number.next().and_then(|number: usize| is_stored.get(number));
-        stored_before.copied().unwrap_or(true) || is_nested(root, &stored.path)
+        stored_before.copied().unwrap_or(true)
+            || !is_changed(&stored.path)
+            || is_nested(root, &stored.path)
     });
     files
 }
@@ -208,6 +214,22 @@ mod tests {
         fs::write(&path, text.replacen("It is so.", "It is not so.", 1)).unwrap();
         assert_eq!(repository.look(), [""; 0]);
         assert_eq!(repository.arrived(), 1);
+    }
+
+    #[test]
+    fn what_attributes_let_a_checkout_write_is_nobodys_hand() {
+        let repository = Repository::new();
+        repository.write(1, "Theirs");
+        let path = repository.0.root().join(".throughline/memories/1.md");
+        let text = fs::read_to_string(&path).unwrap().replacen("It is so.", "It is $Id$.", 1);
+        fs::write(&path, text).unwrap();
+        repository.git(&["add", "."]);
+        fs::remove_file(&path).unwrap();
+        fs::write(repository.0.root().join(".gitattributes"), "*.md ident\n").unwrap();
+        assert_eq!(repository.look(), [""; 0]);
+        repository.git(&["checkout", "--", ".throughline"]);
+        assert!(fs::read_to_string(&path).unwrap().contains("It is $Id: "));
+        assert_eq!(repository.look(), ["Theirs"]);
     }
 
     #[test]

@@ -426,6 +426,7 @@ mod tests {
                 path: "src/a.rs".into(),
                 target: Some("src/c.rs".into()),
             }),
+            from_repository: true,
         };
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

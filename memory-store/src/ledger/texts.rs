@@ -17,6 +17,17 @@ pub struct Texts {
     pulled: Hashes,
 }
 
+/// Where a text is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was derived, written or released on this machine.
+    Own,
+    /// It came with the repository.
+    Pulled,
+    /// It came since the last look.
+    Unknown,
+}
+
 /// Hashes with the order in which they came.
 #[derive(Clone, Debug, Default)]
 struct Hashes {
@@ -33,7 +44,16 @@ impl Texts {
 
     /// Whether the origin of what a memory's file says is known.
     pub fn knows(&self, stored: &Stored) -> bool {
-        self.owns(stored) || self.pulls(stored)
+        self.origin(stored) != Origin::Unknown
+    }
+
+    /// Tells where what a memory's file says is from.
+    pub(crate) fn origin(&self, stored: &Stored) -> Origin {
+        match () {
+            () if self.owns(stored) => Origin::Own,
+            () if self.pulls(stored) => Origin::Pulled,
+            () => Origin::Unknown,
+        }
     }
 
     /// Whether a memory's file says what came with the repository, in whatever form.

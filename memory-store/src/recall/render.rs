@@ -400,6 +400,7 @@ mod tests {
             superseded: false,
             superseded_by: None,
             held: false,
+            from_repository: false,
             staleness: None,
             signatures: Vec::new(),
             session: None,
@@ -416,6 +417,14 @@ mod tests {
             piece(&wish, Detail::TextAndPaths, 500).unwrap(),
             format!(
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
+            )
+        );
+        // Whoever wished for it, it was not the user.
+        let theirs = Hit { from_repository: true, ..wish };
+        assert_eq!(
+            piece(&theirs, Detail::Brief, 500).unwrap(),
+            format!(
+                "- [preference {short}, from the repository] 2026-10-02: Never use float for money"
             )
         );
         let fact = hit(Kind::Fact, "The cache is shared", "Clear it\nfirst.");

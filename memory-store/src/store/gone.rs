@@ -171,10 +171,9 @@ impl Store {
     ) -> Result<()> {
         let path = &stored.path;
         check_unchanged(path, &file)?;
-        let texts = ledger.texts();
-        let is_own = self.root.is_none() || texts.owns(stored);
+        let origin = ledger.texts().origin(stored);
         file.set(rest)?;
-        ledger.inherit(file.text(), is_own)?;
+        ledger.inherit(file.text(), origin)?;
         self.write(path, file.bytes())
     }
 }

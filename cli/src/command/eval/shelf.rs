@@ -2,7 +2,6 @@
 //! memories come into the index as all memories do: written as memory files, listed, embedded where
 //! there is a model, published.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
