@@ -41,7 +41,7 @@ fn what_is_from_the_repository_stands_in_the_place_of_nothing_that_is_not() {
     team.commit();
     team.0.ok(&["sync"]);
     let started = team.started();
-    assert!(started.contains(CENTS) && started.contains("floats now, from") || started.contains(CENTS));
+    assert!(started.contains(CENTS) && started.contains("floats now"), "{started}");
     assert!(team.prompted("are prices integer cents?").contains(CENTS));
     team.0.ok(&["trust", "--yes"]);
     team.0.ok(&["sync"]);
@@ -90,7 +90,7 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
     team.commit();
     team.git(&["checkout", "--quiet", "main"]);
     team.0.ok(&["sync"]);
-    let all = [CENTS, "Deploy with make", "Tests run with make"];
+    let all = ["Deploy with make", CENTS, "Tests run with make"];
     for _ in 0..2 {
         team.git(&["checkout", "--quiet", "pr-1"]);
         for _ in 0..2 {
@@ -106,7 +106,8 @@ fn a_fork_that_is_checked_out_loses_and_replaces_nothing_of_this_machine() {
     }
     // Once it is merged, it is what the project says now, as the repository's.
     team.git(&["merge", "--quiet", "pr-1"]);
-    assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec!["Deploy with make".to_owned(), STAGING.to_owned()]));
+    let pulled = vec!["Deploy with make".to_owned(), STAGING.to_owned()];
+    assert_eq!(team.origins(), (vec![CENTS.to_owned()], pulled));
 }
 
 #[test]
@@ -186,7 +187,7 @@ fn nothing_is_saved_over_what_is_from_the_repository() {
     assert!(team.0.ok(&add).starts_with("Already known: "));
     assert_eq!(team.0.read(&Team::path("mallory.md")), theirs);
     let (own, pulled) = team.origins();
-    assert_eq!((own[1].as_str(), pulled[0].as_str()), ("Deploy with make", "Deploy with make"));
+    assert_eq!((own[0].as_str(), pulled[0].as_str()), ("Deploy with make", "Deploy with make"));
     // It stays when theirs goes, and theirs is changed by who means it.
     let short = id(3).short();
     team.0.ok(&["edit", &short, "--tag", "x"]);
