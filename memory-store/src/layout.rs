@@ -238,7 +238,7 @@ impl TreeDir {
         self.0.join("strange-told")
     }
 
-    /// What others committed and came here since hooks last told of it (see [`crate::arrived`]).
+    /// What came with the repository since hooks last told of it (see [`crate::arrived`]).
     pub fn arrived(&self) -> PathBuf {
         self.0.join("arrived")
     }

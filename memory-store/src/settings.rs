@@ -31,7 +31,7 @@ pub struct Settings {
     pub notice: Notice,
     /// Whether new memories go straight into the folder.
     pub promote: Promote,
-    /// What others committed and is given without the user having seen it.
+    /// What is given of memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
     /// Days that archived turns are kept.

@@ -33,6 +33,9 @@ const RELEASED_BYTES_MAX: u64 = 2 << 20;
 /// Characters of a mark, of four bits: whoever writes both texts must not find two that have the same.
 const MARK_CHARS: usize = 32;
 
+/// The number of this way of labelling; an index of another one is made anew.
+const VERSION: u32 = 1;
+
 /// Label of a memory that this machine did not derive, write or release.
 pub const LABEL: &str = "from the repository";
 
@@ -146,6 +149,7 @@ impl Trust {
     /// What judging depends on besides the memories: the rules and what was let out.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
+        hasher.update(&VERSION.to_le_bytes());
         hasher.update(&suspicion::fingerprint());
         for hash in &self.released {
             hasher.update(hash.as_bytes());
