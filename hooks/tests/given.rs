@@ -22,7 +22,7 @@ fn short(number: usize) -> String {
 
 #[test]
 fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so() {
-    let world = World::published();
+    let world = World::with_memories();
     let mut pulled = memories();
     pulled.iter_mut().for_each(|memory| memory.source.said_by = Some(SaidBy::User));
     let title = "Amounts are written with two digits";

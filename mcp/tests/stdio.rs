@@ -753,7 +753,9 @@ fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_s
             assert_eq!(said.contains(&format!("{id}, from the repository]")), label, "{said}");
             label
         };
-        assert!(hits.clone().all(|hit| is_labelled(hit) == (hit["title"] == "The probe pool is open")));
+        assert!(
+            hits.clone().all(|hit| is_labelled(hit) == (hit["title"] == "The probe pool is open"))
+        );
         let ids: Vec<String> = hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect();
         (ids, found["note"].to_string().contains("held back"))
     };

@@ -766,7 +766,10 @@ mod tests {
             assert!(!warnings.is_empty());
         }
         let told = load("pulled = \"author\"\n").1[0].to_string();
-        assert!(told.ends_with("; until it is mended, what is from the repository is held back"), "{told}");
+        assert!(
+            told.ends_with("; until it is mended, what is from the repository is held back"),
+            "{told}"
+        );
         // What can be read of a file that is no TOML holds, and what it does not name is as it was.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
         assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Auto));

@@ -176,7 +176,10 @@ mod tests {
         let told = |pulled: bool, held: bool| {
             vec![(key.to_owned(), false, false), (wiki.to_owned(), pulled, held)]
         };
-        assert_eq!(publish(Pulled::All), (told(true, false), vec![key.to_owned(), wiki.to_owned()]));
+        assert_eq!(
+            publish(Pulled::All),
+            (told(true, false), vec![key.to_owned(), wiki.to_owned()])
+        );
         assert_eq!(publish(Pulled::Reviewed), (told(true, true), vec![key.to_owned()]));
         // Its front matter counts, too: it decides what a memory stands for.
         let path = root.join(".throughline/memories/one.md");

@@ -165,10 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn known<'a>(
-        said: &'a BTreeSet<MemoryId>,
-        is_held: &'a dyn Fn(&Stored) -> bool,
-    ) -> Known<'a> {
+    fn known<'a>(said: &'a BTreeSet<MemoryId>, is_held: &'a dyn Fn(&Stored) -> bool) -> Known<'a> {
         const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
         const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
         Known { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
@@ -186,8 +183,7 @@ mod tests {
     fn planned(stored: &[Stored], touched: &[&str]) -> Vec<String> {
         let touched = touched.iter().map(|path| (*path).to_owned()).collect();
         let said = BTreeSet::new();
-        let plan =
-            plan(stored, &known(&said, &|_| false), &touched, &Settings::default(), NOW);
+        let plan = plan(stored, &known(&said, &|_| false), &touched, &Settings::default(), NOW);
         let title = |id: &MemoryId| {
             let of = stored.iter().find(|stored| stored.memory.id == *id);
             of.map(|stored| stored.memory.title.clone()).unwrap_or_default()

@@ -28,15 +28,17 @@ type Positions = BTreeMap<PathBuf, String>;
 
 /// Notes which memory files of a project git brought since the last look, and counts them. What git does while
 /// this runs is for whoever calls it to notice.
-pub fn look(
-    dirs: &UserDirs,
-    trees: &[Tree],
-    settings: &Settings,
-    now: Timestamp,
-) -> Result<()> {
+pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp) -> Result<()> {
     let Some(main) = trees.first() else { return Ok(()) };
-    let path = dirs.project(main.project).git_positions();
+    let home = dirs.project(main.project);
+    let path = home.git_positions();
     let mut positions: Positions = read_json(&path).unwrap_or_default();
+    if positions.is_empty() {
+        // Older versions asked who committed what.
+        for name in ["committers.json", "withheld.json"] {
+            memory_store::store::remove(&home.0.join(name))?;
+        }
+    }
     let before = positions.clone();
     positions.retain(|root, _| trees.iter().any(|tree| tree.root == *root));
     for tree in trees {
@@ -154,7 +156,7 @@ mod tests {
         fn look(&self) -> Vec<String> {
             let Project { dirs, tree, .. } = &self.0;
             let store = Store::open(dirs, tree).unwrap();
-            let states: Vec<GitState> = vec![super::git::state(&tree.root, None)];
+            let states: Vec<GitState> = vec![git::state(&tree.root, None)];
             look(dirs, std::slice::from_ref(tree), &Settings::default(), NOW).unwrap();
             ledger::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW).unwrap();
             let trust = Trust::of(&store, &Settings::default()).unwrap();

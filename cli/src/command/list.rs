@@ -63,8 +63,10 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| !args.archived && labels(stored);
     if args.json {
-        let views: Vec<MemoryView> =
-            memories.iter().map(|stored| view_of(stored, is_held(stored), is_pulled(stored))).collect();
+        let views: Vec<MemoryView> = memories
+            .iter()
+            .map(|stored| view_of(stored, is_held(stored), is_pulled(stored)))
+            .collect();
         return view::json(&views, out);
     }
     if memories.is_empty() {

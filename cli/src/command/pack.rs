@@ -8,8 +8,8 @@ use memory_store::recall::Recall;
 use memory_store::recall::worth::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
-use memory_store::trust::LABEL;
 use memory_store::succession::superseded;
+use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::stores::Stores;

@@ -136,10 +136,11 @@ impl Stores {
 
     /// The memories that are from the repository, by id, without those that look like an order.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
-        let (trust, redactor) =
-            (self.trust(&self.project)?, self.project.redactor(&self.settings));
+        let (trust, redactor) = (self.trust(&self.project)?, self.project.redactor(&self.settings));
         let mut files = self.project.files();
-        files.retain(|stored| trust.is_from_repository(stored) && !trust.is_order(stored, &redactor));
+        files.retain(|stored| {
+            trust.is_from_repository(stored) && !trust.is_order(stored, &redactor)
+        });
         files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
         Ok(files)
     }

@@ -12,9 +12,9 @@ use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
 use serde::Serialize;
 
+use super::ask;
 use super::stores::Stores;
 use super::view::{self, MemoryView};
-use super::ask;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{NAME, QUIET, paint};
 use crate::world::World;

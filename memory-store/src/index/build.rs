@@ -33,8 +33,8 @@ use crate::settings::Settings;
 use crate::staleness::Staleness;
 use crate::store::{Stored, private_options};
 use crate::succession;
-use crate::trust::Trust;
 use crate::time::Timestamp;
+use crate::trust::Trust;
 
 /// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
 /// memories, `root` is the user's data directory.
@@ -665,11 +665,7 @@ fn file_generation(name: &str) -> Option<u64> {
 }
 
 /// Makes the memories that take part in recall ready, in the order of their ids.
-fn documents(
-    root: &Path,
-    memories: &[Stored],
-    said: &BTreeSet<MemoryId>,
-) -> Vec<Document> {
+fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec<Document> {
     let mut documents: Vec<Document> = memories
         .iter()
         .filter(|stored| match stored.memory.status {

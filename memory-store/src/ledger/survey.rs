@@ -314,11 +314,7 @@ impl Disk {
         (foreign, written)
     }
 
-    fn folder(
-        &mut self,
-        folder: &Path,
-        is_foreign: &dyn Fn(&Read) -> bool,
-    ) -> Result<Vec<Read>> {
+    fn folder(&mut self, folder: &Path, is_foreign: &dyn Fn(&Read) -> bool) -> Result<Vec<Read>> {
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         visit(&[folder], &mut |read| match read {
             Ok(read) => files.push(read),

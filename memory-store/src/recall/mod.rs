@@ -381,10 +381,8 @@ impl Recall {
                 && !hit.held
             {
                 let standing = Standing::of_entry(&candidate.entry);
-                let standing = standing.map(|standing| Standing {
-                    from_repository: hit.from_repository,
-                    ..standing
-                });
+                let standing = standing
+                    .map(|standing| Standing { from_repository: hit.from_repository, ..standing });
                 let group = standing.as_ref().and_then(StartGroup::of);
                 if hit.from_repository && group.is_none() {
                     continue;

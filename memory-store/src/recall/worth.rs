@@ -161,7 +161,10 @@ mod tests {
             StartGroup::of(&Standing { from_repository: true, pinned: true, ..standing })
         };
         assert_eq!(pulled(Kind::Convention), Some(StartGroup::Rule));
-        assert_eq!([Kind::Preference, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled), [None; 4]);
+        assert_eq!(
+            [Kind::Preference, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled),
+            [None; 4]
+        );
         let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
         assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));
     }

@@ -14,8 +14,8 @@ use memory_store::trust::Trust;
 use super::Run;
 use super::names::HiddenNames;
 use crate::consolidate::{Mined, Told, consolidate_with};
-use crate::{git, trust};
 use crate::mine::MinedFile;
+use crate::{git, trust};
 
 impl Run<'_> {
     pub(super) fn write_memories(&mut self, mined: &[MinedFile]) -> Result<Outcome> {

@@ -7,7 +7,10 @@ fn a_copy_of_a_memory_labels_only_itself() {
     let team = Team::new();
     team.memory("0-copy.md", 9, CENTS);
     team.commit();
-    assert_eq!(team.origins(), (vec![CENTS.to_owned()], vec![CENTS.to_owned(), STAGING.to_owned()]));
+    assert_eq!(
+        team.origins(),
+        (vec![CENTS.to_owned()], vec![CENTS.to_owned(), STAGING.to_owned()])
+    );
 }
 
 #[test]
