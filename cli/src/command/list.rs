@@ -80,7 +80,7 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
 }
 
 fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {
-    MemoryView::from(stored).held(is_held).from_repository(is_pulled)
+    MemoryView::from(stored).held(is_held).labelled(is_pulled)
 }
 
 impl List {

@@ -69,7 +69,7 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
     let is_pulled = stores.labels()?;
     if args.json || args.format == Format::Json {
-        let view = |stored| MemoryView::from(stored).from_repository(is_pulled(stored));
+        let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
         let views: Vec<MemoryView> = chosen.iter().map(view).collect();
         return view::json(&views, out);
     }

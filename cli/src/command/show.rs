@@ -37,7 +37,7 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     if args.json {
-        let view = |stored| MemoryView::from(stored).from_repository(is_pulled(stored));
+        let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
         let views: Vec<MemoryView> = found.iter().map(view).collect();
         return view::json(&views, out);
     }

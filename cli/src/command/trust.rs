@@ -100,7 +100,7 @@ fn release(
             release_all(world, stores, &unreleased)?;
         }
         let views = unreleased.iter().map(|stored| Waiting {
-            memory: MemoryView::from(stored).from_repository(!args.yes),
+            memory: MemoryView::from(stored).labelled(!args.yes),
             released: args.yes,
         });
         return view::json(&views.collect::<Vec<_>>(), out);

@@ -64,7 +64,7 @@ pub struct MemoryView<'a> {
 
 impl MemoryView<'_> {
     /// The same, labelled as from the repository if it is.
-    pub fn from_repository(self, from_repository: bool) -> Self {
+    pub fn labelled(self, from_repository: bool) -> Self {
         Self { from_repository, ..self }
     }
 

@@ -268,8 +268,8 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // What was derived waits aside, and counts.
-        assert_eq!(home.store.list().unwrap().memories[0].memory, one.memory);
+        // What came in its place on the same branch counts: somebody corrected it, or committed a correction.
+        assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
         // So it does after a rewrite of the ledger.
         open().forget_history().unwrap();

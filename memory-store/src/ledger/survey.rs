@@ -146,7 +146,7 @@ impl<'a> Survey<'a> {
             return InTree::Files(own);
         }
         // On another branch it is another file, which never was the memory's.
-        let was_there = entry.root == root && entry.placed && entry.committed;
+        let was_there = entry.root == root && entry.placed;
         let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
             Some(file) => InTree::Replaced(file),
