@@ -530,7 +530,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
         lines.iter().find(|line| line["key"] == key).unwrap()["value"].clone()
     };
     assert_eq!((value("start_tokens"), value("alpha")), (400.into(), 0.05.into()));
-    assert_eq!((value("notice"), value("pulled")), ("first".into(), "authors".into()));
+    assert_eq!((value("notice"), value("pulled")), ("first".into(), "reviewed".into()));
     assert_eq!((value("inject_thinking"), value("llm")), (false.into(), serde_json::Value::Null));
     assert_eq!(value("index"), serde_json::json!({"search": "auto"}));
     assert_eq!(
