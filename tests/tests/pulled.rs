@@ -28,12 +28,12 @@ fn what_a_pull_brings_is_told_once_and_given_as_the_user_wants() {
     let vouched = run(&["trust"]);
     assert!(vouched.contains("Vouched") && vouched.contains("integer cents"), "{vouched}");
     run(&["trust", "--yes"]);
+    run(&["sync"]);
     let start = |session: &str| {
         let started = Moment::start("startup").run(&ours, &root, session).unwrap();
         assert_eq!(ours.wait_until_quiet(), Vec::<String>::new());
         started
     };
-    start("zero");
     let first = start("one");
     assert!(first.context().contains("integer cents"), "{:?}", first.output);
     assert!(!first.context().contains("from the repository]"), "{}", first.context());
@@ -42,8 +42,9 @@ fn what_a_pull_brings_is_told_once_and_given_as_the_user_wants() {
     add("The staging database is read only", "convention");
     add("Tags are signed with the release key", "preference");
     ours.git(&root, &["pull", "--quiet"]).unwrap();
-    // Nobody has looked at what came; the start has it looked at.
+    // Nobody has looked at what came; the start has it looked at, and whoever syncs waits for that.
     assert!(!start("two").context().contains("staging"));
+    run(&["sync"]);
     let third = start("three");
     let told = "Throughline: 2 new memories from the repository, labelled so: throughline trust";
     assert!(third.notice().contains(told), "{}", third.notice());
