@@ -18,3 +18,7 @@ pub const UNHEALTHY: u8 = 6;
 pub const FOUND: u8 = 7;
 /// `throughline watch` runs already for this user.
 pub const RUNNING: u8 = 8;
+/// `throughline search --turns` or `--thinking` could not read all of the index: what was printed may not be all.
+pub const DEGRADED: u8 = 9;
+/// Another process kept a lock that is needed for longer than is waited; the message names it, and what was not done.
+pub const LOCKED: u8 = 10;

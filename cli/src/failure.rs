@@ -84,6 +84,7 @@ impl From<memory_store::Error> for Failure {
             Error::Memory { .. } | Error::Settings { .. } | Error::Refused { .. } => {
                 failure.code(exit::INVALID)
             }
+            Error::Locked { .. } => failure.code(exit::LOCKED),
             _ => failure,
         }
     }
@@ -103,6 +104,14 @@ impl From<anyhow::Error> for Failure {
         failure.causes = chain.collect();
         failure
     }
+}
+
+/// Says that a file was changed although recall could not be told.
+pub fn after_saving(told: memory_store::Result<()>) -> Result {
+    told.map_err(|error| {
+        Failure::from(error)
+            .during("the file is changed, but recall knows it only after the next sync")
+    })
 }
 
 /// Names the file an I/O operation was about.
@@ -125,5 +134,24 @@ impl<T> At<T> for io::Result<T> {
             true => failure.code(exit::NOT_FOUND),
             false => failure,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_is_held_has_a_code_and_a_way_out() {
+        let locked =
+            || memory_store::Error::Locked { path: "/p/store.lock".into(), holder: Some(7) };
+        let failure = Failure::from(locked());
+        assert_eq!(failure.code, exit::LOCKED);
+        assert_eq!(failure.message, "/p/store.lock: process 7 holds this lock for too long");
+        assert!(failure.hint.unwrap().contains("continue or end it"));
+        let failure = after_saving(Err(locked())).unwrap_err();
+        assert_eq!(failure.code, exit::LOCKED);
+        assert!(failure.to_string().starts_with("the file is changed, but"), "{failure}");
+        assert_eq!(Failure::from(anyhow::Error::from(locked())).code, exit::LOCKED);
     }
 }

@@ -3,7 +3,9 @@
 //! An event is made from whatever members a payload has. What is well-formed but none of our
 //! business (another event, no session, a subagent of Claude Code itself) is no event.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::path_hash;
 
 use crate::payload::Payload;
 use crate::wire::Member;
@@ -94,13 +96,24 @@ impl Event {
         let what = What::from_payload(&mut payload)?;
         Some(Self {
             session: filled(&mut payload, Member::SessionId)?,
-            agent: filled(&mut payload, Member::AgentId),
+            agent: filled(&mut payload, Member::AgentId).map(plain_id),
             transcript: payload.take(Member::TranscriptPath).unwrap_or_default(),
             cwd: filled(&mut payload, Member::Cwd).map(PathBuf::from).or(project_dir)?,
             prompt_id: filled(&mut payload, Member::PromptId),
             what,
         })
     }
+}
+
+/// An id as it may be written down. Claude Code's are a few small letters and digits; what else calls itself one
+/// may be anything, and is told from others by its hash.
+fn plain_id(id: String) -> String {
+    const ID_BYTES_MAX: usize = 40;
+    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    if id.len() <= ID_BYTES_MAX && id.bytes().all(is_plain) {
+        return id;
+    }
+    format!("h{}", &path_hash(Path::new(&id))[..16])
 }
 
 impl What {
@@ -202,6 +215,21 @@ mod tests {
         assert_eq!(what(r#""hook_event_name":"OfTheFuture""#), None);
         assert_eq!(what(r#""other":1"#), None);
         assert_eq!(event(r#"{"hook_event_name":"Stop","cwd":"/w"}"#), None);
+    }
+
+    #[test]
+    fn an_agents_id_is_written_down_only_where_it_looks_like_one() {
+        let agent = |id: &str| {
+            let base = r#""hook_event_name":"SubagentStop","session_id":"s","cwd":"/w""#;
+            let payload = format!(r#"{{{base},"agent_type":"E","agent_id":"{id}"}}"#);
+            event(&payload).unwrap().agent.unwrap()
+        };
+        assert_eq!(agent("a1b2-c3d4"), "a1b2-c3d4");
+        for odd in ["ghp_q7W2eR4tY6uI8oP0", "Cobaltheron6629", "a b"] {
+            assert!(agent(odd).len() == 17 && agent(odd).starts_with('h'), "{}", agent(odd));
+            assert_eq!(agent(odd), agent(odd));
+        }
+        assert_ne!(agent("A"), agent("B"));
     }
 
     #[test]

@@ -148,6 +148,13 @@ impl Hook {
         }
     }
 
+    /// Takes note that files of the index are gone or cut off, whether or not this hook needs them.
+    pub fn note_files(&self, recall: &Recall) {
+        if recall.lacks_files() {
+            self.index_is_due.set(true);
+        }
+    }
+
     /// What of the index could not be read.
     pub fn degraded(&self) -> Option<String> {
         self.degraded.borrow().clone()

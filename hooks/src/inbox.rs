@@ -69,7 +69,6 @@ fn note(event: &Event, now: Timestamp) -> Note {
         session: event.session.clone(),
         agent: event.agent.clone(),
         transcript: event.transcript.clone(),
-        cwd: event.cwd.to_string_lossy().into_owned(),
         tool_use: call.and_then(|call| call.id.clone()),
     }
 }

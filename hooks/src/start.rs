@@ -159,6 +159,7 @@ fn fresh(hook: &Hook, session: &mut Session, awaited: Option<u64>) -> Output {
     let late = awaited.filter(|&awaited| !is_told(hook, awaited, |_| true));
     let recall = Recall::open(&hook.dirs, &hook.tree);
     notice::expect_injection(hook, session, recall.settings().notice);
+    hook.note_files(&recall);
     let Some(block) = begin(hook, &recall, session, By::SessionStart) else {
         // It was given already: some versions start a session twice.
         return stored(session);

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use common::{NOW, PROJECT, SESSION_START, STOP, World, memories};
 use memory_store::background::inbox_bytes;
+use memory_store::index::build::Turns;
+use memory_store::index::document::Turn;
 use memory_store::settings::Settings;
 use memory_store::stamp::Stamp;
 use serde_json::json;
@@ -82,7 +84,6 @@ fn a_stop_leaves_a_note_and_starts_the_processor_detached() {
             "event": "Stop",
             "session": "s",
             "transcript": world.world.home().join("t.jsonl"),
-            "cwd": world.world.root,
         })]
     );
     let started = world.started().expect("the processor was started");
@@ -111,7 +112,9 @@ fn it_is_started_when_due_and_not_before() {
     installed.stop("SubagentStop", json!({"agent_id": "a", "agent_type": "Explore"}));
     assert!(installed.started().is_some(), "five minutes are due");
     assert_eq!(installed.world.notes().len(), 4);
-    assert_eq!(installed.world.notes()[3]["agent"], "a");
+    let note = &installed.world.notes()[3];
+    assert_eq!(note["agent"], "a");
+    assert!(note.get("cwd").is_none(), "the inbox is the tree's: {note}");
 }
 
 #[test]
@@ -144,6 +147,39 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     publish();
     assert!(begin("e").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "it is settled");
+}
+
+/// A file that no hook opens, and one that it does.
+#[test]
+fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
+    let installed = Installed::new();
+    let world = &installed.world;
+    let start = world.home().join("bin/throughline-session-start");
+    copy_program(SESSION_START, &start);
+    let begin = |session: &str| {
+        let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
+        world.run(&start, &payload).said()
+    };
+    let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
+    world.publish_with(&memories(), Turns::Add(&mut std::iter::once(turn)), &Settings::default());
+    installed.progress(inbox_bytes(&world.state()), NOW);
+    assert!(begin("a").contains("throughline-memory"));
+    assert_eq!(installed.started(), None, "nothing is due");
+
+    let files = fs::read_dir(world.state().index()).unwrap().map(|file| file.unwrap().path());
+    let mut session = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|end| end == "seg")) {
+        let bytes = fs::read(&path).unwrap();
+        for cut in [0, bytes.len() - 1] {
+            session += 1;
+            fs::write(&path, &bytes[..cut]).unwrap();
+            // Memories are read from their files where the index has none.
+            assert!(begin(&format!("b{session}")).contains("Money is integer cents"));
+            assert!(installed.started().is_some(), "{} cut at {cut}", path.display());
+        }
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(session, 4, "memories and turns");
 }
 
 #[test]

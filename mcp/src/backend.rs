@@ -116,6 +116,9 @@ pub struct MemoryHit {
     /// Change of its files since it was learned, where that is much: it may be true no longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
+    /// `Claude`, where Claude chose to save it: the user did not say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noted_by: Option<String>,
     /// Whether it is from the repository, and not learned, written or released by this user.
     pub from_repository: bool,
 }
@@ -133,7 +136,7 @@ pub struct RememberRequest {
     pub tags: Vec<String>,
     /// The files it is about.
     pub paths: Vec<String>,
-    /// This project, or every project of this user.
+    /// This project, or every project of this user, which is the user's to say: it is kept for this one.
     pub scope: Scope,
     /// Ids of the memories that it replaces.
     pub supersedes: Vec<String>,

@@ -267,6 +267,7 @@ impl Local {
             paths: hit.paths.iter().map(|path| render::clean(path)).collect(),
             why: render::clean(&hit.why),
             stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
+            noted_by: render::is_noted(hit).then(|| "Claude".to_owned()),
             from_repository: hit.from_repository,
         }
     }

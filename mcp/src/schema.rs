@@ -88,7 +88,7 @@ pub struct RememberWire {
     /// Files it is about, relative to the project's root.
     #[serde(default)]
     paths: Vec<String>,
-    /// `project` (the default), or `user` for what holds in every project of this user.
+    /// `project`. What is meant for every project (`user`) is kept for this one: the rest is the user's to say.
     #[serde(default)]
     #[schemars(with = "Option<ScopeWire>")]
     scope: Option<String>,

@@ -2,6 +2,8 @@
 
 #[path = "../../memory-store/tests/common/mode.rs"]
 mod mode;
+#[path = "stdio/notes.rs"]
+mod notes;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -415,21 +417,6 @@ fn the_next_hook_sees_a_memory_through_the_journal() {
     assert_eq!(json!(recalled.hits[0].id.short()), saved["id"]);
     server.call("forget", json!({"id": saved["id"]}));
     assert_eq!(find().hits, []);
-    assert_eq!(server.end(), Some(0));
-}
-
-#[test]
-fn a_user_scope_memory_lies_in_the_users_own_store() {
-    let world = World::trusted();
-    let mut server = world.connect(&[]);
-    let wish = json!({"kind": "preference", "title": "Answers in German", "scope": "user"});
-    let (said, _, failed) = server.call("remember", wish);
-    assert!(!failed, "{said}");
-    assert_eq!(fs::read_dir(world.dirs.user_memories()).unwrap().count(), 1);
-    assert!(!world.root.join(".throughline/memories").exists());
-    let (text, found, _) = server.call("recall", json!({"query": "German answers"}));
-    assert_eq!(found["hits"][0]["kind"], "preference", "{text}");
-    assert!(text.contains("asked on 2026-10-02"), "a wish is told as reported speech: {text}");
     assert_eq!(server.end(), Some(0));
 }
 

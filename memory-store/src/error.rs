@@ -57,6 +57,14 @@ pub enum Error {
         /// What is wrong.
         message: String,
     },
+    /// Another process holds a lock for longer than is waited. Continue or end it, then try again.
+    #[error("{path}: {holder} holds this lock for too long", path = shown(path), holder = process(*holder))]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+        /// The process, where the system tells.
+        holder: Option<u32>,
+    },
     /// A file of the embedder is damaged or of another format. Recall goes on by words alone; put
     /// the file back by installing again.
     #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
@@ -99,6 +107,9 @@ impl Error {
             }
             Self::Io { .. } => Some("Check that it exists, its permissions, and free space."),
             Self::Index { .. } => Some("Run `throughline sync --rebuild`."),
+            Self::Locked { .. } => Some(
+                "A sync, command or server that was stopped (Ctrl-Z) or hangs may hold it: continue or end it, and try again.",
+            ),
             Self::NotFound { found: 0, .. } => {
                 Some("`throughline list` shows the ids of all memories.")
             }
@@ -108,6 +119,11 @@ impl Error {
             Self::Model { .. } | Self::Path { .. } => None,
         }
     }
+}
+
+/// Names a process.
+fn process(number: Option<u32>) -> String {
+    number.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"))
 }
 
 /// Characters of a message that quotes what somebody wrote.

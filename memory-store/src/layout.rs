@@ -109,6 +109,11 @@ impl UserDirs {
         self.state.join("watch.lock")
     }
 
+    /// The key with which values are hashed that are to be recognised again (`redact::known`).
+    pub fn secrets_key(&self) -> PathBuf {
+        self.data.join("secrets.key")
+    }
+
     /// Present while `throughline off` is in force; holds the time it ends, or nothing.
     pub fn off_file(&self) -> PathBuf {
         self.state.join("off")
@@ -123,6 +128,11 @@ impl ProjectDir {
     /// What the project was recognised by: root commits, remotes, paths, worktrees, mode.
     pub fn identity(&self) -> PathBuf {
         self.0.join("identity.json")
+    }
+
+    /// Keyed hashes of secrets that were recognised once (`redact::known`).
+    pub fn known_secrets(&self) -> PathBuf {
+        self.0.join("known-secrets.json")
     }
 
     /// The memories of a project that keeps them privately.

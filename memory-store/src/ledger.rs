@@ -30,7 +30,7 @@ pub(crate) use clean::redacted_file;
 pub use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;
-pub use reconcile::reconcile;
+pub use reconcile::{reconcile, reconcile_keeping};
 
 use entry::{More, Seen};
 use plan::Note;

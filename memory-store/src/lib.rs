@@ -24,6 +24,8 @@ pub mod ledger;
 pub mod left;
 #[cfg(feature = "write")]
 pub mod lines;
+#[cfg(feature = "write")]
+pub mod lock;
 pub mod memory;
 pub mod mode;
 pub mod names;

@@ -70,6 +70,12 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Whether it is told as Claude's own: Claude chose to save it, or says how things should be.
+    pub fn is_claudes_note(&self) -> bool {
+        let says_how = matches!(self.kind, Kind::Preference | Kind::Convention);
+        self.source.is_noted() || says_how && self.source.said_by == Some(SaidBy::Assistant)
+    }
+
     /// When what it says happened, or was last renewed.
     pub fn when(&self) -> Timestamp {
         let renewed = self.command.as_ref().map(|command| command.last);
@@ -161,6 +167,16 @@ pub struct Source {
     pub said_by: Option<SaidBy>,
     /// What extracted it: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
+}
+
+impl Source {
+    /// The extractor of what a model chose to save with the tool `remember`.
+    pub const NOTED: &'static str = "mcp";
+
+    /// Whether a model noted it by itself: nobody else said so.
+    pub fn is_noted(&self) -> bool {
+        self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)
+    }
 }
 
 /// Who said what a memory says.

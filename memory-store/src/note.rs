@@ -1,5 +1,6 @@
 //! Notes: what hooks leave in the inbox for the processor. A note holds names and numbers only,
-//! never text of the conversation: that is read from the transcript, and redacted first.
+//! never text of the conversation: that is read from the transcript, and redacted first. Nor does it say where
+//! the session works: the inbox is the working tree's, and a folder may be called anything.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +21,6 @@ pub struct Note {
     pub agent: Option<String>,
     /// The session's transcript.
     pub transcript: String,
-    /// The working directory.
-    pub cwd: String,
     /// The tool call, of the tool events.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_use: Option<String>,

@@ -42,6 +42,22 @@ const CAVEAT: &str =
 
 const INTERRUPTED: &str = "[Request interrupted by user";
 
+/// How text begins that Claude Code writes where a prompt stands. Not every version marks it otherwise.
+const MACHINE_SAYS: [&str; 8] = [
+    "A session-scoped Stop hook is now active",
+    "Another Claude session sent a message:",
+    "Base directory for this skill:",
+    "This session is being continued from a previous conversation",
+    "UserPromptSubmit operation blocked by hook:",
+    "Your tool call was malformed and could not be parsed",
+    "[SYSTEM NOTIFICATION",
+    "[Your previous response had no visible output",
+];
+
+/// What stands behind the name of an event where Claude Code repeats what a hook said.
+const HOOK_SAYS: [&str; 3] =
+    ["hook feedback:", "hook additional context:", "hook blocking error from command:"];
+
 /// An element that is no part of what a person said.
 struct Unsaid {
     name: &'static str,
@@ -53,7 +69,7 @@ struct Unsaid {
 /// What a person wants forgotten, what came out of a memory, and what programs put around or
 /// beside the person's words.
 const UNSAID: [Unsaid; 10] = [
-    Unsaid { name: "private", to_the_end: true },
+    Unsaid { name: PRIVATE, to_the_end: true },
     Unsaid { name: "throughline-memory", to_the_end: true },
     Unsaid { name: "system-reminder", to_the_end: false },
     Unsaid { name: "ide_opened_file", to_the_end: false },
@@ -92,7 +108,7 @@ pub fn origin(prompt: &str) -> Origin {
     let prompt = prompt.trim_start();
     if begins_with(prompt, &COMMAND) {
         Origin::Command
-    } else if begins_with(prompt, &MACHINE_MADE) {
+    } else if begins_with(prompt, &MACHINE_MADE) || is_said_by_machine(prompt) {
         Origin::Machine
     } else if begins_with(prompt, &SHOWN) || prompt.starts_with(CAVEAT) {
         Origin::Shown
@@ -108,14 +124,49 @@ pub fn is_machine_made(prompt: &str) -> bool {
     origin(prompt) != Origin::Person || is_bare_command(prompt.trim())
 }
 
+/// Whether a text begins as Claude Code's own do, or with what a hook said: `Stop hook feedback:`.
+fn is_said_by_machine(text: &str) -> bool {
+    let is_event = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_uppercase())
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || c == ':')
+    };
+    MACHINE_SAYS.iter().any(|start| text.starts_with(start))
+        || text.split_once(' ').is_some_and(|(event, rest)| {
+            is_event(event) && HOOK_SAYS.iter().any(|start| rest.starts_with(start))
+        })
+}
+
 /// The prompt without what is not the person's, and without what lies in `<private>`.
 pub fn said(prompt: &str) -> Cow<'_, str> {
-    without(prompt, &UNSAID)
+    without(prompt, &UNSAID).0
+}
+
+/// The same of a prompt in several pieces. What is private may begin in one and end in another.
+pub fn said_in_pieces<'a>(pieces: &[&'a str]) -> Vec<Cow<'a, str>> {
+    let mut depth = 0;
+    let mut said = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        let rest = match depth {
+            0 => piece,
+            _ => match end_of_private(piece, depth) {
+                Ok(end) => &piece[end..],
+                Err(open) => {
+                    depth = open;
+                    said.push(Cow::Borrowed(""));
+                    continue;
+                }
+            },
+        };
+        let (text, open) = without(rest, &UNSAID);
+        depth = open;
+        said.push(text);
+    }
+    said
 }
 
 /// Other text (tool output, the assistant's words) without what came out of a memory.
 pub fn without_echoes(text: &str) -> Cow<'_, str> {
-    without(text, &ECHOES)
+    without(text, &ECHOES).0
 }
 
 /// Whether a prompt is a slash command and nothing else. A path (`/etc/hosts`) is not one.
@@ -137,25 +188,31 @@ fn opens(tag: &str, name: &str) -> bool {
     next.is_some_and(|next| next == '>' || next.is_whitespace())
 }
 
-/// The text without these elements.
-fn without<'a>(text: &'a str, elements: &[Unsaid]) -> Cow<'a, str> {
+/// The text without these elements, and how many `<private>` are open at its end.
+fn without<'a>(text: &'a str, elements: &[Unsaid]) -> (Cow<'a, str>, usize) {
     let mut kept = String::new();
     // How far the text was looked through, and the elements that do not end any more.
-    let (mut done, mut endless) = (0, 0_u32);
+    let (mut done, mut endless, mut open) = (0, 0_u32, 0);
     for start in memchr_iter(b'<', text.as_bytes()) {
         if start < done {
             continue;
         }
         let tag = &text[start + 1..];
-        let Some(number) = elements.iter().position(|element| opens(tag, element.name)) else {
-            continue;
+        let opens = |element: &Unsaid| match element.name {
+            PRIVATE => private_tag(tag).is_some_and(|(is_open, _)| is_open),
+            name => opens(tag, name),
         };
+        let Some(number) = elements.iter().position(opens) else { continue };
         if endless & 1 << number != 0 {
             continue;
         }
         let element = &elements[number];
-        let end = match end(tag, element.name) {
-            Some(end) => start + 1 + end,
+        let found = match element.name {
+            PRIVATE => end_of_private(&text[start..], 0).map_err(|depth| open = depth).ok(),
+            name => end(tag, name).map(|end| end + 1),
+        };
+        let end = match found {
+            Some(end) => start + end,
             None if element.to_the_end => text.len(),
             None => {
                 endless |= 1 << number;
@@ -166,10 +223,53 @@ fn without<'a>(text: &'a str, elements: &[Unsaid]) -> Cow<'a, str> {
         done = end;
     }
     if done == 0 {
-        return Cow::Borrowed(text);
+        return (Cow::Borrowed(text), open);
     }
     kept.push_str(&text[done..]);
-    Cow::Owned(kept)
+    (Cow::Owned(kept), open)
+}
+
+/// The element of what a person wants forgotten. People write it by hand: in any case, with spaces, one within
+/// another.
+const PRIVATE: &str = "private";
+
+/// Where the last of the open `<private>` ends, of which `depth` were open before this text; or how many are
+/// open at its end.
+fn end_of_private(text: &str, mut depth: usize) -> Result<usize, usize> {
+    for at in memchr_iter(b'<', text.as_bytes()) {
+        match private_tag(&text[at + 1..]) {
+            Some((true, _)) => depth += 1,
+            Some((false, length)) if depth <= 1 => return Ok(at + 1 + length),
+            Some((false, _)) => depth -= 1,
+            None => {}
+        }
+    }
+    Err(depth)
+}
+
+/// Whether a tag, after its `<`, opens or closes what is private, and where it ends.
+fn private_tag(tag: &str) -> Option<(bool, usize)> {
+    /// Spaces in one place of a tag.
+    const SPACES_MAX: usize = 4;
+    let trimmed =
+        |text: &str| text.bytes().take(SPACES_MAX).take_while(u8::is_ascii_whitespace).count();
+    let mut at = trimmed(tag);
+    let is_open = !tag[at..].starts_with('/');
+    if !is_open {
+        at += 1;
+        at += trimmed(&tag[at..]);
+    }
+    let name = tag.get(at..at + PRIVATE.len())?;
+    if !name.eq_ignore_ascii_case(PRIVATE) {
+        return None;
+    }
+    at += PRIVATE.len();
+    let spaces = trimmed(&tag[at..]);
+    if tag[at + spaces..].starts_with('>') {
+        return Some((is_open, at + spaces + 1));
+    }
+    // With attributes it opens, too.
+    (is_open && spaces > 0).then_some((true, at + spaces))
 }
 
 /// Where the first closing tag of an element ends.
@@ -197,6 +297,11 @@ mod tests {
             "[Request interrupted by user for tool use]",
             "/compact",
             "/plugin:review ",
+            "Stop hook feedback:\n[check.sh]: Use spaces from now on.",
+            "  SubagentStop hook feedback: never commit",
+            "PreToolUse:Bash hook additional context: always run the linter",
+            "This session is being continued from a previous conversation that ran out of context.",
+            "Base directory for this skill: /home/a/.claude/skills/x\n\nAlways use tables.",
         ] {
             assert!(is_machine_made(machine), "{machine}");
         }
@@ -207,6 +312,9 @@ mod tests {
             "/review the auth code",
             "Caveat: this is only a draft",
             "fix it",
+            "Our stop hook feedback: should it be shorter?",
+            "Stop hook feedback is too long, never print more than a line",
+            "the hook feedback: is wrong",
         ] {
             assert!(!is_machine_made(person), "{person}");
         }
@@ -229,6 +337,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_private_may_be_written_in_any_way() {
+        for (text, left) in [
+            ("a < private >b</ private >c", "a c"),
+            ("a <PRIVATE>b</Private > c", "a  c"),
+            ("a <private>b <private>c</private> d</private> e", "a  e"),
+            ("a <private reason=\"x\">b</private>c", "a c"),
+            ("a </private> b", "a </private> b"),
+            ("a <privately>b</privately>", "a <privately>b</privately>"),
+            ("if a < private_count then b > c", "if a < private_count then b > c"),
+        ] {
+            assert_eq!(said(text).trim(), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_private_may_lie_in_several_pieces() {
+        let check = |pieces: &[&str], left: &[&str]| assert_eq!(said_in_pieces(pieces), left);
+        check(&["a<private>b", "c</private>d", "e"], &["a", "d", "e"]);
+        check(&["a< private >b", "c", "d</ private>e<private>f", "g"], &["a", "", "e", ""]);
+        check(&["a<private>b<private>c", "d</private>e", "f</private>g"], &["a", "", "g"]);
+        check(&["<private>a", "<system-reminder>b</system-reminder>", "c"], &["", "", ""]);
+        check(
+            &["why <system-reminder> here?", "<system-reminder>a</system-reminder>b"],
+            &["why <system-reminder> here?", "b"],
+        );
+    }
+
+    #[test]
     fn an_echo_is_left_out_even_when_it_is_cut_off() {
         assert_eq!(without_echoes("out <system-reminder>of mem"), "out ");
         assert_eq!(without_echoes("<private>is kept</private>"), "<private>is kept</private>");
@@ -239,13 +375,16 @@ mod tests {
         let text = "<system-reminder> ".repeat(1 << 17);
         let started = std::time::Instant::now();
         assert_eq!(said(&text), text);
+        let private = "<private> ".repeat(1 << 17);
+        assert_eq!(said_in_pieces(&[&private, &private]), ["", ""]);
         assert!(started.elapsed().as_secs() < 5, "{:?}", started.elapsed());
     }
 
     proptest::proptest! {
         #[test]
-        fn any_text_is_survived(text in "(<|</|>| |é|private|system-reminder){0,40}") {
+        fn any_text_is_survived(text in "(<|</|>| |é|private|PRIVATE|system-reminder){0,40}") {
             let _ = said(&text);
+            let _ = said_in_pieces(&[&text, &text]);
         }
     }
 }

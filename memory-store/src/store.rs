@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 pub use clean::Cleaned;
 pub(crate) use disk::if_there;
@@ -34,8 +35,10 @@ use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Origin, Reason, Tombstone, redacted_file};
-use crate::memory::{Memory, Scope, Status};
+use crate::lock::{self, LOCK_WAIT};
+use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
+use crate::redact::known::Known;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
 use crate::time::Timestamp;
@@ -57,6 +60,8 @@ pub struct Store {
     root: Option<PathBuf>,
     /// What of it is given, where that was looked up, and by which settings texts are redacted.
     judged: Option<Arc<(Trust, Settings)>>,
+    /// How long is waited for who else changes files of the project.
+    lock_wait: Duration,
 }
 
 /// What saving a memory did.
@@ -108,7 +113,14 @@ impl Store {
             Mode::Committed => Self::committed(dirs, home, &tree.root),
             Mode::Private => {
                 let folder = home.private_memories();
-                Self { dirs: dirs.clone(), folder, home, root: None, judged: None }
+                Self {
+                    dirs: dirs.clone(),
+                    folder,
+                    home,
+                    root: None,
+                    judged: None,
+                    lock_wait: LOCK_WAIT,
+                }
             }
         })
     }
@@ -121,12 +133,20 @@ impl Store {
             folder: dirs.user_memories(),
             root: None,
             judged: None,
+            lock_wait: LOCK_WAIT,
         })
     }
 
     fn committed(dirs: &UserDirs, home: ProjectDir, root: &Path) -> Self {
         let folder = root.join(STORE_DIR).join(MEMORIES_DIR);
-        Self { dirs: dirs.clone(), home, folder, root: Some(root.to_owned()), judged: None }
+        Self {
+            dirs: dirs.clone(),
+            home,
+            folder,
+            root: Some(root.to_owned()),
+            judged: None,
+            lock_wait: LOCK_WAIT,
+        }
     }
 
     /// Attaches what of the store is given, so that among files with one id one of this machine that is not
@@ -141,6 +161,7 @@ impl Store {
         match self.root {
             Some(_) => Self {
                 judged: self.judged.clone(),
+                lock_wait: self.lock_wait,
                 ..Self::committed(&self.dirs, self.home.clone(), root)
             },
             None => self.clone(),
@@ -176,7 +197,8 @@ impl Store {
     /// What takes secrets out of this store's memories: committed files are held to more than private
     /// ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
-        Redactor::new(&RedactOptions::for_store(settings, self.root.is_some()))
+        let options = RedactOptions::for_store(settings, self.root.is_some());
+        Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
     }
 
     /// The redactor for what is about to be written.
@@ -252,7 +274,7 @@ impl Store {
     /// and title is updated: its text is replaced, tags and paths are united.
     pub fn save(&self, mut memory: Memory, redactor: &Redactor, now: Timestamp) -> Result<Saved> {
         if memory.scope == Scope::User && self.folder != self.dirs.user_memories() {
-            return Self::user(&self.dirs)?.save(memory, redactor, now);
+            return Self::user(&self.dirs)?.waiting(self.lock_wait).save(memory, redactor, now);
         }
         let hidden = redactor.redact_memory(&mut memory);
         // All are read before the lock is taken; while it is held, only those that may be the same and what
@@ -535,10 +557,16 @@ impl Store {
         Ok(listing)
     }
 
-    /// Held while files of this project are changed. Blocks until the other writer is done, which
+    /// Held while files of this project are changed. Waits until the other writer is done, which
     /// takes a second at most; readers take nothing. It is released when dropped.
     pub(crate) fn lock(&self) -> Result<File> {
-        lock(&self.home)
+        lock_within(&self.home, self.lock_wait)
+    }
+
+    /// Waits this long at most for who else changes files of this project.
+    #[must_use]
+    pub fn waiting(self, lock_wait: Duration) -> Self {
+        Self { lock_wait, ..self }
     }
 
     /// Refuses to change what is not released: what is written here counts as this machine's.
@@ -675,19 +703,6 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
-    /// Takes secrets out of a memory's file, where it is. The ledger learns of it only where the text was
-    /// ours: what somebody else wrote does not become the user's own by a word that was hidden in it.
-    fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
-        let Read { stored, mut file } = listing::read(path)?;
-        let before = file.text().to_owned();
-        file.redact(redactor)?;
-        let mut ledger = Ledger::open(&self.home)?;
-        let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
-        ledger.inherit(file.text(), ledger.texts().origin(&stored))?;
-        self.write(&stored.path, file.bytes())?;
-        if is_ours { self.note_saved(&stored.path, &file) } else { Ok(()) }
-    }
-
     /// What a person or a model saved survives `git clean` and the like as what was derived does.
     fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
@@ -716,11 +731,16 @@ impl Store {
 
 /// Held while files of a project are changed, its record among them; see [`Store::lock`].
 pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
+    lock_within(home, LOCK_WAIT)
+}
+
+/// The same for who waits this long at most.
+fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.0, Privacy::Private)?;
     let path = home.0.join("store.lock");
     let mut options = private_options();
     let lock = options.create(true).truncate(false).write(true).open(&path).at(&path)?;
-    lock.lock().at(&path)?;
+    lock::take(&lock, &path, lock::Hold::Alone, most)?;
     Ok(lock)
 }
 
@@ -794,6 +814,13 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && stored.memory.superseded_by.is_none()
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
+            && !is_note_on_others_word(&stored.memory, memory)
+}
+
+/// Whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then, for
+/// the person did not say it.
+fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
+    new.source.is_noted() && matches!(old.source.said_by, None | Some(SaidBy::User))
 }
 
 /// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. What was said again
@@ -803,6 +830,9 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
+        // Who said the text says the memory.
+        old.source.said_by = new.source.said_by.or(old.source.said_by);
+        old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }
     for tag in new.tags {
         if !old.tags.contains(&tag) {

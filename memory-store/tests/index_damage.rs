@@ -9,8 +9,9 @@ use std::fs;
 
 use common::{Fixture, NOW};
 use memory_store::index::Index;
-use memory_store::index::build::Turns;
+use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
+use memory_store::index::health::{Depth, inspect};
 use memory_store::index::journal::{self, Entry};
 use memory_store::recall::{Recall, Recalled, Search};
 
@@ -185,4 +186,79 @@ fn a_flipped_byte_of_a_segment_is_always_found_by_its_hash() {
         fs::write(&path, bytes).unwrap();
     }
     open().verify().unwrap();
+}
+
+/// Rot keeps length and time, so that a look at headers does not find it; a look at all bytes does, and tells
+/// memories from turns.
+#[test]
+fn an_inspection_says_what_of_an_index_cannot_be_read() {
+    let fixture = fixture();
+    let folder = fixture.index();
+    let found = |depth| {
+        let health = inspect(&folder, depth);
+        (health.memories.is_none(), health.turns.is_none())
+    };
+    assert_eq!((found(Depth::Headers), found(Depth::Bytes)), ((true, true), (true, true)));
+    for (name, bytes) in fixture.index_files() {
+        let path = folder.join(&name);
+        let sound = match name.split('-').next().unwrap() {
+            "memories" => (false, true),
+            "turns" => (true, false),
+            "MANIFEST" => (false, false),
+            _ => continue,
+        };
+        let mut flipped = bytes.clone();
+        *flipped.last_mut().unwrap() ^= 1;
+        fs::write(&path, &flipped).unwrap();
+        assert_eq!(found(Depth::Bytes), sound, "{name}, a bit");
+        for cut in [0, bytes.len() / 2, bytes.len() - 1] {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            assert_eq!(found(Depth::Headers), sound, "{name} cut at {cut}");
+        }
+        fs::write(&path, [&bytes[..], b"more"].concat()).unwrap();
+        assert_eq!(found(Depth::Headers), sound, "{name} grown");
+        fs::remove_file(&path).unwrap();
+        assert_eq!(found(Depth::Headers), sound, "{name} gone");
+        fs::create_dir(&path).unwrap();
+        assert_eq!(found(Depth::Headers), sound, "{name} a folder");
+        fs::remove_dir(&path).unwrap();
+        fs::write(&path, &bytes).unwrap();
+    }
+    assert_eq!(found(Depth::Bytes), (true, true));
+}
+
+/// A bit that no header covers: the segment opens, and a publisher that was told not to trust it makes it again.
+#[test]
+fn a_publisher_that_begins_afresh_keeps_nothing_of_a_damaged_segment() {
+    let fixture = fixture();
+    let (name, mut bytes) =
+        fixture.index_files().into_iter().find(|(name, _)| name.starts_with("memories")).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(fixture.index().join(name), bytes).unwrap();
+    fixture.publish_start(&[5, 1]);
+    assert!(!inspect(&fixture.index(), Depth::Bytes).is_sound(), "nothing new was published");
+    let publisher = Publisher::begin(&fixture.index()).unwrap().afresh(true);
+    assert!(fixture.publish_with(publisher, &fixture.list(), Turns::Keep).changed);
+    assert!(inspect(&fixture.index(), Depth::Bytes).is_sound());
+}
+
+/// A segment of which only the head is read at first: its length is compared, too, and its files are read instead.
+#[test]
+fn a_large_segment_without_its_end_counts_as_none() {
+    let fixture = Fixture::empty();
+    let text = "The conveyor is greased every Monday. ".repeat(60);
+    for number in 0..40 {
+        let title = format!("Belt {number} runs backwards");
+        fixture.write(common::memory(number, memory_store::Kind::Fact, &title, &text));
+    }
+    fixture.publish();
+    let (name, bytes) =
+        fixture.index_files().into_iter().find(|(name, _)| name.starts_with("memories")).unwrap();
+    assert!(bytes.len() > 64 * 1024, "{} bytes", bytes.len());
+    fs::write(fixture.index().join(name), &bytes[..bytes.len() - 1]).unwrap();
+    let recall = fixture.recall();
+    assert!(recall.degraded().is_some());
+    let search = Search { text: "belt 17 runs backwards".into(), ..Search::default() };
+    assert_eq!(recall.search(&search, NOW).hits[0].title, "Belt 17 runs backwards");
 }

@@ -3,13 +3,18 @@
 mod common;
 
 use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
 use common::{Fixture, NOW, memory};
-use memory_store::Kind;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::journal::{self, Entry};
+use memory_store::memory::Scope;
 use memory_store::recall::Search;
+use memory_store::redact::Redactor;
+use memory_store::store::Store;
+use memory_store::{Error, Kind, Memory};
 
 /// Appenders, publishers and readers work at the same time: nothing that was appended is lost, and
 /// no reader ever sees a damaged index.
@@ -137,4 +142,41 @@ fn turns_of_two_publishers_are_all_kept() {
     });
     let search = Search { text: "walnuts".into(), turns: true, limit: 100, ..Search::default() };
     assert_eq!(fixture.recall().search(&search, NOW).hits.len(), 60);
+}
+
+/// A sync that was stopped with Ctrl-Z in the middle, or hangs: whoever else writes says so instead of hanging, too.
+#[test]
+fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
+    const SHORT: Duration = Duration::from_millis(20);
+    let fixture = Fixture::filled();
+    let held = |path: &Path| {
+        let file = fs::File::options().create(true).append(true).open(path).unwrap();
+        file.lock().unwrap();
+        file
+    };
+    let names = |error: Error, name: &str| {
+        let is_locked = matches!(&error, Error::Locked { path, .. } if path.ends_with(name));
+        assert!(is_locked && error.remedy().unwrap().contains("Ctrl-Z"), "{error}");
+    };
+
+    let writers = held(&fixture.index().join("writer.lock"));
+    let new = memory(90, Kind::Fact, "The crane is inspected in May", "By the insurer.");
+    let entry = Entry::put(&fixture.write(new.clone()), fixture.root());
+    let error = journal::append_within(&fixture.index(), &entry, SHORT).unwrap_err();
+    names(error, "writer.lock");
+    assert_eq!(fixture.recall().degraded(), None, "readers take no lock");
+    drop(writers);
+    journal::append_within(&fixture.index(), &entry, SHORT).unwrap();
+
+    let user = held(&{
+        fs::create_dir_all(&fixture.dirs.user_dir().0).unwrap();
+        fixture.dirs.user_dir().0.join("store.lock")
+    });
+    let store = Store::user(&fixture.dirs).unwrap().waiting(SHORT);
+    let new = Memory { scope: Scope::User, ..new };
+    let error = store.save(new.clone(), &Redactor::default(), NOW).unwrap_err();
+    names(error, "store.lock");
+    assert!(store.list().unwrap().memories.is_empty());
+    drop(user);
+    store.save(new, &Redactor::default(), NOW).unwrap();
 }

@@ -25,6 +25,9 @@ pub const FORMAT: u32 = 1;
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
 
+/// The end of the name of one that was put aside.
+const ASIDE: &str = ".damaged";
+
 /// The most that one archive file may hold, uncompressed. A month of work has some ten megabytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
@@ -187,6 +190,31 @@ impl Archive {
         }
     }
 
+    /// Compares the file of a session with its checksum, without a look at its records.
+    pub fn check(&self, name: &str) -> Result<()> {
+        let path = self.path(name);
+        let Some(mut reader) = open(&path)? else { return Ok(()) };
+        let read =
+            read_header(&mut reader).and_then(|_| Ok(io::copy(&mut reader, &mut io::sink())?));
+        read.map(drop).map_err(|error| told(error, &path))
+    }
+
+    /// The files that were put aside because they were damaged, with the names of their sessions.
+    pub fn aside(&self) -> Vec<(String, PathBuf)> {
+        let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut aside: Vec<(String, PathBuf)> = listing
+            .filter_map(|file| {
+                let name = file.file_name();
+                let name = name.to_str()?.strip_suffix(ASIDE)?;
+                // What comes after the name counts several files of one session.
+                let name = name.split_once(".jsonl").map_or(name, |(name, _)| name);
+                Some((name.to_owned(), file.path()))
+            })
+            .collect();
+        aside.sort();
+        aside
+    }
+
     /// Reads only the header.
     pub fn header(&self, name: &str) -> Result<Option<Header>> {
         let path = self.path(name);
@@ -222,10 +250,16 @@ impl Archive {
     }
 
     /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.
-    pub fn put_aside(&self, name: &str) -> Result<()> {
+    /// One that was put aside before stays: it may hold more.
+    pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
-        let aside = path.with_extension("damaged");
-        fs::rename(&path, &aside).with_context(|| path.display().to_string())
+        let numbered = (2..).map(|number| format!("{name}.jsonl.{number}{ASIDE}"));
+        let mut names = [format!("{name}.jsonl{ASIDE}")].into_iter().chain(numbered);
+        let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
+        let aside = names.find_map(|name| Some(self.folder.join(name)).filter(is_free));
+        let aside = aside.unwrap_or_else(|| path.with_extension("damaged"));
+        fs::rename(&path, &aside).with_context(|| path.display().to_string())?;
+        Ok(aside)
     }
 
     /// Removes what killed runs left half-written. Only for the one that holds the lock.

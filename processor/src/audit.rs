@@ -11,7 +11,9 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+pub use clean::clean_known;
 use memory_store::file::{EXTENSION, parts};
+use memory_store::redact::known::Known;
 use memory_store::redact::{Redactor, texts};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -57,6 +59,9 @@ pub struct AuditReport {
     pub history: Vec<Found>,
     /// Files that were cleaned.
     pub cleaned: usize,
+    /// Those of them that are memories and meant to be committed.
+    #[serde(skip)]
+    pub committed: usize,
     /// What could not be looked through or cleaned, and why; one line each.
     pub failed: Vec<String>,
     /// Whether there are more places than are told.
@@ -67,7 +72,8 @@ pub struct AuditReport {
 pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
     let home = options.dirs.project(options.tree.project);
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
-    let private = Redactor::private(&settings);
+    let known = Known::read_file(options.dirs, &home);
+    let private = Redactor::private(&settings).with_known(known);
     let mut audit = Audit { private: &private, report: AuditReport::default() };
     if fix {
         let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };

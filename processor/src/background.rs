@@ -11,6 +11,7 @@ use memory_store::background::has_unprocessed;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::note::Note;
 use memory_store::redact::Redactor;
+use memory_store::redact::known::Known;
 use memory_store::{ProjectId, Timestamp, settings_file};
 
 use crate::lock::Busy;
@@ -190,7 +191,7 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
 /// What hides from the log what is hidden from other private files, the user's own patterns included.
 fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
     let (settings, _) = settings_file::load(dirs, Some(main));
-    Redactor::private(&settings)
+    Redactor::private(&settings).with_known(Known::read_file(dirs, &dirs.project(main.project)))
 }
 
 /// Leaves the machine to the user.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
 use memory_store::left::LeftSession;
+use memory_store::redact::Redactor;
 use rayon::prelude::*;
 
 use crate::archive::{
@@ -22,6 +23,7 @@ use crate::ignore::Ignore;
 use crate::left;
 use crate::progress::Progress;
 use crate::purged::Purged;
+use crate::secrets::Secrets;
 use crate::state::SessionState;
 use crate::transcript::read::Counts;
 use crate::transcript::record::{Record, RecordWhat};
@@ -39,7 +41,9 @@ pub struct Collector<'a> {
     /// What a person removed.
     pub purged: &'a Purged,
     /// Takes secrets out.
-    pub redact: &'a dyn Redact,
+    pub redactor: &'a Redactor,
+    /// Secrets that are known, and those that become known.
+    pub secrets: &'a Secrets,
     /// Files that never enter.
     pub ignore: &'a Ignore,
     /// Whether the transcripts come from a folder that the user named.
@@ -161,7 +165,8 @@ impl Collector<'_> {
         let known = before.header.clone();
         let mut header = self.header(&before.header, transcripts);
         let length = before.records.len();
-        let mut builder = SessionBuilder::resume(before.records, self.redact);
+        let learning = self.secrets.learning(self.redactor);
+        let mut builder = SessionBuilder::resume(before.records, &learning);
         for transcript in transcripts {
             read(transcript, &mut header, &mut builder).with_context(|| {
                 format!("{}: cannot read this transcript", transcript.path.display())
@@ -171,22 +176,27 @@ impl Collector<'_> {
         let mut records = builder.into_records();
         self.ignore.screen(&mut records);
         self.purged.screen(&header.session, &mut records);
+        let mut cleaned = self.secrets.hide_answers(&mut records, self.redactor);
+        cleaned |= self.secrets.hide(&mut records, self.redactor)?;
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
         let fate = if !worth_keeping && length == 0 {
             Fate::Dropped
-        } else if file.header == known && file.records.len() == length {
+        } else if file.header == known && file.records.len() == length && !cleaned {
             Fate::Known
         } else {
             Fate::New
         };
-        let end = end_of(&file, self.territory, self.redact);
+        let redactor = self.redactor.with_known(self.secrets.known().clone());
+        let end = end_of(&file, self.territory, &redactor);
         Ok(SessionRead { name: name.to_owned(), file, end, fate, counts })
     }
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
         let SessionRead { name, file, end, fate, counts } = read;
+        // What is archived is not read again.
+        self.secrets.save()?;
         let entry = match fate {
             Fate::Dropped => return Ok(Collected { name, state: None, counts }),
             Fate::Known => self.archive.entry(&name)?,
@@ -206,6 +216,7 @@ impl Collector<'_> {
             }),
             Err(error) if is_damaged(&error) => {
                 self.archive.put_aside(name)?;
+                // What was read before the last run that ended well is read again.
                 Ok(SessionFile::default())
             }
             Err(error) => Err(error),

@@ -1,5 +1,6 @@
-//! Sessions whose turns were removed because they are old. What was learned from them stays: the
-//! drafts, and how far their transcripts were read.
+//! Sessions whose turns are gone: removed because they are old, or lost with their archive file while Claude Code
+//! no longer has the transcript. What was learned from them stays: the drafts, and of those that are old how far
+//! their transcripts were read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,13 @@ pub struct Remains {
     pub turns: usize,
     /// What was learned.
     pub drafts: Vec<Draft>,
+    /// Whether nobody meant the turns to go.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
+
+/// Ends of the names of the files: of those that are old, and of those that are lost.
+const ENDINGS: [&str; 2] = [".json", ".lost"];
 
 impl Remains {
     /// Adds what stays of a session that went on after its first turns were removed.
@@ -67,16 +74,31 @@ impl Expired {
         let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
         let mut names: Vec<String> = listing
             .filter_map(|entry| {
-                entry.file_name().to_str()?.strip_suffix(".json").map(str::to_owned)
+                let name = entry.file_name();
+                let name = name.to_str()?;
+                let named = |ending: &&str| name.strip_suffix(*ending).map(str::to_owned);
+                ENDINGS.iter().find_map(named)
             })
             .collect();
         names.sort();
+        names.dedup();
         names
+    }
+
+    /// Whether the turns of a session were lost.
+    pub fn is_lost(&self, name: &str) -> bool {
+        self.path(name, true).exists()
+    }
+
+    /// The sessions whose turns were lost, by the name of the file that held them.
+    pub fn lost(&self) -> Vec<(String, Remains)> {
+        let lost = self.names().into_iter().filter(|name| self.is_lost(name));
+        lost.filter_map(|name| Some((name.clone(), self.load(&name)?))).collect()
     }
 
     /// What stays of a session.
     pub fn load(&self, name: &str) -> Option<Remains> {
-        read_json(&self.path(name))
+        [true, false].into_iter().find_map(|lost| read_json(&self.path(name, lost)))
     }
 
     /// How far the transcripts of a session were read.
@@ -86,20 +108,24 @@ impl Expired {
 
     /// Keeps what stays of a session.
     pub fn store(&self, name: &str, remains: &Remains) -> Result<()> {
-        write_json(&self.path(name), remains)
+        write_json(&self.path(name, remains.lost), remains)?;
+        remove(&self.path(name, !remains.lost)).map(drop)
     }
 
     /// Removes what stays of a session; whether there was something.
     pub fn remove(&self, name: &str) -> Result<bool> {
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
+        Ok(remove(&self.path(name, true))? | remove(&self.path(name, false))?)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.join(format!("{name}.json"))
+    fn path(&self, name: &str, lost: bool) -> PathBuf {
+        self.folder.join(format!("{name}{}", ENDINGS[usize::from(lost)]))
+    }
+}
+
+fn remove(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }

@@ -7,6 +7,7 @@
 pub mod blobs;
 mod config;
 pub(crate) mod group;
+pub mod hung;
 pub mod version;
 
 use std::collections::BTreeSet;
@@ -398,13 +399,24 @@ fn output_of(command: &mut Command) -> Option<Vec<u8>> {
 /// Runs git and returns how it ended and what it printed; `None` when it cannot be run, took too long, or
 /// printed too much.
 fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
-    let Answer { status, text } = answer_within(command, GIT_TIMEOUT)?;
-    Some((status?, text))
+    answer_limited(command, Vec::new(), GIT_TIMEOUT)
 }
 
 /// The same for one that reads `input`.
 fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u8>)> {
-    let Answer { status, text } = answer_from(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)?;
+    answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
+}
+
+/// The same within this time. Where it is not enough git is not asked again.
+fn answer_limited(
+    command: &mut Command,
+    input: Vec<u8>,
+    limit: Duration,
+) -> Option<(ExitStatus, Vec<u8>)> {
+    let Answer { status, text } = answer_from(command, input, limit)?;
+    if status.is_none() && text.len() as u64 <= OUTPUT_BYTES_MAX {
+        hung::note(command);
+    }
     Some((status?, text))
 }
 
@@ -424,6 +436,9 @@ fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
 
 /// The same for one that reads `input`, where its stdin is a pipe.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<Answer> {
+    if hung::is_known(command) {
+        return Some(Answer { status: None, text: Vec::new() });
+    }
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
     let mut child = command.process_group(0).spawn().ok()?;

@@ -30,6 +30,7 @@ pub mod purged;
 pub mod replay;
 pub mod retention;
 pub mod second;
+pub mod secrets;
 pub mod stamp;
 pub mod start;
 pub mod state;

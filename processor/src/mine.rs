@@ -1,6 +1,5 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -15,13 +14,13 @@ use crate::extract::draft::Draft;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::ownership::Ownership;
-use crate::state::{SessionState, State, read_json, write_json};
+use crate::state::{SessionState, State, read_bounded, write_whole};
 use crate::transcript::session::Session;
 use crate::transcript::{Assembly, Redact, assemble};
 
 /// Changes whenever the same records would give other turns or drafts for a reason that the
 /// extractor's own version does not tell.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
@@ -51,7 +50,7 @@ pub struct MinedFile {
 
 impl From<Remains> for MinedFile {
     fn from(remains: Remains) -> Self {
-        let Remains { header, last: _, cwd, turns, drafts } = remains;
+        let Remains { header, last: _, cwd, turns, drafts, lost: _ } = remains;
         Self {
             key: String::new(),
             name: String::new(),
@@ -169,7 +168,7 @@ impl Miner<'_> {
 
     /// What was mined, if that is still good.
     pub fn load(&self, name: &str, key: &str) -> Option<MinedFile> {
-        read_json::<MinedFile>(&path(self.home, name)).filter(|mined| mined.key == key)
+        last_mined(self.home, name).filter(|mined| mined.key == key)
     }
 
     /// The session and its inline subagents, as far as they are this project's.
@@ -254,7 +253,7 @@ impl Miner<'_> {
 
     /// What was last learned from a session whose turns cannot be read now.
     fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
-        let last = read_json::<MinedFile>(&path(self.home, name)).unwrap_or_default();
+        let last = last_mined(self.home, name).unwrap_or_default();
         MinedFile {
             key: String::new(),
             name: name.to_owned(),
@@ -293,23 +292,25 @@ impl Miner<'_> {
             drafts,
             failure: None,
         };
-        write_json(&path(self.home, name), &mined)?;
+        let path = path(self.home, name);
+        let mut bytes = serde_json::to_vec(&mined).with_context(|| path.display().to_string())?;
+        let sum = sum(&bytes);
+        bytes.extend(format!("\n{sum}\n").bytes());
+        write_whole(&path, &bytes)?;
         Ok(mined)
     }
 }
 
 fn hide(draft: &mut Draft, redact: &dyn Redact) {
-    let texts = [&mut draft.title, &mut draft.body, &mut draft.quote].into_iter();
-    let texts = texts
-        .chain(&mut draft.tags)
-        .chain(&mut draft.cues)
-        .chain(&mut draft.signatures)
-        .chain(&mut draft.paths);
-    for text in texts.chain(draft.command.as_mut().map(|command| &mut command.line)) {
-        if let Cow::Owned(hidden) = redact.redact(text) {
-            *text = hidden;
-        }
+    let mut texts = vec![&mut draft.title, &mut draft.body, &mut draft.quote];
+    texts.extend(&mut draft.tags);
+    texts.extend(&mut draft.cues);
+    texts.extend(&mut draft.signatures);
+    texts.extend(&mut draft.paths);
+    if let Some(command) = &mut draft.command {
+        texts.extend([&mut command.line, &mut command.directory]);
     }
+    redact.redact_together(&mut texts);
 }
 
 /// Runs extraction on one session. A fault in it costs this session's memories, not the others'.
@@ -332,7 +333,26 @@ pub fn waiting(home: &ProjectDir) -> usize {
 
 /// What was last mined from a session, whether it still holds or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
-    read_json::<MinedFile>(&path(home, name))
+    let bytes = read_bounded(&path(home, name))?;
+    let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let (json, written) = (lines.next()?, lines.next());
+    // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
+    let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
+    is_whole.then(|| serde_json::from_slice(json).ok())?
+}
+
+/// What is written behind the JSON of such a file.
+fn sum(json: &[u8]) -> String {
+    blake3::hash(json).to_hex()[..32].to_owned()
+}
+
+/// The names of the sessions of which something was mined.
+pub fn names(home: &ProjectDir) -> Vec<String> {
+    let listing = std::fs::read_dir(home.mined()).into_iter().flatten().flatten();
+    let name = |file: std::fs::DirEntry| {
+        file.file_name().to_str()?.strip_suffix(".mined.json").map(str::to_owned)
+    };
+    listing.filter_map(name).collect()
 }
 
 /// The drafts of that.
@@ -355,6 +375,28 @@ fn path(home: &ProjectDir, name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flipped_bit_in_what_was_mined_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = ProjectDir(folder.path().to_owned());
+        std::fs::create_dir_all(home.mined()).unwrap();
+        let json =
+            serde_json::to_vec(&MinedFile { cwd: "/work/quay".into(), ..MinedFile::default() });
+        let json = json.unwrap();
+        let read = |bytes: &[u8]| {
+            std::fs::write(path(&home, "s"), bytes).unwrap();
+            last_mined(&home, "s").map(|mined| mined.cwd)
+        };
+        let whole = [&json[..], b"\n", sum(&json).as_bytes(), b"\n"].concat();
+        assert_eq!(read(&whole).as_deref(), Some("/work/quay"));
+        assert_eq!(read(&json).as_deref(), Some("/work/quay"), "of an older version");
+        for at in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[at] ^= 1;
+            assert!(read(&flipped).is_none_or(|cwd| cwd == "/work/quay"), "{at}");
+        }
+    }
 
     #[test]
     fn a_fault_in_extraction_is_told_with_the_session() {

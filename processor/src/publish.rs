@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
@@ -28,6 +28,8 @@ pub struct Publication<'a> {
     pub vectors: Option<&'a dyn Vectors>,
     /// What the files of memories held when these were learned; without, nobody looks.
     pub anchors: Option<&'a RefCell<Anchors>>,
+    /// Indexes whose memories are made anew without a look at what is there.
+    pub distrusted: &'a BTreeSet<PathBuf>,
     /// The time.
     pub now: Timestamp,
 }
@@ -70,7 +72,7 @@ pub fn user(publication: &Publication<'_>, known: &Known) -> Result<Listing> {
 }
 
 fn begin<'a>(publication: &Publication<'a>, folder: &Path) -> memory_store::Result<Publisher<'a>> {
-    let publisher = Publisher::begin(folder)?;
+    let publisher = Publisher::begin(folder)?.afresh(publication.distrusted.contains(folder));
     Ok(match publication.vectors {
         Some(vectors) => publisher.vectors(vectors),
         None => publisher,
@@ -155,8 +157,14 @@ mod tests {
         let (dirs, root) = (&project.dirs, project.root());
         let publish = |pulled: Pulled| {
             let settings = &Settings { pulled, ..Settings::default() };
-            let publication =
-                Publication { dirs, settings, vectors: None, anchors: None, now: NOW };
+            let publication = Publication {
+                dirs,
+                settings,
+                vectors: None,
+                anchors: None,
+                distrusted: &BTreeSet::new(),
+                now: NOW,
+            };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();
             let recall = Recall::open(dirs, &project.tree);
             let labels = |hit: &Hit| (hit.title.clone(), hit.from_repository, hit.held);

@@ -17,6 +17,7 @@ use memory_store::id::MemoryId;
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
 use memory_store::ledger::Ledger;
 use memory_store::redact::Redactor;
+use memory_store::redact::known::Known;
 use memory_store::settings_file;
 use memory_store::store::Store;
 use serde::Serialize;
@@ -451,7 +452,8 @@ impl Purge {
         let mut state = State::read(&self.home);
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
         let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
-        let redactor = Redactor::private(&settings);
+        let known = Known::read_file(options.dirs, &self.home);
+        let redactor = Redactor::private(&settings).with_known(known);
         state.published.clear();
         state.sessions.clear();
         state.all_turns = true;

@@ -380,6 +380,7 @@ impl Bench {
             settings: &self.settings,
             vectors: self.table.as_ref().map(|table| table as &dyn Vectors),
             anchors: None,
+            distrusted: &BTreeSet::new(),
             now,
         };
         publish::tree(&publication, &self.tree, None, &Known::default())?;

@@ -171,9 +171,13 @@ fn path(home: &ProjectDir) -> PathBuf {
 
 /// Reads a JSON file; `None` when it is missing, damaged or too large.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    serde_json::from_slice(&read_bounded(path)?).ok()
+}
+
+/// Reads a file of this kind; `None` when it is missing or too large.
+pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     let len = fs::metadata(path).ok()?.len();
-    let bytes = (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())??;
-    serde_json::from_slice(&bytes).ok()
+    (len <= FILE_BYTES_MAX).then(|| fs::read(path).ok())?
 }
 
 /// Replaces a JSON file, all at once; leaves it alone when it says the same.

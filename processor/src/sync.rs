@@ -10,11 +10,14 @@ mod embed;
 mod expire;
 mod facts;
 mod fingerprint;
+mod heal;
 pub mod history;
 mod learn;
+mod lost;
 mod names;
 mod report;
 mod second;
+mod secrets;
 mod stage;
 mod unchanged;
 mod write;
@@ -27,6 +30,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use memory_store::identity;
 use memory_store::index::build::Vectors;
+use memory_store::index::health::Depth;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::ledger::Outcome;
 use memory_store::left::LeftSession;
@@ -50,10 +54,12 @@ use crate::progress::Progress;
 use crate::publish::{self, Publication};
 use crate::purged::Purged;
 use crate::second::hook_address;
+use crate::secrets::Secrets;
 use crate::state::{Learned, State, read_roots, write_json};
 use crate::{git, left, trees};
 use facts::TreeFacts;
-use stage::{StagedTree, StagedTrees, TURNS_AT_ONCE};
+use heal::Distrusted;
+use stage::{StagedTree, StagedTrees};
 
 pub use report::SyncReport;
 
@@ -115,7 +121,10 @@ pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<Syn
     trees::review(options.dirs, options.tree.project)?;
     let report = Run::begin(options, home)?.run();
     options.progress.done();
-    report
+    report.map(|mut report| {
+        report.warnings.extend(git::hung::told());
+        report
+    })
 }
 
 /// A sync under way.
@@ -126,8 +135,10 @@ struct Run<'a> {
     expired: Expired,
     purged: Purged,
     settings: Settings,
-    /// For what only this user reads.
+    /// For what only this user reads; it hides known secrets, too.
     redactor: Redactor,
+    /// What is known.
+    secrets: Secrets,
     trees: Vec<Tree>,
     territory: Territory,
     state: State,
@@ -152,6 +163,8 @@ struct Run<'a> {
     embedding: Option<Option<Embedding>>,
     /// The language model that the settings name, once it was looked for.
     model: Option<Option<Model>>,
+    /// Indexes that are made again without a look at what they hold.
+    distrusted: Distrusted,
     report: SyncReport,
 }
 
@@ -165,6 +178,7 @@ impl<'a> Run<'a> {
             embedder.hook_address = hook_address(embedder, options.ollama_host);
         }
         let state = State::read(&home);
+        let secrets = Secrets::open(options.dirs, &home)?;
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));
         let report = SyncReport {
             warnings: warnings.iter().map(ToString::to_string).collect(),
@@ -177,7 +191,8 @@ impl<'a> Run<'a> {
             trees: trees::present(options.dirs, options.tree),
             options,
             home,
-            redactor: Redactor::private(&settings),
+            redactor: Redactor::private(&settings).with_known(secrets.known().clone()),
+            secrets,
             settings,
             territory,
             state,
@@ -191,23 +206,32 @@ impl<'a> Run<'a> {
             written_to: None,
             embedding: None,
             model: None,
+            distrusted: Distrusted::new(),
             report,
         })
     }
 
     fn run(mut self) -> Result<SyncReport> {
         let inboxes = self.inboxes();
-        let mut facts = TreeFacts::ask(&inboxes);
+        let mut facts = TreeFacts::ask(&inboxes, &self.redactor);
         self.archive.sweep();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;
-        let same = self.is_as_published() && changed.is_empty();
+        let mut same = self.is_as_published() && changed.is_empty();
+        // Reading every byte takes a moment: it is for who waits, and for a run that has nothing else to do.
+        let is_at_leisure = same || matches!(self.options.busy, Busy::Wait(_));
+        let depth = if is_at_leisure { Depth::Bytes } else { Depth::Headers };
+        if self.options.afresh {
+            self.distrust_indexes();
+        } else if !self.indexes_are_sound(depth) {
+            same = false;
+        }
         // Turns grow old where nothing happens, too.
         let nothing_is_due = self.overdue().is_empty() && !self.anything_to_ask();
         if same && !self.options.afresh && nothing_is_due {
             self.finish(&inboxes)?;
             // The last run may have left texts for this one.
-            self.report.nothing_new = !self.settle()?;
+            self.report.nothing_new = !self.settle_or_heal()?;
             if !self.report.nothing_new {
                 self.state.published = self.fingerprint();
             }
@@ -215,20 +239,26 @@ impl<'a> Run<'a> {
             self.state.write(&self.home)?;
             return Ok(self.report);
         }
-        if let Some(mined) = self.learn_and_publish(&changed)?
-            && self.expire(&mined)?
-        {
-            self.learn_and_publish(&BTreeSet::new())?;
-        }
+        self.learn_and_expire(&changed)?;
         // What was written is part of what the next run compares with.
         self.state.published = self.fingerprint();
         self.state.write(&self.home)?;
         self.finish(&inboxes)?;
-        if self.settle()? {
+        if self.settle_or_heal()? {
             self.state.published = self.fingerprint();
             self.state.write(&self.home)?;
         }
         Ok(self.report)
+    }
+
+    /// Learns from what changed and publishes it, and removes what is too old.
+    fn learn_and_expire(&mut self, changed: &BTreeSet<String>) -> Result<()> {
+        if let Some(mined) = self.learn_and_publish(changed)?
+            && self.expire(&mined)?
+        {
+            self.learn_and_publish(&BTreeSet::new())?;
+        }
+        Ok(())
     }
 
     /// Writes where the work was left in each working tree: what is known of the sessions, and what
@@ -319,7 +349,7 @@ impl<'a> Run<'a> {
     fn publish(&mut self, ownership: &Ownership) -> Result<Vec<Listing>> {
         self.open_embedding();
         self.unread.clear();
-        let staged = self.stage(ownership, TURNS_AT_ONCE)?;
+        let staged = self.stage_what_lacks(ownership)?;
         self.publish_with(staged)
     }
 
@@ -335,6 +365,7 @@ impl<'a> Run<'a> {
             settings: &self.settings,
             vectors: embedding.map(|embedding| embedding as &dyn Vectors),
             anchors: anchors.as_ref(),
+            distrusted: &self.distrusted,
             now: self.options.now,
         };
         for tree in &self.trees {
@@ -349,6 +380,7 @@ impl<'a> Run<'a> {
         if let Some(anchors) = anchors {
             anchors.into_inner().finish()?;
         }
+        self.distrusted.clear();
         Ok(listings)
     }
 

@@ -12,7 +12,7 @@ use memory_store::{Kind, MemoryId};
 use super::stores::Stores;
 use super::{ask, neighbours, view};
 use crate::exit;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, after_saving};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -107,7 +107,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let scope = stores.scope_of(&saved.stored);
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(&saved.stored, &redactor, &trust);
-    journal::note(&world.dirs, &stores.tree, scope, noted)?;
+    after_saving(journal::note(&world.dirs, &stores.tree, scope, noted))?;
     let held = trust.clone().renewed().held(&saved.stored, &redactor);
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();

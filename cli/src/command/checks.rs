@@ -9,6 +9,7 @@ use std::time::Duration;
 use memory_store::background;
 use memory_store::identity;
 use memory_store::index::Index;
+use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
@@ -35,6 +36,9 @@ const HOOK_SLOW: Duration = Duration::from_millis(50);
 
 /// Memories whose files are compared with the index.
 const SEARCH_MAX: usize = 1_000;
+
+/// What helps against an index that cannot be read.
+const REBUILD: &str = "Run `throughline sync`, which makes it again.";
 
 /// What was not processed for this long should have been.
 const UNPROCESSED_MS_MAX: i64 = DAY_MS;
@@ -386,6 +390,7 @@ fn project(world: &World, tree: &Tree) -> Vec<Check> {
         Err(failure) => checks.push(Check::failed("memories", &failure)),
     }
     checks.push(index(world, tree));
+    checks.extend(super::damage::archive(&world.dirs.project(tree.project)));
     checks.push(background(world, tree));
     checks.push(transcripts(world, tree));
     checks
@@ -430,23 +435,19 @@ fn held(stores: &Stores) -> Option<Check> {
 
 fn index(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "index";
-    let folder = world.dirs.tree(&tree.root).index();
-    let index = match Index::open(&folder) {
+    let state = world.dirs.tree(&tree.root);
+    let index = match Index::open(&state.index()) {
         Ok(Some(index)) => index,
         Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
-        Err(error) => {
-            return Check::bad(NAME, error.to_string(), "Run `throughline sync --rebuild`.");
-        }
+        Err(error) => return Check::bad(NAME, error.to_string(), REBUILD),
     };
-    if let Some(damage) = &index.damage {
-        return Check::bad(NAME, damage.to_string(), "Run `throughline sync --rebuild`.");
+    // Every byte is read, so that nothing damaged passes.
+    if let Some(damage) = super::damage::of_indexes(world, tree, Depth::Bytes) {
+        return Check::bad(NAME, damage.to_string(), REBUILD);
     }
     let recall = Recall::open(&world.dirs, tree);
     if let Some(degraded) = recall.degraded() {
-        return Check::bad(NAME, degraded, "Run `throughline sync --rebuild`.");
-    }
-    if let Err(error) = verified(&folder, &index) {
-        return Check::bad(NAME, error.to_string(), "Run `throughline sync --rebuild`.");
+        return Check::bad(NAME, degraded, REBUILD);
     }
     let everything = Search { limit: SEARCH_MAX, superseded: true, ..Search::default() };
     let seen = format!("generation {}, {} memories", index.manifest.generation, recall.memories());
@@ -455,17 +456,6 @@ fn index(world: &World, tree: &Tree) -> Check {
         return Check::care(NAME, seen, "Run `throughline sync`; until then those are left out.");
     }
     Check::good(NAME, seen)
-}
-
-/// Compares the files of an index with their hashes. A publisher may take some away meanwhile: then
-/// there is a newer generation, and that one counts.
-fn verified(folder: &Path, index: &Index) -> memory_store::Result<()> {
-    match (index.verify(), Index::open(folder)?) {
-        (Err(_), Some(newer)) if newer.manifest.generation != index.manifest.generation => {
-            newer.verify()
-        }
-        (verified, _) => verified,
-    }
 }
 
 fn transcripts(world: &World, tree: &Tree) -> Check {

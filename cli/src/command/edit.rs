@@ -21,7 +21,7 @@ use super::add::body;
 use super::stores::Stores;
 use super::view;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result};
+use crate::failure::{At as _, Failure, Result, after_saving};
 use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
@@ -95,7 +95,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     };
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(&saved.stored, &redactor, &trust);
-    journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted)?;
+    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted))?;
     let held = trust.clone().renewed().held(&saved.stored, &redactor);
     if args.json {
         return view::saved_json(&saved, held.as_ref(), None, out);

@@ -8,7 +8,7 @@ use memory_store::store::{Forget as How, Store, Stored};
 
 use super::stores::Stores;
 use super::view::plain;
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, after_saving};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -70,7 +70,12 @@ pub fn put_aside(
 ) -> Result {
     let memory = &stored.memory;
     store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-    journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), Noted::Gone(memory.id))?;
+    after_saving(journal::note(
+        &world.dirs,
+        &stores.tree,
+        stores.scope_of(stored),
+        Noted::Gone(memory.id),
+    ))?;
     if how == How::Delete {
         return tell_deleted(stored, out);
     }

@@ -18,6 +18,7 @@ mod checks;
 mod completions;
 mod config;
 mod contradictions;
+mod damage;
 mod doctor;
 mod duration;
 mod edit;
@@ -63,7 +64,7 @@ mod why_memory;
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found, 8 another one watches."
+    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found, 8 another one watches, 9 the index is damaged, 10 a lock is held."
 )]
 pub struct Args {
     /// Act as if started in this folder

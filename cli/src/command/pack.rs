@@ -102,8 +102,10 @@ fn section<'a>(
 
 fn text(memory: &Memory, is_pulled: bool) -> String {
     let date = view::date(memory).date();
+    let noted = if memory.is_claudes_note() { ", noted by Claude" } else { "" };
     let origin = if is_pulled { format!(", {LABEL}") } else { String::new() };
-    let head = format!("- **{}** ({}, {date}{origin})", plain(&memory.title), memory.id.short());
+    let short = memory.id.short();
+    let head = format!("- **{}** ({short}, {date}{noted}{origin})", plain(&memory.title));
     let body = plain(memory.body.trim());
     if body.is_empty() {
         return head;

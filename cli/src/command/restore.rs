@@ -7,7 +7,7 @@ use memory_store::index::journal::{self, Change as Noted};
 
 use super::stores::Stores;
 use super::view;
-use crate::failure::Result;
+use crate::failure::{Result, after_saving};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -47,7 +47,12 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             Some(stored) => {
                 let trust = stores.trust(store)?;
                 let saved = Noted::Saved(&stored, redactor, &trust);
-                journal::note(&world.dirs, &stores.tree, stores.scope_of(&stored), saved)?;
+                after_saving(journal::note(
+                    &world.dirs,
+                    &stores.tree,
+                    stores.scope_of(&stored),
+                    saved,
+                ))?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;
             }

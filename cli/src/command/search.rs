@@ -162,10 +162,19 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let wanted = args.wanted(world.now)?;
     let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
     let recalled = recall.search(&wanted, world.now);
+    // Memories lie in files as well; turns lie nowhere else where a search looks.
+    let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
     if args.json {
-        return view::json(&found(recalled), out);
+        view::json(&found(recalled), out)?;
+    } else {
+        show(&recalled, &args.text.join(" "), args.full, out)?;
     }
-    show(&recalled, &args.text.join(" "), args.full, out)
+    match damage {
+        None => Ok(()),
+        Some(damage) => Err(Failure::new(format!("what was found may not be all: {damage}"))
+            .code(exit::DEGRADED)
+            .hint("Run `throughline sync`, which makes the index again.")),
+    }
 }
 
 impl Search {

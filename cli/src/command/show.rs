@@ -8,6 +8,7 @@ use memory_store::recall::Recall;
 use memory_store::store::Stored;
 use memory_store::trust::LABEL;
 
+use super::damage;
 use super::learned;
 use super::stores::{Held, Stores};
 use super::view::{self, MemoryView};
@@ -42,6 +43,7 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&views, out);
     }
     let recall = Recall::open(&world.dirs, &stores.tree);
+    let lost = damage::lost(&world.dirs.project(stores.tree.project));
     for (position, stored) in found.iter().enumerate() {
         if position > 0 {
             writeln!(out)?;
@@ -58,6 +60,11 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
                 paint(CARE, learned::why(&staleness)),
                 stored.memory.id.short()
             )?;
+        }
+        let session = stored.memory.source.session.as_deref();
+        if session.is_some_and(|session| lost.iter().any(|(_, known)| known == session)) {
+            let told = "its evidence is lost: the archived session cannot be read, and its transcript is gone";
+            writeln!(out, "{}", paint(CARE, told))?;
         }
         if stored.memory.status == Status::Archived {
             continue;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::arrived::Arrived;
+use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
 use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
@@ -55,9 +56,12 @@ struct Summary {
     arrived: Option<Arrived>,
     user_memories: usize,
     broken_files: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    index_damage: Option<String>,
     settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
+    lost_sessions: usize,
     archive_bytes: u64,
     last_sync: Option<Timestamp>,
     unprocessed_bytes: u64,
@@ -121,9 +125,12 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         memories: listing.memories.len(),
         user_memories: stores.user.list()?.memories.len(),
         broken_files: listing.broken.len(),
+        index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
+            .map(|it| it.to_string()),
         settings_problems: grave.map(ToString::to_string).collect(),
         by_kind,
         archived_sessions,
+        lost_sessions: super::damage::lost(&world.dirs.project(tree.project)).len(),
         archive_bytes,
         last_sync: (progress.last_run != Timestamp::default()).then_some(progress.last_run),
         unprocessed_bytes: inbox_bytes.saturating_sub(progress.inbox_bytes),
@@ -241,6 +248,15 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if summary.broken_files > 0 {
         warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;
+    }
+    if summary.lost_sessions > 0 {
+        let count = summary.lost_sessions;
+        warn(format!(
+            "{count} archived sessions are lost, their memories stay: `throughline doctor`."
+        ))?;
+    }
+    if let Some(damage) = &summary.index_damage {
+        warn(format!("{damage}; run `throughline sync`."))?;
     }
     if summary.failures > 0 {
         let why = summary.failure.as_deref().unwrap_or("no reason was noted");

@@ -189,6 +189,9 @@ pub fn show(tree: &Tree, report: &SyncReport, name_it: bool, out: &mut dyn Write
             paint(QUIET, format_args!("({:.1} s)", report.millis as f64 / 1e3))
         )?;
     }
+    if report.healed > 0 {
+        writeln!(out, "Parts of the index could not be read and were made again.")?;
+    }
     if report.embedded > 0 {
         let rest = if report.embedding_waits { "; the next sync goes on" } else { "" };
         writeln!(out, "{} texts were embedded{rest}.", report.embedded)?;

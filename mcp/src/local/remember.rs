@@ -19,6 +19,10 @@ const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
 const HASHED_BYTES_MAX: usize = 4 << 20;
 
+/// Answer to a call that asks for every project of the user: what holds there the user says.
+const OF_THIS_PROJECT: &str = "It is kept for this project only, as a note by Claude: what holds in every \
+                               project the user says, with `throughline add --user`.";
+
 impl Local {
     /// Saves a memory. What it replaces is looked up first, so that a mistyped id changes nothing.
     pub(super) fn save(&self, request: RememberRequest) -> Result<RememberResponse, Failure> {
@@ -27,6 +31,7 @@ impl Local {
         let now = self.environment.clock.now();
         let asked_paths = request.paths.len();
         let both_hold = request.both_hold;
+        let for_every_project = request.scope == Scope::User;
         let (settings, _) = settings_file::load(dirs, Some(&tree));
         let replaced = self.replaced(&request.supersedes, &tree, &settings)?;
         let mut memory = self.memory(request, &tree, &settings)?;
@@ -36,10 +41,7 @@ impl Local {
         if !both_hold {
             memory.relations = neighbour::contradictions(&near, &memory.supersedes);
         }
-        let store = match memory.scope {
-            Scope::User => Store::user(dirs)?,
-            Scope::Project | Scope::Paths => Store::open(dirs, &tree)?,
-        };
+        let store = Store::open(dirs, &tree)?;
         let (store, trust) = judged(store, &settings)?;
         let redactor = store.redactor_for_writing(&settings)?;
         let waits = memory.status == Status::Draft;
@@ -48,6 +50,9 @@ impl Local {
         let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
         let journalled = journal::note(dirs, &tree, scope, noted);
         let mut notes = Vec::new();
+        if for_every_project {
+            notes.push(OF_THIS_PROJECT.to_owned());
+        }
         let held = trust.renewed().held(&saved.stored, &redactor);
         if let Some(held) = &held {
             notes.push(format!(
@@ -109,6 +114,14 @@ impl Local {
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
             }
+            if found.scope == Scope::User
+                && found.stored.memory.source.said_by != Some(SaidBy::Assistant)
+            {
+                return Err(Failure::Request(format!(
+                    "{id} is the user's own and holds in every project, so only the user replaces it \
+                     (`throughline edit {id}`): nothing was saved"
+                )));
+            }
             if replaced.iter().all(|known| known.stored.memory.id != found.stored.memory.id) {
                 replaced.push(found);
             }
@@ -160,16 +173,15 @@ impl Local {
         let mut random = [0; 10];
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
-        let waits = settings.promote == Promote::Review && request.scope != Scope::User;
+        let waits = settings.promote == Promote::Review;
         let id = MemoryId::new(now, random);
         let memory = Memory {
-            scope: request.scope,
             occurred: Some(now),
             confidence: CONFIDENCE,
             source: Source {
                 session: self.environment.session.clone(),
                 said_by: Some(SaidBy::Assistant),
-                extractor: Some("mcp".to_owned()),
+                extractor: Some(Source::NOTED.to_owned()),
                 ..Source::default()
             },
             paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),

@@ -2,7 +2,7 @@
 //!
 //! Types are not guessed: `1.10`, `007` and a git hash stay the text that the person wrote.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde::Serialize;
@@ -69,11 +69,12 @@ impl Node {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.says_the_same(b))
             }
             (Value::Map(a), Value::Map(b)) => {
+                let theirs: HashMap<&str, &Self> =
+                    b.iter().map(|(key, value)| (key.name.as_str(), value)).collect();
                 a.len() == b.len()
                     && a.iter().all(|(key, value)| {
-                        b.iter().any(|(other, theirs)| {
-                            key.name == other.name && value.says_the_same(theirs)
-                        })
+                        let theirs = theirs.get(key.name.as_str());
+                        theirs.is_some_and(|theirs| value.says_the_same(theirs))
                     })
             }
             (Value::Null | Value::Text(_) | Value::List(_) | Value::Map(_), _) => false,
@@ -298,6 +299,7 @@ impl<'a> Reader<'a> {
 
     fn entries(&mut self, depth: usize) -> Result<(Vec<(Key, Node)>, usize), Fault> {
         let mut entries: Vec<(Key, Node)> = Vec::new();
+        let mut names = HashSet::new();
         loop {
             let (event, span) = match self.next()? {
                 Some((Event::MappingEnd, span)) => return Ok((entries, span.end)),
@@ -305,7 +307,7 @@ impl<'a> Reader<'a> {
                 Some((_, span)) => return Err(Fault::new(span.start, "a key must be a text")),
                 None => return Err(Fault::new(self.text.len(), "this map does not end")),
             };
-            if entries.iter().any(|(key, _)| key.name == event) {
+            if !names.insert(event.clone()) {
                 return Err(Fault::new(span.start, format!("the key `{event}` stands here twice")));
             }
             self.count(Size::of_text(&event), &span)?;
@@ -362,6 +364,19 @@ mod tests {
         assert_eq!(text("e").as_deref(), Some("2026-10-02"));
         assert_eq!(text("f"), None);
         assert_eq!(text("g").as_deref(), Some("~"));
+    }
+
+    /// As many as there may be: each is looked up, and not compared with all the others.
+    #[test]
+    fn many_keys_are_told_apart() {
+        let keys: String = (0..4_900).map(|number| format!("k{number}: {number}\n")).collect();
+        let one = read(&keys).unwrap();
+        let other = read(&keys.lines().rev().fold(String::new(), |all, line| all + line + "\n"));
+        assert!(one.says_the_same(&other.unwrap()));
+        assert!(!one.says_the_same(&read(&keys.replace("k7: 7\n", "k7: 8\n")).unwrap()));
+        assert!(!one.says_the_same(&read(&keys.replace("k7: 7\n", "seven: 7\n")).unwrap()));
+        let fault = read(&(keys + "k12: 3\n")).unwrap_err();
+        assert_eq!(fault.message, "the key `k12` stands here twice");
     }
 
     #[test]

@@ -150,6 +150,8 @@ pub struct Publisher<'a> {
     holds_unreleased: bool,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
+    /// Whether nothing of the present memories is read or kept.
+    afresh: bool,
 }
 
 /// What happens to the turns; each of them once.
@@ -204,6 +206,7 @@ impl<'a> Publisher<'a> {
             stale: BTreeMap::new(),
             vectors: None,
             graphs: None,
+            afresh: false,
         }
     }
 
@@ -243,6 +246,13 @@ impl<'a> Publisher<'a> {
     /// What links vectors into graphs; without, all of them are compared.
     pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
         self.graphs = Some(graphs);
+        self
+    }
+
+    /// Makes the segment of memories anew, and reads nothing of the present one: it may be damaged where no
+    /// header tells.
+    pub fn afresh(mut self, afresh: bool) -> Self {
+        self.afresh = afresh;
         self
     }
 
@@ -321,7 +331,9 @@ impl<'a> Publisher<'a> {
         turns: &NewTurns,
     ) -> Result<Plan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
-        let kept = kept.is_some_and(|(segment, _)| Segment::open(&self.dir, &segment).is_ok());
+        let is_sound =
+            |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
+        let kept = kept.is_some_and(|(segment, _)| is_sound(&segment));
         let segments = turn_segments(old);
         let maker = turns::Maker { dir: &self.dir, vectors: self.vectors };
         let turns = match turns {
@@ -368,7 +380,7 @@ impl<'a> Publisher<'a> {
         if vectored.len() < graphs.vectors_min() {
             return None;
         }
-        let old = old.and_then(kept_memories);
+        let old = old.filter(|_| !self.afresh).and_then(kept_memories);
         let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
         let carried = old.and_then(|old| carry(&old, documents, space).ok().flatten());
         carried.or_else(|| {
@@ -508,7 +520,7 @@ impl<'a> Publisher<'a> {
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
-        let mut present = Present::open(&self.dir, space);
+        let mut present = if self.afresh { None } else { Present::open(&self.dir, space) };
         for document in documents {
             let text = document.embedding_text();
             let embedded = |(encoder, vector)| Embedded { space, encoder, vector };
@@ -527,7 +539,9 @@ impl<'a> Publisher<'a> {
         let path = self.dir.join(manifest::FILE_NAME);
         let bytes = manifest.encode().map_err(|error| format::damaged(&path, error))?;
         let beside = self.dir.join("MANIFEST.new");
+        clear_folder(&beside);
         write_synced(&beside, &bytes)?;
+        clear_folder(&path);
         fs::rename(&beside, &path).at(&path)?;
         sync_dir(&self.dir);
         Ok(())
@@ -542,6 +556,7 @@ impl<'a> Publisher<'a> {
             if ours && !named.contains(&file.path()) {
                 // Another try is made by the next publisher.
                 let _ = fs::remove_file(file.path());
+                clear_folder(&file.path());
             }
         }
     }
@@ -772,6 +787,12 @@ fn published(manifest: &Manifest, changed: bool) -> Published {
         turns: docs(Collection::Turns),
         gate: manifest.gate,
     }
+}
+
+/// Removes an empty folder that stands where a file belongs. One with something in it stays, and whoever writes
+/// the file says so.
+pub(super) fn clear_folder(path: &Path) {
+    let _ = fs::remove_dir(path);
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {

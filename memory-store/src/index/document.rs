@@ -69,6 +69,7 @@ impl Document {
             scope: memory.scope,
             status: memory.status,
             said_by: memory.source.said_by,
+            noted: memory.source.is_noted(),
             author: memory.author.clone(),
             superseded_by: memory.superseded_by,
             supersedes: memory.supersedes.clone(),

@@ -48,13 +48,15 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// Reads the journal that a manifest names; a missing one is empty.
+    /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty.
     pub fn read(dir: &Path, manifest: &Manifest) -> Result<Self> {
         let path = manifest.journal_path(dir);
         let file = match std::fs::File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(Self::default());
+                // One that was begun and is gone may have held more than the segments do.
+                let damaged = manifest.journal_start > 0;
+                return Ok(Self { damaged, ..Self::default() });
             }
             Err(error) => return Err(error).at(&path),
         };
@@ -163,12 +165,18 @@ impl Entry {
 /// ```
 #[cfg(feature = "write")]
 pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
+    append_within(dir, entry, crate::lock::LOCK_WAIT)
+}
+
+/// The same for who waits this long at most while somebody publishes.
+#[cfg(feature = "write")]
+pub fn append_within(dir: &Path, entry: &Entry, most: std::time::Duration) -> Result<()> {
     use std::io::Write;
 
     if !dir.join(super::manifest::FILE_NAME).exists() {
         return Ok(());
     }
-    let _lock = super::lock::shared(dir)?;
+    let _lock = super::lock::shared(dir, most)?;
     let Some(manifest) = super::read_manifest(dir)? else { return Ok(()) };
     let path = manifest.journal_path(dir);
     let mut options = crate::store::private_options();

@@ -2,30 +2,32 @@
 //! journal and its successor.
 //!
 //! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it
-//! reads the generation until the manifest is replaced. Both wait. Whoever removes what no manifest names holds
+//! reads the generation until the manifest is replaced. Both wait, for a bounded time. Whoever removes what no manifest names holds
 //! it so, too. Readers never take it. The lock
 //! goes with the process that held it; the file stays and may be deleted when nothing runs.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::time::Duration;
 
 use crate::error::{At, Result};
+use crate::lock::{self, Hold, LOCK_WAIT};
 use crate::store::private_options;
 
 /// The lock's name in an index.
 pub const FILE_NAME: &str = "writer.lock";
 
-/// Waits for the right to append.
-pub fn shared(dir: &Path) -> Result<File> {
+/// Waits for the right to append, this long at most.
+pub fn shared(dir: &Path, most: Duration) -> Result<File> {
     let (path, file) = open(dir)?;
-    file.lock_shared().at(path)?;
+    lock::take(&file, &path, Hold::Shared, most)?;
     Ok(file)
 }
 
 /// Waits for the right to publish.
 pub fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
-    file.lock().at(path)?;
+    lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;
     Ok(file)
 }
 
@@ -41,6 +43,7 @@ pub fn try_exclusive(dir: &Path) -> Result<Option<File>> {
 
 fn open(dir: &Path) -> Result<(std::path::PathBuf, File)> {
     let path = dir.join(FILE_NAME);
+    super::build::clear_folder(&path);
     let file = private_options()
         .create(true)
         .truncate(false)

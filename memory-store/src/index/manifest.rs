@@ -122,6 +122,15 @@ impl Manifest {
         dir.join(format!("journal-{:016x}.log", self.journal))
     }
 
+    /// Whether one of its segments is gone or has another length.
+    pub fn lacks_segments(&self, dir: &Path) -> bool {
+        let length =
+            |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());
+        self.segments
+            .iter()
+            .any(|segment| !length(segment).is_ok_and(|length| length == segment.bytes))
+    }
+
     /// The files that it names: its segments and its journal.
     #[cfg(feature = "write")]
     pub(super) fn files(&self, dir: &Path) -> BTreeSet<PathBuf> {

@@ -12,6 +12,8 @@ pub mod format;
 #[cfg(feature = "write")]
 mod freeze;
 mod graph;
+#[cfg(feature = "write")]
+pub mod health;
 pub mod hub;
 pub mod journal;
 pub(crate) mod kernel;

@@ -147,6 +147,8 @@ pub struct Record {
     pub status: Status,
     /// Who said it.
     pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
     /// Who wrote it.
     pub author: Option<String>,
     /// The memory that replaces it.
@@ -190,7 +192,8 @@ mod tag {
     pub const TURN: u64 = 21;
     pub const CUE: u64 = 22;
     pub const STALENESS: u64 = 23;
-    pub const FROM_REPOSITORY: u64 = 24;
+    pub const NOTED: u64 = 24;
+    pub const FROM_REPOSITORY: u64 = 25;
 }
 
 impl Record {
@@ -257,6 +260,9 @@ impl Record {
         if let Some(staleness) = &self.staleness {
             put_field(out, tag::STALENESS, &staleness.encode());
         }
+        if self.noted {
+            put_number(out, tag::NOTED, 1);
+        }
         put_number(out, tag::FROM_REPOSITORY, i64::from(self.from_repository));
     }
 
@@ -296,6 +302,7 @@ impl Record {
             tag::AGENT => self.agent = Some(text(value)?),
             tag::TURN => self.turn = u32::try_from(number(value)?).ok()?,
             tag::STALENESS => self.staleness = Staleness::decode(value),
+            tag::NOTED => self.noted = number(value)? != 0,
             tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             _ => {}
         }
@@ -415,6 +422,7 @@ mod tests {
             scope: Scope::Paths,
             status: Status::Draft,
             said_by: Some(SaidBy::User),
+            noted: true,
             author: Some("Ann".into()),
             superseded_by: Some(MemoryId([1; 16])),
             supersedes: vec![MemoryId([2; 16]), MemoryId([3; 16])],

@@ -29,6 +29,8 @@ const ENTRIES_AT_ONCE: u32 = 85;
 const SLOTS_AT_ONCE: u64 = 4;
 /// Slots that are probed for one key.
 const PROBES_MAX: u64 = 256;
+/// Bytes of a file that are in memory at a time when all of it is compared with its hash.
+const VERIFY_BYTES: usize = 256 << 10;
 /// Bytes that one block may have.
 const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
@@ -159,6 +161,10 @@ impl Segment {
     pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
         let path = reference.path(dir);
         let file = File::open(&path).at(&path)?;
+        // One call, and a file that lost its end is known before anything is asked of it.
+        if file.metadata().at(&path)?.len() != reference.bytes {
+            return Err(damaged(&path, "the file has another length than the manifest says"));
+        }
         let (source, head) = if reference.bytes <= WHOLE_BYTES_MAX {
             let mut bytes = vec![0; reference.bytes as usize];
             read_at(&file, &mut bytes, 0).at(&path)?;
@@ -371,14 +377,32 @@ impl Segment {
     /// # Errors
     /// The file cannot be read, or is damaged.
     pub fn verify(&self) -> Result<()> {
-        let bytes = match &self.source {
-            Source::Whole(bytes) => Cow::Borrowed(bytes.as_slice()),
-            Source::File(_) => Cow::Owned(std::fs::read(&self.path).at(&self.path)?),
+        let mut head = [0; SEGMENT_HEADER];
+        let mut hasher = blake3::Hasher::new();
+        let length = match &self.source {
+            Source::Whole(bytes) => {
+                let (start, body) = bytes
+                    .split_first_chunk()
+                    .ok_or_else(|| self.damaged("the segment's header is cut off"))?;
+                head = *start;
+                hasher.update(body);
+                bytes.len() as u64
+            }
+            Source::File(file) => {
+                read_at(file, &mut head, 0).at(&self.path)?;
+                let mut piece = vec![0; VERIFY_BYTES];
+                let mut at = SEGMENT_HEADER as u64;
+                while at < self.bytes {
+                    let length = (self.bytes - at).min(VERIFY_BYTES as u64) as usize;
+                    read_at(file, &mut piece[..length], at).at(&self.path)?;
+                    hasher.update(&piece[..length]);
+                    at += length as u64;
+                }
+                at
+            }
         };
-        let header = Header::decode(&self.path, &bytes)?;
-        let body = bytes.get(SEGMENT_HEADER..).unwrap_or_default();
-        let fits = bytes.len() as u64 == header.bytes
-            && blake3::hash(body).as_bytes()[..16] == header.hash;
+        let header = Header::decode(&self.path, &head)?;
+        let fits = length == header.bytes && hasher.finalize().as_bytes()[..16] == header.hash;
         if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
     }
 

@@ -3,12 +3,24 @@
 use std::path::Path;
 
 use super::entry::{Entry, text_hash};
-use super::{Ledger, lines};
+use super::{Event, Ledger, lines};
 use crate::error::Result;
-use crate::file::{MemoryFile, parts};
+use crate::file::{EXTENSION, MemoryFile, parts};
+use crate::id::MemoryId;
 use crate::redact::{Redactor, texts};
 
 impl Ledger {
+    /// Notes that secrets were taken out of a text that we wrote, and perhaps out of its file's name: it is still
+    /// ours.
+    pub(crate) fn cleaned(&mut self, id: MemoryId, name: Option<&str>, text: &str) -> Result<()> {
+        let Some(mut entry) = self.entries.get(&id).cloned() else { return Ok(()) };
+        entry.will_write(text);
+        if let Some(name) = name.filter(|name| *name != entry.name) {
+            entry.will_name(name);
+        }
+        self.add(vec![Event::Entry(Box::new(entry))])
+    }
+
     /// Takes secrets out of every text, and forgets earlier ones; whether there was any.
     pub(crate) fn clean(&mut self, redactor: &Redactor) -> Result<bool> {
         if lines::text(&self.path)?.lines().all(|line| is_clean(line, redactor)) {
@@ -25,6 +37,11 @@ impl Ledger {
         self.entries = entries;
         for tombstone in self.tombstones.values_mut() {
             tombstone.title = redactor.redact(&tombstone.title).into_owned();
+            tombstone.name.take_if(|name| tells(name, redactor));
+        }
+        for seen in self.seen.values_mut() {
+            let clean = |branch: String| redactor.redact(&branch).into_owned();
+            seen.branch = seen.branch.take().map(clean);
         }
         self.forget_history()?;
         Ok(true)
@@ -37,6 +54,11 @@ fn is_clean(line: &str, redactor: &Redactor) -> bool {
     texts::of_line(line.as_bytes()).iter().all(|text| has_none(&text.text))
 }
 
+/// Whether the name of a file holds a secret.
+fn tells(name: &str, redactor: &Redactor) -> bool {
+    !redactor.findings(name).is_empty()
+}
+
 impl Entry {
     fn clean(&mut self, redactor: &Redactor) {
         let clean = redacted_file(&self.text, redactor);
@@ -45,6 +67,12 @@ impl Entry {
         }
         // A person's text stays a person's.
         self.text = clean;
+        self.named.retain(|name| !tells(name, redactor));
+        if tells(&self.name, redactor) {
+            // Nobody can tell any more where it was, so it is not missed there.
+            self.name = format!("{}.{EXTENSION}", self.id);
+            self.placed = false;
+        }
     }
 }
 
@@ -60,8 +88,8 @@ pub(crate) fn redacted_file(text: &str, redactor: &Redactor) -> String {
 mod tests {
     use super::*;
     use crate::layout::ProjectDir;
-    use crate::ledger::{Event, Reason};
-    use crate::{Kind, Memory, MemoryId, Timestamp};
+    use crate::ledger::Reason;
+    use crate::{Kind, Memory, Timestamp};
 
     #[test]
     fn earlier_texts_go_and_who_wrote_a_text_stays_known() {

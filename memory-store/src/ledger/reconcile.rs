@@ -14,6 +14,7 @@ use super::turn::{Turn, Wanted};
 use super::{Desired, GitState, Ledger, Outcome, text_hash};
 use crate::error::Result;
 use crate::id::MemoryId;
+use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::store::Store;
 use crate::time::Timestamp;
@@ -29,17 +30,30 @@ pub fn reconcile(
     trees: &[GitState],
     now: Timestamp,
 ) -> Result<Outcome> {
-    run(store, redactor, desired, trees, now, usize::MAX)
+    reconcile_keeping(store, redactor, desired, trees, now, &|_| false)
 }
 
-/// [`reconcile`], killed after this many steps.
+/// The same where derived memories for which `keeps` speaks stay as they are, although they are not desired: their
+/// evidence may be lost.
+pub fn reconcile_keeping(
+    store: &Store,
+    redactor: &Redactor,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+    keeps: &dyn Fn(&Memory) -> bool,
+) -> Result<Outcome> {
+    run(store, redactor, desired, trees, now, (keeps, usize::MAX))
+}
+
+/// [`reconcile_keeping`], killed after this many steps.
 fn run(
     store: &Store,
     redactor: &Redactor,
     desired: Vec<Desired>,
     trees: &[GitState],
     now: Timestamp,
-    steps: usize,
+    (keeps, steps): (&dyn Fn(&Memory) -> bool, usize),
 ) -> Result<Outcome> {
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(store.home())?;
@@ -49,7 +63,7 @@ fn run(
     let mut texts = ledger.texts();
     wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
     let survey = Survey::look(store, &ledger, &texts, trees)?;
-    let mut plan = plan(&survey, &ledger, redactor, &wanted, now);
+    let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, keeps));
     plan.outcome.refused.splice(0..0, refused);
     plan.intents.extend(survey.written().cloned().map(Note::Own));
     if steps == 0 {
@@ -86,7 +100,7 @@ fn plan(
     ledger: &Ledger,
     redactor: &Redactor,
     wanted: &BTreeMap<MemoryId, Wanted>,
-    now: Timestamp,
+    (now, keeps): (Timestamp, &dyn Fn(&Memory) -> bool),
 ) -> Plan {
     let mut plan = Plan::default();
     let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
@@ -97,7 +111,7 @@ fn plan(
             plan.outcome.tombstoned += usize::from(wanted.is_some());
             continue;
         }
-        let mut turn = Turn { survey, plan: &mut plan, redactor, now };
+        let mut turn = Turn { survey, plan: &mut plan, redactor, keeps, now };
         let done = match (ledger.entry(id), wanted) {
             (entry, Some(wanted)) => turn.want(entry, wanted),
             (Some(entry), None) => turn.unwanted(entry),
@@ -120,7 +134,7 @@ mod tests {
     use crate::identity::{self, Mode, Observed};
     use crate::kind::Kind;
     use crate::layout::UserDirs;
-    use crate::memory::{Memory, Status};
+    use crate::memory::Status;
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
@@ -146,7 +160,9 @@ mod tests {
             let desired = desired.iter().cloned();
             let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
             let trees = [GitState { root: self.root.clone(), ..GitState::default() }];
-            run(&self.store, &Redactor::default(), desired.collect(), &trees, NOW, steps).unwrap()
+            let redactor = Redactor::default();
+            let keeps = (&|_: &Memory| false) as &dyn Fn(&Memory) -> bool;
+            run(&self.store, &redactor, desired.collect(), &trees, NOW, (keeps, steps)).unwrap()
         }
 
         fn files(&self, below: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

@@ -52,6 +52,8 @@ pub(super) struct Turn<'r, 'a> {
     pub plan: &'r mut Plan,
     /// Hides the secrets of what people wrote; what is wanted has none.
     pub redactor: &'r Redactor,
+    /// Says which memories stay though nothing says them any more.
+    pub keeps: &'r dyn Fn(&Memory) -> bool,
     pub now: Timestamp,
 }
 
@@ -104,7 +106,11 @@ impl<'r> Turn<'r, '_> {
             return self.unwanted_and_missing(before, entry);
         };
         if before.wrote(file.file.text()) && !before.saved {
-            self.withdraw(before, entry);
+            if (self.keeps)(&file.file.memory) {
+                self.plan.outcome.unchanged += 1;
+            } else {
+                self.withdraw(before, entry);
+            }
             return Ok(());
         }
         self.plan.outcome.unchanged += 1;
@@ -314,7 +320,8 @@ impl<'r> Turn<'r, '_> {
     fn unwanted_and_missing(&mut self, before: &Entry, entry: Entry) -> Result<()> {
         let file = self.remembered(before);
         // Of what others replaced nothing may be left that was the user's.
-        let is_theirs = (before.saved || before.is_edited()) && !before.text.is_empty();
+        let is_kept = file.as_ref().is_ok_and(|file| (self.keeps)(&file.memory));
+        let is_theirs = (before.saved || before.is_edited() || is_kept) && !before.text.is_empty();
         match (self.survey.fate(before), file) {
             (Some(Fate::Deleted(reason)), file) => {
                 let title = file.map(|file| file.memory.title).unwrap_or_default();

@@ -174,6 +174,7 @@ pub fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         why: String::new(),
         collection: Collection::Turns,
         said_by: None,
+        noted: false,
         draft: false,
         superseded: false,
         superseded_by: None,

@@ -14,7 +14,7 @@ use crate::index::document::Document;
 use crate::index::record::Record;
 use crate::kind::Kind;
 use crate::layout::{ProjectDir, STORE_DIR};
-use crate::memory::{Scope, Status};
+use crate::memory::{SaidBy, Scope, Source, Status};
 use crate::names;
 use crate::regular::{self, Links};
 use crate::stamp;
@@ -130,6 +130,7 @@ fn parse(text: &str) -> Option<Document> {
     let created = fields.time("created").or_else(|| fields.time("occurred")).unwrap_or_default();
     let superseded_by: Option<MemoryId> =
         fields.value("superseded_by").and_then(|id| id.parse().ok());
+    let (said_by, noted) = fields.source();
     let record = Record {
         title: if title.is_empty() {
             fields.value("title").unwrap_or_default().to_owned()
@@ -148,6 +149,8 @@ fn parse(text: &str) -> Option<Document> {
         status,
         superseded_by,
         supersedes: fields.list("supersedes").iter().filter_map(|id| id.parse().ok()).collect(),
+        said_by,
+        noted,
         ..Record::default()
     };
     let kind = fields.value("kind").and_then(Kind::from_name).unwrap_or(Kind::Fact);
@@ -198,6 +201,26 @@ impl<'a> Fields<'a> {
         self.items("paths").into_iter().filter_map(path).map(str::to_owned).collect()
     }
 
+    /// Who said it, and whether a model noted it. Where there is a source that is written in another way than ours,
+    /// nobody is taken for the user.
+    fn source(&self) -> (Option<SaidBy>, bool) {
+        let Some(at) = self.0.iter().position(|line| line.starts_with("source:")) else {
+            return (None, false);
+        };
+        let of_source = self.0[at + 1..].iter().take_while(|line| line.starts_with(' '));
+        let value = |key: &str| {
+            let mut lines = of_source.clone();
+            lines.find_map(|line| plain(line.trim_start().strip_prefix(key)?.strip_prefix(':')?))
+        };
+        let said_by = match value("said_by") {
+            Some("user") => SaidBy::User,
+            Some("tool") => SaidBy::Tool,
+            Some(_) | None => SaidBy::Assistant,
+        };
+        let noted = value("extractor") == Some(Source::NOTED) && said_by != SaidBy::User;
+        (Some(said_by), noted)
+    }
+
     fn items(&self, key: &str) -> Vec<&'a str> {
         let is_key = |line: &&str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(':'));
         let Some(at) = self.0.iter().position(is_key) else { return Vec::new() };
@@ -244,6 +267,26 @@ mod tests {
         assert_eq!(document.record.paths, ["src/a.rs", "src/b.rs"]);
         assert_eq!(document.record.tags, ["cache", "hot path"]);
         assert_eq!(document.record.created.date(), "2026-10-02");
+    }
+
+    #[test]
+    fn who_said_it_is_read_without_yaml() {
+        let source = |lines: &str| {
+            let text = format!("---\nid: 01jvq3h8e0a1b2c3d4e5f6g7h8\n{lines}---\n# x\n");
+            let record = parse(&text).unwrap().record;
+            (record.said_by, record.noted)
+        };
+        assert_eq!(source(""), (None, false));
+        assert_eq!(
+            source("source:\n  said_by: assistant\n  extractor: mcp\ntags: [a]\n"),
+            (Some(SaidBy::Assistant), true)
+        );
+        assert_eq!(source("source:\n  said_by: user\n"), (Some(SaidBy::User), false));
+        assert_eq!(source("source: {said_by: user}\n"), (Some(SaidBy::Assistant), false));
+        assert_eq!(
+            source("source:\n  session: s\ntags:\n  - x\nsaid_by: user\n"),
+            (Some(SaidBy::Assistant), false)
+        );
     }
 
     #[test]

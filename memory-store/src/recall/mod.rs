@@ -6,7 +6,7 @@
 //! absolute score with a threshold that was calibrated for this very store.
 
 mod acknowledgement;
-mod background;
+pub(crate) mod background;
 mod beside;
 mod collapse;
 mod excerpt;
@@ -43,9 +43,7 @@ mod window;
 pub mod worth;
 
 #[cfg(feature = "write")]
-pub(crate) use background::idf as rarity;
-#[cfg(feature = "write")]
-pub use background::table as background_table;
+pub use background::{idf as rarity, table as background_table};
 #[cfg(feature = "write")]
 pub use collapse::{SAME, likeness};
 pub use follow::Topic;
@@ -70,11 +68,12 @@ use std::path::PathBuf;
 use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
+use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
 use crate::kind::Kind;
-use crate::layout::{Tree, UserDirs};
+use crate::layout::{Tree, TreeDir, UserDirs};
 use crate::memory::{SaidBy, Status};
 use crate::second::Ask;
 use crate::settings::Settings;
@@ -132,6 +131,8 @@ pub struct Hit {
     pub collection: Collection,
     /// Who said it.
     pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
     /// Whether it waits for review.
     pub draft: bool,
     /// Whether another memory replaces it; only an explicit search shows such ones.
@@ -274,6 +275,21 @@ impl Recall {
     /// Why not everything can be read, if so.
     pub fn degraded(&self) -> Option<&str> {
         self.sources.degraded.as_deref()
+    }
+
+    /// Whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
+    /// hook opens are among them.
+    pub fn lacks_files(&self) -> bool {
+        let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
+            return false;
+        };
+        let thinking = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let thinking = thinking.map(|folder| (read_manifest(&folder), folder));
+        index.manifest.lacks_segments(&index.dir)
+            || thinking.is_some_and(|(manifest, folder)| match manifest {
+                Ok(manifest) => manifest.is_some_and(|manifest| manifest.lacks_segments(&folder)),
+                Err(_) => true,
+            })
     }
 
     /// How many memories can be found.
@@ -738,6 +754,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         why: String::new(),
         collection,
         said_by: record.said_by,
+        noted: record.noted,
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,

@@ -195,6 +195,7 @@ fn head(hit: &Hit) -> String {
     let whose = match hit.collection {
         Collection::Turns => return of_turn("said"),
         Collection::Thinking => return of_turn("thought by the model"),
+        Collection::User if told_by(hit) == Teller::Claude => "",
         Collection::User => "user's ",
         Collection::Memories => "",
     };
@@ -204,23 +205,47 @@ fn head(hit: &Hit) -> String {
     let stale = stale.unwrap_or_default();
     let origin = if hit.from_repository { ", from the repository" } else { "" };
     let place = format!("- [{whose}{} {}{draft}{origin}{stale}]", hit.kind.name(), hit.id.short());
-    if is_wish(hit) { format!("{place} asked on {date}: ") } else { format!("{place} {date}: ") }
+    match told_by(hit) {
+        Teller::User => format!("{place} asked on {date}: "),
+        Teller::Claude => format!("{place} noted by Claude on {date}: "),
+        Teller::Unsaid => format!("{place} {date}: "),
+    }
 }
 
-/// What a person wants is told as having been asked for.
-fn is_wish(hit: &Hit) -> bool {
-    // Whoever said it, nobody here knows.
-    if hit.from_repository {
-        return false;
-    }
+/// Whether a memory is told as a model's own note.
+pub fn is_noted(hit: &Hit) -> bool {
+    told_by(hit) == Teller::Claude
+}
+
+/// Person or program in whose name a memory is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Teller {
+    /// The user, who asked for it.
+    User,
+    /// Claude, which saved it by itself or says how things should be.
+    Claude,
+    /// Nobody in particular: it tells what is so.
+    Unsaid,
+}
+
+/// What a person wants is told as having been asked for; what a model chose to save, and what it says is wanted, as
+/// the model's own.
+fn told_by(hit: &Hit) -> Teller {
     // A file that does not say who said it was written by hand: by the user, in the user's own folder.
-    let is_users = match hit.said_by {
-        Some(said_by) => said_by == SaidBy::User,
-        None => hit.collection == Collection::User,
-    };
+    // Of what is from the repository nobody here knows who said it.
+    let is_users = !hit.from_repository
+        && match hit.said_by {
+            Some(said_by) => said_by == SaidBy::User,
+            None => hit.collection == Collection::User && !hit.noted,
+        };
     match hit.kind {
-        Kind::Preference | Kind::Convention => is_users,
-        Kind::Decision
+        Kind::Preference | Kind::Convention if is_users => Teller::User,
+        Kind::Preference | Kind::Convention if hit.said_by == Some(SaidBy::Assistant) => {
+            Teller::Claude
+        }
+        Kind::Preference
+        | Kind::Convention
+        | Kind::Decision
         | Kind::Fact
         | Kind::Procedure
         | Kind::Command
@@ -229,7 +254,10 @@ fn is_wish(hit: &Hit) -> bool {
         | Kind::FailedApproach
         | Kind::Task
         | Kind::Session
-        | Kind::Synthesis => false,
+        | Kind::Synthesis => match hit.noted {
+            true => Teller::Claude,
+            false => Teller::Unsaid,
+        },
     }
 }
 
@@ -396,6 +424,7 @@ mod tests {
             why: String::new(),
             collection: Collection::Memories,
             said_by: Some(SaidBy::User),
+            noted: false,
             draft: false,
             superseded: false,
             superseded_by: None,
@@ -432,6 +461,36 @@ mod tests {
             piece(&fact, Detail::TextAndPaths, 500).unwrap(),
             format!("- [fact {short}] 2026-10-02: The cache is shared. Clear it first. (src/a.rs)")
         );
+    }
+
+    #[test]
+    fn what_a_model_saved_is_told_as_its_note() {
+        let short = MemoryId([7; 16]).short();
+        for collection in [Collection::Memories, Collection::User] {
+            for (kind, said_by, noted) in [
+                (Kind::Preference, Some(SaidBy::Assistant), true),
+                (Kind::Convention, Some(SaidBy::Assistant), false),
+                (Kind::Preference, None, true),
+                (Kind::Fact, Some(SaidBy::Assistant), true),
+            ] {
+                let note =
+                    Hit { collection, said_by, noted, ..hit(kind, "Ships without review", "") };
+                assert_eq!(
+                    piece(&note, Detail::Brief, 500).unwrap(),
+                    format!(
+                        "- [{} {short}] noted by Claude on 2026-10-02: Ships without review",
+                        kind.name()
+                    )
+                );
+            }
+        }
+        let own = Hit {
+            collection: Collection::User,
+            said_by: None,
+            ..hit(Kind::Preference, "Answers in German", "")
+        };
+        let told = piece(&own, Detail::Brief, 500).unwrap();
+        assert!(told.starts_with(&format!("- [user's preference {short}] asked on")), "{told}");
     }
 
     #[test]

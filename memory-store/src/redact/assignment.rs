@@ -2,6 +2,8 @@
 //! and a value. Written by hand and anchored at the keyword, because names like these are frequent
 //! in code and nearly all of them are assigned something harmless.
 
+mod form;
+mod promise;
 mod said;
 
 use std::ops::{Range, RangeInclusive};
@@ -10,9 +12,10 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::{shape, words as automata};
+use promise::{Promise, promise, promise_of, words};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 16] = [
+pub(super) const KEYWORDS: [&str; 27] = [
     "token",
     "secret",
     "pass",
@@ -30,19 +33,54 @@ pub(super) const KEYWORDS: [&str; 16] = [
     "salasana",
     "heslo",
     "adgangskode",
+    "kennwort",
+    "clave",
+    "parola",
+    "jelsz",
+    "kodeord",
+    "kata sandi",
+    "passe",
+    // Short for it, with what a person or a file puts beside.
+    "pw",
+    "mdp",
+    "unlock key",
+    "mnemonic",
 ];
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 14] = [
+const ABROAD: [&str; 36] = [
     "contraseña",
     "lösenord",
     "hasło",
-    "jelszó",
     "şifre",
-    "пароль",
-    "Пароль",
-    "ПАРОЛЬ",
+    "Contraseña",
+    "Lösenord",
+    "Hasło",
+    "Şifre",
+    "парол",
+    "Парол",
+    "ПАРОЛ",
+    "jelszó",
+    "Jelszó",
+    "jelszav",
+    "geslo",
+    "mật khẩu",
+    "Mật khẩu",
+    "รหัสผ่าน",
+    "κωδικός",
+    "Κωδικός",
+    "κωδικός πρόσβασης",
+    "كلمة المرور",
+    "كلمة السر",
+    "סיסמה",
+    "סיסמא",
+    // Keys of an API.
+    "Schlüssel",
+    "clé d'API",
+    "ключ",
+    "密钥",
+    "APIキー",
     "パスワード",
     "密码",
     "密碼",
@@ -71,17 +109,6 @@ const PHRASE_WORDS_MIN: usize = 4;
 /// Spaces that may stand between name, operator and value.
 const SPACES_MAX: usize = 24;
 
-/// What a name promises about its value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Promise {
-    /// A password, chosen by a person: any value may be one.
-    Password,
-    /// A key or token: drawn at random.
-    Key,
-    /// A key of some kind: the value has to say by itself that it is secret.
-    SomeKey,
-}
-
 /// How the name and its value are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
@@ -102,15 +129,49 @@ enum Join {
 /// Where such names stand close together (`is_dense`), each inside the value of the one before, less of
 /// each is looked at.
 pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
-    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
     let name = name_around(text, hit)?;
+    if is_verdict(text, &name) || is_folder(text, &name) {
+        return None;
+    }
+    if let Some(value) = assigned(text, &name, is_dense) {
+        return Some(value);
+    }
+    part_of_name(text, &name, hit)
+        .or_else(|| form::find(text, &name, promise_in_prose(text, &name)?))
+}
+
+/// The value that is a part of the name of a file or a branch: `notes-password-<value>.txt`.
+fn part_of_name(text: &[u8], name: &Range<usize>, hit: &Range<usize>) -> Option<Range<usize>> {
+    const BYTES_MIN: usize = 10;
+    const TURNS_MIN: usize = 4;
+    let rest = &text[hit.end..name.end];
+    let word = rest.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let at = hit.end + word + 1;
+    let is_password = || promise(&text[hit.start..hit.end + word]) == Some(Promise::Password);
+    if !matches!(rest.get(word), Some(b'-' | b'_')) || word > 4 || !is_password() {
+        return None;
+    }
+    let length = text[at..name.end].iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    let value = &text[at..at + length];
+    let turns =
+        value.windows(2).filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit());
+    let is_drawn = turns.count() >= TURNS_MIN
+        && value.iter().any(u8::is_ascii_uppercase)
+        && value.iter().any(u8::is_ascii_lowercase);
+    let is_drawn = is_drawn || said::is_mixed(value) && shape::is_random(value, BYTES_MIN);
+    (length >= BYTES_MIN && is_drawn).then_some(at..at + length)
+}
+
+/// The secret value that is assigned to the name, or that a sentence gives to it.
+fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<usize>> {
+    let judged = if is_dense { DENSE_BYTES_MAX } else { JUDGED_BYTES_MAX };
     // The operator first: most of these words have none, and to take a name apart costs more.
     let upper = !text[name.clone()].iter().any(u8::is_ascii_lowercase);
-    let Some((at, join)) = operator(text, &name, upper) else {
-        return said::find(text, &name, promise_at(text, &name)?);
+    let Some((at, join)) = operator(text, name, upper) else {
+        return said::find(text, name, promise_at(text, name)?);
     };
-    let promise = promise_at(text, &name)?;
-    if let Some(value) = config_value(text, &name, at, judged) {
+    let promise = promise_at(text, name)?;
+    if let Some(value) = config_value(text, name, at, judged) {
         return Some(value);
     }
     if promise == Promise::Password
@@ -141,7 +202,7 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
         return None;
     }
     if promise == Promise::SomeKey {
-        let is_secret = some_key_is_secret(text, &name, content);
+        let is_secret = some_key_is_secret(text, name, content);
         return is_secret
             .then(|| if quoted { value } else { to_its_end(text, value, join, judged) });
     }
@@ -156,13 +217,85 @@ pub(super) fn find(text: &[u8], hit: &Range<usize>, is_dense: bool) -> Option<Ra
     secret.then(|| if quoted { value } else { to_its_end(text, value, join, judged) })
 }
 
+/// The other secret of a sentence that tells two: "from this to that".
+pub(super) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
+    said::next(text, at)
+}
+
+/// Whether the name of a column, which may have spaces in it, promises a secret.
+pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
+    let words = text[name.clone()].to_ascii_lowercase();
+    let joined: Vec<u8> =
+        words.iter().map(|byte| if *byte == b' ' { b'_' } else { *byte }).collect();
+    matches!(promise(&joined), Some(Promise::Password | Promise::Key))
+}
+
+/// Whether a value looks like a password or a token, where only its place says that it is one.
+pub(super) fn is_told_secret(value: &[u8]) -> bool {
+    let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
+    said::is_secret(value, Promise::Password, true)
+        || shape::has_random_part(value, 20)
+            && value.iter().all(is_token)
+            && !shape::is_placeholder(value)
+            && !shape::is_path(value)
+}
+
+/// Whether a value looks drawn at random.
+pub(super) fn is_drawn_secret(value: &[u8]) -> bool {
+    said::is_secret(value, Promise::Password, false)
+}
+
 /// Finds the passwords whose names are not ASCII.
 pub(super) fn abroad(text: &[u8]) -> Vec<Range<usize>> {
     if text.is_ascii() {
         return Vec::new();
     }
     let names = NAMES_ABROAD.find_iter(text);
-    names.filter_map(|name| said::abroad(text, &name.range())).collect()
+    let value = |name: Range<usize>| {
+        said::abroad(text, &name).or_else(|| form::before(text, &name, Promise::Password))
+    };
+    names.filter_map(|name| value(name.range())).collect()
+}
+
+/// `PASS: test_name`: what a test runner says.
+fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
+    if !matches!(&text[name.clone()], b"PASS" | b"XPASS") {
+        return false;
+    }
+    let at = skip_spaces(text, name.end + usize::from(text.get(name.end) == Some(&b':')));
+    let rest = text.get(at..).unwrap_or_default();
+    let length =
+        rest.iter().take(JUDGED_BYTES_MAX).take_while(|b| !b.is_ascii_whitespace()).count();
+    let told = &rest[..length];
+    let is_test = told.get(..4).is_some_and(|start| start.eq_ignore_ascii_case(b"test"));
+    at > name.end
+        && text.get(name.end) != Some(&b'=')
+        && (is_test
+            || text[..name.start].ends_with(b"--- ")
+            || !(said::is_mixed(told) && shape::is_random(told, 10)))
+}
+
+/// Whether `pwd` says where somebody works, or is a word of a setting that is about it.
+fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
+    const VALUE_BYTES_MAX: usize = 64;
+    const PASSWORD_BYTES_MIN: usize = 6;
+    let said = &text[name.clone()];
+    if !said.eq_ignore_ascii_case(b"pwd") && !said.eq_ignore_ascii_case(b"oldpwd") {
+        return false;
+    }
+    let is_sign = |byte: &&u8| b"\"'`:=)] \t*".contains(byte);
+    let at = name.end + text[name.end..].iter().take(SPACES_MAX).take_while(is_sign).count();
+    let rest = text[at..].iter().take(VALUE_BYTES_MAX);
+    let length =
+        rest.take_while(|byte| !byte.is_ascii_whitespace() && !b"\"'`".contains(byte)).count();
+    let value = &text[at..at + length];
+    let escapes = value.windows(2).any(|pair| {
+        pair[0] == b'\\' && pair[1].is_ascii_alphanumeric() && !b"nrt".contains(&pair[1])
+    });
+    let is_rooted = matches!(value, [b'/' | b'~' | b'.', ..] | [b'\\', b'\\', ..])
+        || matches!(value, [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
+    let is_assigned = text[name.end..at].iter().any(|byte| b":=".contains(byte));
+    is_rooted || escapes || is_assigned && value.len() < PASSWORD_BYTES_MIN
 }
 
 /// The value of a line of a settings file that reads like no code at all.
@@ -209,192 +342,18 @@ fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
-/// What a name promises, if it is the name of a secret.
-fn promise(name: &[u8]) -> Option<Promise> {
-    let name = str::from_utf8(name).ok()?;
-    let words = words(name);
-    if words.iter().any(|word| matches!(word.as_str(), "public" | "pub" | "publishable")) {
-        return None;
+/// The same in prose, where the words of a name have spaces between them: `secret access key`.
+fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
+    const LEAD_BYTES: usize = 16;
+    let promise = promise_at(text, name)?;
+    if promise != Promise::SomeKey {
+        return Some(promise);
     }
-    let core = words.iter().rposition(|word| !is_suffix(word))?;
-    let last = words[core].as_str();
-    let previous = core.checked_sub(1).map(|index| words[index].as_str());
-    promise_of(last, previous)
-}
-
-fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> {
-    const PASSWORDS: [&str; 15] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "passcode",
-        "passwort",
-        "pwd",
-        "passord",
-        "passordet",
-        "contrasena",
-        "senha",
-        "wachtwoord",
-        "salasana",
-        "heslo",
-        "adgangskode",
-        "adgangskoden",
-    ];
-    const KEYS: [&str; 10] = [
-        "secret",
-        "secrete",
-        "creds",
-        "token",
-        "apikey",
-        "accesskey",
-        "secretkey",
-        "privatekey",
-        "authkey",
-        "credential",
-    ];
-    const KEY_OF: [&str; 30] = [
-        "api",
-        "access",
-        "secret",
-        "private",
-        "auth",
-        "encryption",
-        "signing",
-        "master",
-        "account",
-        "service",
-        "app",
-        "client",
-        "webhook",
-        "license",
-        "admin",
-        "deploy",
-        "root",
-        "shared",
-        "session",
-        "cookie",
-        "jwt",
-        "hmac",
-        "aes",
-        "storage",
-        "write",
-        "consumer",
-        "functions",
-        "subscription",
-        "ingest",
-        "x",
-    ];
-    // Keys that open nothing.
-    const OPEN_KEYS: [&str; 28] = [
-        "primary",
-        "foreign",
-        "cache",
-        "sort",
-        "partition",
-        "unique",
-        "composite",
-        "object",
-        "idempotency",
-        "lookup",
-        "map",
-        "hash",
-        "row",
-        "group",
-        "query",
-        "search",
-        "storage",
-        "s3",
-        "dedupe",
-        "dedup",
-        "routing",
-        "message",
-        "translation",
-        "i18n",
-        "restore",
-        "index",
-        "item",
-        "file",
-    ];
-    // Tokens of text, not of access.
-    const TEXT_TOKENS: [&str; 12] = [
-        "next",
-        "page",
-        "pad",
-        "eos",
-        "bos",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "cancellation",
-        "max",
-        "stop",
-    ];
-    match last {
-        "pass" | "pw" => Some(Promise::Password),
-        // `mot_de_passe`, `palavra-passe`
-        "passe" if matches!(previous, Some("de" | "palavra")) => Some(Promise::Password),
-        "key" => match previous {
-            Some(word) if KEY_OF.contains(&word) => Some(Promise::Key),
-            Some(word) if OPEN_KEYS.contains(&word) => None,
-            Some(_) | None => Some(Promise::SomeKey),
-        },
-        "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
-        "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
-        _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),
-        _ if KEYS.iter().any(|end| last.ends_with(end)) => Some(Promise::Key),
-        _ => None,
-    }
-}
-
-/// Words that follow the telling one: `API_KEY_PROD`, `password2`.
-fn is_suffix(word: &str) -> bool {
-    const SUFFIXES: [&str; 22] = [
-        "secure",
-        "super",
-        "base",
-        "prod",
-        "production",
-        "dev",
-        "development",
-        "staging",
-        "stage",
-        "test",
-        "live",
-        "sandbox",
-        "value",
-        "default",
-        "old",
-        "new",
-        "current",
-        "base64",
-        "b64",
-        "plain",
-        "string",
-        "str",
-    ];
-    SUFFIXES.contains(&word) || word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-/// The words of a name, in lower case: split at signs, digits and changes of case.
-fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut previous = b'_';
-    for byte in name.bytes() {
-        let starts = !previous.is_ascii_alphanumeric()
-            || previous.is_ascii_lowercase() && byte.is_ascii_uppercase()
-            || previous.is_ascii_digit() != byte.is_ascii_digit();
-        if byte.is_ascii_alphanumeric() {
-            if starts {
-                words.push(String::new());
-            }
-            if let Some(word) = words.last_mut() {
-                word.push(char::from(byte.to_ascii_lowercase()));
-            }
-        }
-        previous = byte;
-    }
-    words
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let word = lead.strip_suffix(b" ").or_else(|| lead.strip_suffix(b"-"))?;
+    let word = word.rsplit(|byte| !byte.is_ascii_alphanumeric()).next()?.to_ascii_lowercase();
+    let word = str::from_utf8(&word).ok()?;
+    promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
 /// Where the value begins, and how it is joined to the name.
@@ -457,7 +416,11 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     match text {
         [b',', rest @ ..] if name_is_quoted => {
             let value = rest.trim_ascii_start();
-            is_quote(value.first()).then_some(1)
+            // In backticks they are a list in prose; before a colon stands the next name.
+            let end =
+                value.iter().skip(1).take(NAME_BYTES_MAX).position(|byte| b"\"'".contains(byte));
+            let is_name = end.is_some_and(|end| value.get(end + 2) == Some(&b':'));
+            (is_quote(value.first()) && value.first() != Some(&b'`') && !is_name).then_some(1)
         }
         [b'i', b's', b' ', rest @ ..] => is_quote(rest.first()).then_some(3),
         [b'-', b' ', rest @ ..] => is_quote(rest.first()).then_some(2),
@@ -609,6 +572,7 @@ fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     let is_hash = || value.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
     let lead = text[name.start.saturating_sub(LEAD_BYTES)..name.start].to_ascii_lowercase();
     value.iter().all(is_token)
+        && !lead.ends_with(b"public ")
         && memchr::memmem::find(value, b"::").is_none()
         && shape::has_random_part(value, if lead.ends_with(b"api ") { 16 } else { BYTES_MIN })
         && (!is_hash() || memchr::memmem::find(&lead, b"api").is_some())
@@ -736,60 +700,4 @@ fn is_member(value: &[u8]) -> bool {
             && !shape::is_random(part, 12)
     };
     value.contains(&b'.') && value.split(|byte| *byte == b'.').all(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_promise_what_they_hold() {
-        for name in [
-            "DB_PASSWORD",
-            "PGPASSWORD",
-            "password2",
-            "user.passwd",
-            "smtp_pass",
-            "--password",
-            "spring.datasource.password",
-            "rootPwd",
-        ] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::Password), "{name}");
-        }
-        for name in [
-            "GITHUB_TOKEN",
-            "apiKey",
-            "X-Api-Key",
-            "secretAccessKey",
-            "client_secret",
-            "_authToken",
-            "API_KEY_PROD",
-            "SECRET_KEY_BASE64",
-            "GITHUB_PAT",
-            "npm_config__auth",
-        ] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::Key), "{name}");
-        }
-        for name in ["key", "shopKey", "mail_key"] {
-            assert_eq!(promise(name.as_bytes()), Some(Promise::SomeKey), "{name}");
-        }
-        for name in [
-            "tokenizer",
-            "max_tokens",
-            "token_type",
-            "primary_key",
-            "public_key",
-            "cache_key",
-            "keyboard",
-            "next_token",
-            "passed",
-            "compass_heading",
-            "bypass_cache",
-            "secrets",
-            "monkey",
-            "auth",
-        ] {
-            assert_eq!(promise(name.as_bytes()), None, "{name}");
-        }
-    }
 }

@@ -27,8 +27,9 @@ pub(super) fn find(text: &[u8], is_secret: impl Fn(&[u8]) -> bool) -> Vec<Range<
         if run.len() < RUN_BYTES_MIN || run.len() > RUN_BYTES_MAX {
             continue;
         }
-        let Some(said) = decoded(&text[run.clone()]) else { continue };
-        if is_login(&said) || is_secret(&said) {
+        let written = &text[run.clone()];
+        let Some(said) = hexadecimal(written).or_else(|| decoded(written)) else { continue };
+        if is_login(&said) && !is_global_id(&said) || is_secret(&said) {
             let padding = text[end..].iter().take(2).take_while(|byte| **byte == b'=').count();
             found.push(start..end + padding);
         }
@@ -44,6 +45,29 @@ fn is_base64(byte: u8) -> bool {
 fn decoded(run: &[u8]) -> Option<Vec<u8>> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     base64::bytes(run).map(|byte| byte.filter(is_text)).collect()
+}
+
+/// What a run of hexadecimal digits says; nothing where that is no readable text.
+fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let (pairs, []) = run.as_chunks::<2>() else { return None };
+    pairs
+        .iter()
+        .map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?))
+        .map(|byte| byte.filter(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()))
+        .collect()
+}
+
+/// `04:User42`: the id of a node that GitHub gives away.
+fn is_global_id(said: &[u8]) -> bool {
+    let Some(colon) = said.iter().position(|byte| *byte == b':') else { return false };
+    let (length, name) = (&said[..colon], &said[colon + 1..]);
+    let letters = name.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let length: usize = str::from_utf8(length).ok().and_then(|it| it.parse().ok()).unwrap_or(0);
+    // The number is the length of the name.
+    letters > 0
+        && length == letters
+        && name[letters..].iter().all(|byte| byte.is_ascii_digit() || b":_".contains(byte))
 }
 
 /// `user:password`.
@@ -89,6 +113,21 @@ mod tests {
         assert_eq!(found[0], 8..10 + login.len());
         let all = find(text.as_bytes(), |said| said.ends_with(b"fox jumps"));
         assert_eq!(all.len(), 2);
+    }
+
+    #[test]
+    fn what_hexadecimal_digits_say_is_judged() {
+        let text = "key 7365637265742d6b65792d666f722d74657374 here";
+        let found = find(text.as_bytes(), |said| said == b"secret-key-for-test");
+        assert_eq!(found.len(), 1);
+        assert!(find(text.as_bytes(), |_| false).is_empty());
+    }
+
+    #[test]
+    fn ids_of_nodes_are_no_logins() {
+        for id in ["012:Organization7654321", "04:User1234567", "010:Repository99887766"] {
+            assert!(find(base64(id).as_bytes(), |_| false).is_empty(), "{id}");
+        }
     }
 
     #[test]

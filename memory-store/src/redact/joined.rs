@@ -1,6 +1,6 @@
 //! Secrets that were written in several pieces: over a `\` at the end of a line, as strings that are
-//! put together, in folded blocks of YAML, as a token that was wrapped; with emphasis, invisible characters
-//! or percent signs inside, which whoever reads the text takes out again.
+//! put together, in folded blocks of YAML, as a token that was wrapped; with emphasis, colours of a terminal,
+//! invisible characters, escapes or full-width letters inside, which whoever reads the text takes out again.
 //!
 //! A *join* is what stands between two pieces and is no part of the value, or stands for one byte of it. Around joins the text is
 //! read once more without them; what is found there and lies across a join is hidden with it.
@@ -48,7 +48,7 @@ pub(super) fn find<T>(
     for cluster in clusters(&joins) {
         let piece = Joined::new(text, cluster);
         for (kind, range) in scan(&piece.text) {
-            if piece.is_across(&range) {
+            if piece.is_across(&range) || piece.is_named_in_code(&range) {
                 found.push((kind, piece.original(&range)));
             }
         }
@@ -80,8 +80,12 @@ fn joins(text: &[u8]) -> Vec<Join> {
     joins.extend(memchr2_iter(b'*', b'`', text).filter_map(|at| emphasis(text, at)));
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)));
     joins.extend(memchr_iter(0xC2, text).filter_map(|at| invisible(text, at)));
+    joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)));
     let mut joins: Vec<Join> = joins.into_iter().map(|range| Join { range, with: None }).collect();
     joins.extend(memchr_iter(b'%', text).filter_map(|at| encoded(text, at)));
+    joins.extend(memchr_iter(b'\\', text).filter_map(|at| escaped(text, at)));
+    joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
+    joins.extend(memchr_iter(0xEF, text).filter_map(|at| wide(text, at)));
     joins.sort_by_key(|join| join.range.start);
     joins.dedup_by(|next, known| next.range.start < known.range.end);
     joins
@@ -109,11 +113,69 @@ fn invisible(text: &[u8], at: usize) -> Option<Range<usize>> {
     Some(at..at + length)
 }
 
-/// A letter, digit or sign of a token that needs no percent sign and has one.
+/// A colour or style of a terminal (ECMA-48, `ESC [ ... m`, and what erases a line).
+fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const PARAMETERS_MAX: usize = 24;
+    let rest = text.get(at..)?.strip_prefix(b"\x1b[")?;
+    let parameters = rest.iter().take(PARAMETERS_MAX);
+    let length =
+        parameters.take_while(|byte| byte.is_ascii_digit() || b";:".contains(byte)).count();
+    rest.get(length).is_some_and(|byte| b"mK".contains(byte)).then_some(at..at + 3 + length)
+}
+
+/// A full-width letter, digit or sign.
+fn wide(text: &[u8], at: usize) -> Option<Join> {
+    let with = match text.get(at..at + 3)? {
+        [0xEF, 0xBC, low @ 0x81..=0xBF] => low - 0x81 + b'!',
+        [0xEF, 0xBD, low @ 0x80..=0x9E] => low - 0x80 + b'`',
+        _ => return None,
+    };
+    Some(Join { range: at..at + 3, with: Some(with) })
+}
+
+/// A letter, digit or sign of JSON or a language that is escaped without need: `\u0077`, `\x70`.
+fn escaped(text: &[u8], at: usize) -> Option<Join> {
+    let length = match text.get(at + 1)? {
+        b'u' => 6,
+        b'x' => 4,
+        _ => return None,
+    };
+    let digits = str::from_utf8(text.get(at + 2..at + length)?).ok()?;
+    let with = u8::try_from(u32::from_str_radix(digits, 16).ok()?).ok()?;
+    with.is_ascii_graphic().then_some(Join { range: at..at + length, with: Some(with) })
+}
+
+/// A sign that HTML writes as an entity.
+fn entity(text: &[u8], at: usize) -> Option<Join> {
+    const NAMES: [(&[u8], u8); 6] = [
+        (b"lt;", b'<'),
+        (b"gt;", b'>'),
+        (b"quot;", b'"'),
+        (b"apos;", b'\''),
+        (b"amp;", b'&'),
+        (b"equals;", b'='),
+    ];
+    const DIGITS_MAX: usize = 4;
+    let rest = text.get(at + 1..)?;
+    if let Some((name, with)) = NAMES.iter().find(|(name, _)| rest.starts_with(name)) {
+        return Some(Join { range: at..at + 1 + name.len(), with: Some(*with) });
+    }
+    let rest = rest.strip_prefix(b"#")?;
+    let (radix, mark) = if rest.first()?.eq_ignore_ascii_case(&b'x') { (16, 1) } else { (10, 0) };
+    let length =
+        rest[mark..].iter().take(DIGITS_MAX).take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let digits = str::from_utf8(&rest[mark..mark + length]).ok()?;
+    let with = u8::try_from(u32::from_str_radix(digits, radix).ok()?).ok()?;
+    (with.is_ascii_graphic() && rest.get(mark + length) == Some(&b';'))
+        .then_some(Join { range: at..at + 3 + mark + length, with: Some(with) })
+}
+
+/// A letter, digit or sign of a token that needs no percent sign and has one; and the signs that join a name
+/// with its value.
 fn encoded(text: &[u8], at: usize) -> Option<Join> {
     let digits = str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
     let with = u8::from_str_radix(digits, 16).ok()?;
-    (with.is_ascii_alphanumeric() || b"_-.~".contains(&with))
+    (with.is_ascii_alphanumeric() || b"_-.~=:&\"'".contains(&with))
         .then_some(Join { range: at..at + 3, with: Some(with) })
 }
 
@@ -278,19 +340,25 @@ struct Joined {
     text: Vec<u8>,
     /// Where the parts begin, in this text and in the original one.
     parts: Vec<(usize, usize)>,
+    /// Where a byte stands that was written in another code, or a colour was.
+    codes: Vec<usize>,
 }
 
 impl Joined {
     fn new(text: &[u8], joins: &[Join]) -> Self {
-        let mut joined = Self { text: Vec::new(), parts: Vec::new() };
+        let mut joined = Self { text: Vec::new(), parts: Vec::new(), codes: Vec::new() };
         let (Some(first), Some(last)) = (joins.first(), joins.last()) else { return joined };
         let mut at = first.range.start.saturating_sub(LEAD_BYTES_MAX);
         for Join { range, with } in joins {
             joined.push(text, at..range.start);
             at = range.end;
+            if text[range.start] == 0x1B {
+                joined.codes.push(joined.text.len());
+            }
             if let Some(byte) = with {
                 // It stands where its last byte did.
                 joined.parts.push((joined.text.len(), range.end - 1));
+                joined.codes.push(joined.text.len());
                 joined.text.push(*byte);
             }
         }
@@ -306,6 +374,13 @@ impl Joined {
     /// Whether a range holds text of both sides of a join, or begins where one was.
     fn is_across(&self, range: &Range<usize>) -> bool {
         self.parts.iter().skip(1).any(|(at, _)| range.start <= *at && *at < range.end)
+    }
+
+    /// Whether a sign in another code stands in the name before a range, so that only here it was read.
+    fn is_named_in_code(&self, range: &Range<usize>) -> bool {
+        const NAME_BYTES_MAX: usize = 64;
+        let near = range.start.saturating_sub(NAME_BYTES_MAX)..=range.start;
+        self.codes.iter().any(|at| near.contains(at))
     }
 
     fn original(&self, range: &Range<usize>) -> Range<usize> {

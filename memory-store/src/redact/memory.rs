@@ -14,35 +14,24 @@ impl Redactor {
 
     /// Takes secrets out of every text of a memory; returns how many there were.
     pub fn redact_memory(&self, memory: &mut Memory) -> usize {
-        let mut hidden = 0;
-        let mut clean = |text: &mut String| {
-            let found = self.findings(text).len();
-            if found > 0 {
-                hidden += found;
-                *text = self.redact(text).into_owned();
-            }
-        };
-        clean(&mut memory.title);
-        clean(&mut memory.body);
-        memory.source.quote.iter_mut().for_each(&mut clean);
-        memory.topic.iter_mut().for_each(&mut clean);
-        memory.tags.iter_mut().for_each(&mut clean);
-        memory.cues.iter_mut().for_each(&mut clean);
-        memory.entities.iter_mut().for_each(&mut clean);
-        memory.paths.iter_mut().for_each(|path| clean(&mut path.path));
+        // The title first: it may say what the others are.
+        let mut texts = vec![&mut memory.title, &mut memory.body];
+        texts.extend(&mut memory.source.quote);
+        texts.extend(&mut memory.topic);
+        texts.extend(&mut memory.tags);
+        texts.extend(&mut memory.cues);
+        texts.extend(&mut memory.entities);
+        texts.extend(memory.paths.iter_mut().map(|path| &mut path.path));
         for fact in &mut memory.facts {
-            clean(&mut fact.subject);
-            clean(&mut fact.predicate);
-            clean(&mut fact.object);
+            texts.extend([&mut fact.subject, &mut fact.predicate, &mut fact.object]);
         }
-        memory.author.iter_mut().for_each(&mut clean);
+        texts.extend(&mut memory.author);
         // Signatures have no addresses, so that what is left in place still finds them.
-        memory.signatures.iter_mut().for_each(&mut clean);
+        texts.extend(&mut memory.signatures);
         if let Some(command) = &mut memory.command {
-            clean(&mut command.line);
-            clean(&mut command.directory);
+            texts.extend([&mut command.line, &mut command.directory]);
         }
-        hidden
+        self.redact_together(&mut texts)
     }
 }
 

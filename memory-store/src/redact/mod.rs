@@ -4,9 +4,11 @@
 //! One pass of an automaton over all keywords finds the places worth a look; a rule's pattern is
 //! compiled when its keyword first appears and runs in a window around it.
 
+mod asked;
 mod assignment;
 mod block;
 mod checksum;
+mod column;
 mod command;
 mod cookie;
 mod deny;
@@ -14,6 +16,7 @@ mod digits;
 mod echo;
 mod encoded;
 mod joined;
+pub mod known;
 mod memory;
 mod names;
 mod options;
@@ -22,6 +25,7 @@ mod rule;
 mod shape;
 mod stream;
 pub mod texts;
+mod together;
 mod words;
 
 use std::borrow::Cow;
@@ -33,7 +37,9 @@ use memchr::memmem;
 
 use crate::settings::Settings;
 
+pub use asked::{Answer, Given};
 pub use deny::{DenyPatterns, PatternError};
+use known::Known;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};
 pub use personal::{Class, Personal, Policy};
@@ -59,6 +65,8 @@ const BLOB_BYTES_MIN: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     options: RedactOptions,
+    /// Whether it hides what is known and nothing else.
+    only_known: bool,
 }
 
 /// A secret in a text.
@@ -73,7 +81,7 @@ pub struct Finding {
 impl Redactor {
     /// Returns a redactor with the built-in rules.
     pub fn new(options: &RedactOptions) -> Self {
-        Self { options: options.clone() }
+        Self { options: options.clone(), only_known: false }
     }
 
     /// The redactor of what only this user reads, as the settings have it.
@@ -84,7 +92,33 @@ impl Redactor {
     /// The same, which hides these names of people, too.
     #[must_use]
     pub fn with_names(&self, names: Names) -> Self {
-        Self { options: RedactOptions { names, ..self.options.clone() } }
+        Self { options: RedactOptions { names, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, too.
+    #[must_use]
+    pub fn with_known(&self, known: Known) -> Self {
+        Self { options: RedactOptions { known, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, and nothing else.
+    #[must_use]
+    pub fn only_known(&self) -> Self {
+        Self { options: self.options.clone(), only_known: true }
+    }
+
+    /// [`redact`](Self::redact), which has `known` learn the secrets that rules found.
+    pub fn redact_and_learn<'t>(&self, text: &'t str, known: &Known) -> Cow<'t, str> {
+        let found = self.findings(text);
+        for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
+            let value = &text[finding.range.clone()];
+            known.learn(value);
+            // `user:password`
+            if let Some((_, password)) = value.split_once(':') {
+                known.learn(password);
+            }
+        }
+        self.redact_found(text, found)
     }
 
     /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
@@ -108,10 +142,16 @@ impl Redactor {
 
     /// Returns the secrets of `text` in order; they do not overlap.
     pub fn findings(&self, text: &str) -> Vec<Finding> {
+        if self.only_known {
+            let mut found = self.options.known.find(text);
+            found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
+            return found;
+        }
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
         found.extend(ENGINE.scan(text.as_bytes()));
         found.extend(personal::find(text.as_bytes(), &self.options.personal));
+        found.extend(self.options.known.find(text));
         if found.is_empty() {
             return found;
         }
@@ -120,7 +160,7 @@ impl Redactor {
             let value = &text.as_bytes()[finding.range.clone()];
             let spans = matches!(finding.rule, PRIVATE_TEXT | PRIVATE_KEY);
             (spans || !touches(&hidden, &finding.range))
-                && !self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
+                && !self.is_harmless(value)
                 && (spans || !is_in_blob(text.as_bytes(), &finding.range))
         });
         let mut found = united(found);
@@ -130,6 +170,11 @@ impl Redactor {
             finding.range = whole_characters(text, &finding.range);
         }
         found
+    }
+
+    /// Whether a person said that a value is no secret.
+    fn is_harmless(&self, value: &[u8]) -> bool {
+        self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
 
     /// What stands beside secrets and tells as much.
@@ -149,6 +194,13 @@ impl Redactor {
 /// The name of what is hidden because it belongs to a password.
 const LOGIN: &str = "login";
 
+/// Whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own patterns
+/// or marks decide about.
+fn is_learned(rule: &str) -> bool {
+    let is_other = [PRIVATE_TEXT, PRIVATE_KEY, LOGIN, NAME, known::KNOWN, deny::DENIED];
+    !is_other.contains(&rule) && Class::from_name(rule).is_none()
+}
+
 /// Rules whose secrets come with a user name or an id.
 const WITH_LOGIN: [&str; 6] = [
     "azure-storage-key",
@@ -161,6 +213,7 @@ const WITH_LOGIN: [&str; 6] = [
 
 /// Names of the rules that are code instead of data.
 const PRIVATE_KEY: &str = "private-key";
+const ENCODED_KEY: &str = "private-key-in-base64";
 const PRIVATE_TEXT: &str = "private";
 const ASSIGNMENT: &str = "assignment";
 const COOKIE: &str = "session-cookie";
@@ -171,6 +224,7 @@ const ENCODED: &str = "encoded-secret";
 enum Detector {
     PrivateText,
     PrivateKey,
+    EncodedKey,
     Rule(usize),
     Cookie,
     Assignment,
@@ -189,13 +243,14 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
 impl Engine {
     fn new() -> Self {
         // Proved by the test `the_table_of_rules_is_sound`.
-        let rules = rule::parse(include_str!("rules.toml")).expect("the built-in rules are valid");
+        let rules = rule::built_in().expect("the built-in rules are valid");
         let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
         let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
         let own = cookies.chain(own);
         let pairs = [
             (block::PRIVATE_OPEN, Detector::PrivateText),
             (block::PEM_KEYWORD, Detector::PrivateKey),
+            (block::ENCODED_PEM_KEYWORD, Detector::EncodedKey),
         ];
         let tabled = rules.iter().enumerate().flat_map(|(index, rule)| {
             rule.keywords.iter().map(move |word| (word.as_str(), Detector::Rule(index)))
@@ -261,7 +316,16 @@ impl Engine {
                 if detector == Detector::Assignment {
                     last_name = range.end;
                 }
+                if detector == Detector::Assignment {
+                    let cells = column::find(text, &range);
+                    found.extend(cells.into_iter().map(|cell| (detector, cell)));
+                }
                 match self.find(detector, text, &range, is_dense) {
+                    Some(secret) if detector == Detector::Assignment => {
+                        let next = assignment::next_told(text, secret.end);
+                        found.push((detector, secret));
+                        found.extend(next.map(|secret| (detector, secret)));
+                    }
                     Some(secret) => found.push((detector, secret)),
                     None if self.prefers_one_pass(detector)
                         && failures.are_too_many(detector, self.rules.len()) =>
@@ -288,6 +352,7 @@ impl Engine {
             Detector::Rule(index) => self.rules[index].find_all(text, from),
             Detector::PrivateText
             | Detector::PrivateKey
+            | Detector::EncodedKey
             | Detector::Cookie
             | Detector::Assignment => Vec::new(),
         }
@@ -303,6 +368,7 @@ impl Engine {
         match detector {
             Detector::PrivateText => block::private_text(text, hit),
             Detector::PrivateKey => block::private_key(text, hit),
+            Detector::EncodedKey => block::encoded_key(text, hit),
             Detector::Rule(index) => self.rules[index].find(text, hit),
             Detector::Assignment => assignment::find(text, hit, is_dense),
             // It has many at once; see `detect`.
@@ -314,6 +380,7 @@ impl Engine {
         match detector {
             Detector::PrivateText => PRIVATE_TEXT,
             Detector::PrivateKey => PRIVATE_KEY,
+            Detector::EncodedKey => ENCODED_KEY,
             Detector::Rule(index) => &self.rules[index].name,
             Detector::Cookie => COOKIE,
             Detector::Assignment => ASSIGNMENT,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::settings::{RedactSettings, Settings};
 
 use super::deny::{DenyPatterns, PatternError};
+use super::known::Known;
 use super::names::Names;
 use super::personal::{Class, Personal, Policy};
 
@@ -19,6 +20,8 @@ pub struct RedactOptions {
     pub personal: Personal,
     /// Names of people that are hidden.
     pub names: Names,
+    /// Secrets that were recognised elsewhere.
+    pub known: Known,
 }
 
 /// Why settings of redaction cannot be used.
@@ -76,7 +79,7 @@ impl RedactOptions {
         }
         let deny = DenyPatterns::new(&settings.deny)?;
         let (harmless, names) = (settings.harmless.clone(), Names::default());
-        Ok(Self { harmless, deny, personal, names })
+        Ok(Self { harmless, deny, personal, names, known: Known::default() })
     }
 }
 

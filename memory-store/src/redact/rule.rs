@@ -8,6 +8,7 @@ use memchr::memmem;
 use regex::bytes::{Captures, Regex, RegexBuilder};
 use serde::Deserialize;
 
+use super::assignment;
 use super::checksum;
 use super::command;
 use super::shape;
@@ -91,6 +92,12 @@ pub(super) struct Rule {
     /// Whether it is a command, which counts only where one may stand, and whose value may be something else.
     #[serde(default)]
     command: bool,
+    /// Whether the secret has to look like a password or a token, since a word may stand there.
+    #[serde(default)]
+    told: bool,
+    /// Whether the secret has to look drawn at random, since nothing but its place tells it.
+    #[serde(default)]
+    drawn: bool,
     /// Whether words that stand where a secret would are none.
     #[serde(default)]
     worded: bool,
@@ -118,8 +125,15 @@ struct RuleFile {
     rule: Vec<Rule>,
 }
 
+/// The built-in rules: formats first, which tell more than what stands around a secret.
+pub(super) fn built_in() -> Result<Vec<Rule>, toml::de::Error> {
+    let mut rules = parse(include_str!("rules.toml"))?;
+    rules.extend(parse(include_str!("contexts.toml"))?);
+    Ok(rules)
+}
+
 /// Reads a table of rules.
-pub(super) fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
+fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
     Ok(toml::from_str::<RuleFile>(text)?.rule)
 }
 
@@ -233,6 +247,8 @@ impl Rule {
         (self.even_placeholders || !shape::is_placeholder(secret))
             && shape::entropy(secret) >= self.entropy
             && (!self.mixed || is_mixed(secret))
+            && (!self.told || assignment::is_told_secret(secret))
+            && (!self.drawn || assignment::is_drawn_secret(secret))
     }
 
     fn regex(&self) -> Option<&Regex> {

@@ -7,7 +7,7 @@ use aho_corasick::AhoCorasick;
 use super::words;
 
 /// Parts of text that somebody put where a secret belongs.
-const PLACEHOLDERS: [&str; 17] = [
+const PLACEHOLDERS: [&str; 13] = [
     "xxxx",
     "****",
     "....",
@@ -19,10 +19,6 @@ const PLACEHOLDERS: [&str; 17] = [
     "change-me",
     "change_me",
     "dummy",
-    "${",
-    "$(",
-    "{{",
-    "}}",
     "process.env",
     "os.environ",
 ];
@@ -44,7 +40,7 @@ const REFERENCES: [&str; 12] = [
 ];
 
 /// Words that stand where a secret would, and say nothing.
-const STOP_WORDS: [&str; 66] = [
+const STOP_WORDS: [&str; 68] = [
     "string",
     "str",
     "text",
@@ -111,6 +107,8 @@ const STOP_WORDS: [&str; 66] = [
     "int64",
     "uint32",
     "uint64",
+    "varchar2",
+    "nvarchar2",
 ];
 
 /// Words that say of a value that it is made up.
@@ -148,8 +146,62 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
     };
     HOLDS_PLACEHOLDER.is_match(value) && !is_long_beside_words(value)
         || REFERENCES.iter().any(begins_with)
+        || is_template(value)
         || is_variable(value)
         || has_few_characters(value)
+}
+
+/// How templates begin and end.
+const TEMPLATES: [(&[u8], &[u8]); 8] = [
+    (b"${{", b"}}"),
+    (b"${", b"}"),
+    (b"$(", b")"),
+    (b"{{", b"}}"),
+    (b"#{", b"}"),
+    (b"<%", b"%>"),
+    (b"%(", b")s"),
+    (b"((", b"))"),
+];
+
+/// Whether a value is a template, or made of templates and plain words; a value that merely holds their signs is
+/// none. A template may be cut off at a space.
+fn is_template(value: &[u8]) -> bool {
+    const PLAIN_BYTES_MAX: usize = 12;
+    let (mut at, mut plain, mut templates) = (0, Vec::new(), 0);
+    while at < value.len() {
+        let rest = &value[at..];
+        let Some((open, close)) = TEMPLATES.iter().find(|(open, _)| rest.starts_with(open)) else {
+            plain.push(value[at]);
+            at += 1;
+            continue;
+        };
+        let inside = &rest[open.len()..];
+        let end = memchr::memmem::find(inside, close);
+        let is_cut = end.is_none() && at > 0;
+        if is_cut || !is_expression(&inside[..end.unwrap_or(inside.len())]) {
+            plain.push(value[at]);
+            at += 1;
+            continue;
+        }
+        templates += 1;
+        at += open.len() + end.map_or(inside.len(), |end| end + close.len());
+    }
+    templates > 0
+        && !plain
+            .split(|byte| !byte.is_ascii_alphanumeric())
+            .any(|word| word.len() > PLAIN_BYTES_MAX || is_random(word, 6))
+}
+
+/// Whether this may stand inside a template: it begins like a name or a call, not like something drawn.
+fn is_expression(inside: &[u8]) -> bool {
+    let inside = inside.trim_ascii();
+    let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();
+    let name = inside
+        .iter()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || b"_".contains(byte))
+        .count();
+    inside.first().is_none_or(|byte| byte.is_ascii_alphabetic() || b"_./'\"$-<!@".contains(byte))
+        && !is_random(&inside[..name], 10)
 }
 
 /// Whether a word such as `example` is chance or decoration: without it a token of full length and
@@ -189,7 +241,6 @@ fn is_variable(value: &[u8]) -> bool {
             && rest.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_:-".contains(byte))
     };
     match value {
-        [b'$', b'{' | b'(', ..] => true,
         [b'$', rest @ ..] => named(rest) || rest.len() <= 1,
         [b'%', inner @ .., b'%'] | [b'{', inner @ .., b'}'] | [b'@', inner @ .., b'@'] => {
             named(inner)
@@ -229,6 +280,11 @@ pub(super) fn is_several_words(value: &[u8]) -> bool {
 
 /// Whether this is a path of a file: several segments, none of them random.
 pub(super) fn is_path(value: &[u8]) -> bool {
+    if let [drive, b':', b'\\' | b'/', rest @ ..] = value
+        && drive.is_ascii_alphabetic()
+    {
+        return !rest.split(|byte| b"\\/".contains(byte)).any(|part| is_random(part, 16));
+    }
     let rooted =
         [b"/".as_slice(), b"./", b"../", b"~/"].iter().any(|start| value.starts_with(start));
     let segments = || value.split(|byte| *byte == b'/').filter(|segment| !segment.is_empty());
@@ -325,6 +381,14 @@ mod tests {
         ] {
             assert!(is_placeholder(text.as_bytes()), "{text}");
         }
+        for text in
+            ["test-${id}", "${A}-${B}", "<%= name %>", "#{name}", "%(name)s", "$(cat", "{{ x }}"]
+        {
+            assert!(is_placeholder(text.as_bytes()), "{text}");
+        }
+        for text in ["Kq7${9}vLm2xRt", "p4{{ss7w0rd", "a9}}b8c7", "x$(7kQ2z", "Kq7vLm2xRt${id}"] {
+            assert!(!is_placeholder(text.as_bytes()), "{text}");
+        }
         for text in ["hunter2", "s3cr3tV4lue", "p$ssw0rd", "%41bcdefgh", "a9b8c7d6e5f4"] {
             assert!(!is_placeholder(text.as_bytes()), "{text}");
         }
@@ -343,6 +407,7 @@ mod tests {
     #[test]
     fn paths_and_words_are_recognised() {
         assert!(is_path(b"/run/secrets/db_password"));
+        assert!(is_path(br"C:\Users\tess\src2"));
         assert!(!is_path(b"/9jR4tQ81LmZx0PqW7vN2"));
         assert!(is_several_words(b"auth.password.label"));
         assert!(is_several_words(b"DB_PASSWORD"));

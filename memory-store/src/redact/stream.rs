@@ -14,6 +14,9 @@ const BLOCK_BYTES: usize = 512 << 10;
 /// Bytes at the end of a block that wait for the next: more than any secret but private text takes.
 pub const OVERLAP_BYTES: usize = 96 << 10;
 
+/// Bytes before a secret in which its name may stand.
+const CONTEXT_BYTES: usize = 1 << 10;
+
 /// Bytes of private text after which its end is looked for without keeping it.
 const HELD_BYTES_MAX: usize = 1 << 20;
 
@@ -73,6 +76,12 @@ impl Redactor {
         // A line is not torn: rules look at what stands before in it.
         if let Some(line) = memchr::memrchr(b'\n', &text.as_bytes()[..cut]) {
             cut = line + 1;
+        }
+        // The name of a secret may stand some lines before it.
+        let next = findings.iter().find(|f| f.range.start >= cut).map(|f| f.range.start);
+        if let Some(next) = next.filter(|next| *next < cut + CONTEXT_BYTES) {
+            let before = &text.as_bytes()[..next.saturating_sub(CONTEXT_BYTES).min(cut)];
+            cut = memchr::memrchr(b'\n', before).map_or(0, |line| line + 1);
         }
         let across = findings.iter().find(|f| f.range.start < cut && f.range.end > cut);
         let is_open = across.is_some_and(|finding| {
@@ -165,6 +174,19 @@ mod tests {
                 assert!(expected.contains("[redacted:github-token]\n[redacted:private-key]"));
                 assert!(stream(text.as_bytes(), 77_777) == expected, "{near} {before}");
             }
+        }
+    }
+
+    #[test]
+    fn a_name_and_its_value_stay_together_wherever_the_blocks_end() {
+        let secret = ["Kq7vLm", "2xRt9w"].concat();
+        let filler = "an ordinary line of text\n";
+        let lines = (BLOCK_BYTES - OVERLAP_BYTES) / filler.len();
+        for before in 0..8 {
+            let mut text = filler.repeat(lines - 4 + before);
+            text.push_str(&format!("The password:\n\n```\n{secret}\n```\n"));
+            text.push_str(&filler.repeat(lines));
+            assert!(!stream(text.as_bytes(), 1 << 16).contains(&secret), "{before}");
         }
     }
 

@@ -1,10 +1,13 @@
-//! Taking secrets out of all that a store keeps.
+//! Taking secrets out of all that a store keeps, the names of its files among it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{Read, Store, listing};
+use super::disk::refused;
+use super::{Read, Store, free_path_in, listing};
 use crate::error::{Error, Result};
+use crate::file::EXTENSION;
 use crate::ledger::Ledger;
+use crate::memory::Memory;
 use crate::redact::Redactor;
 
 /// What was cleaned.
@@ -12,6 +15,8 @@ use crate::redact::Redactor;
 pub struct Cleaned {
     /// Files that held secrets and do not any more.
     pub files: usize,
+    /// Those of them that are memories.
+    pub memories: usize,
     /// What could not be cleaned without losing something of it, and is as it was.
     pub refused: Vec<Error>,
 }
@@ -29,7 +34,8 @@ impl Store {
         folders.push(self.home.archived_memories());
         listing::visit(&folders, &mut |read| {
             if let Ok(Read { stored, mut file }) = read
-                && !file.redact(redactor).is_ok_and(|hidden| hidden == 0)
+                && (tells(&stored.path, redactor)
+                    || !file.redact(redactor).is_ok_and(|hidden| hidden == 0))
             {
                 unclean.push(stored.path);
             }
@@ -37,11 +43,54 @@ impl Store {
         let mut cleaned = Cleaned::default();
         for path in unclean {
             match self.clean_file(&path, redactor) {
-                Ok(()) => cleaned.files += 1,
+                Ok(()) => cleaned.memories += 1,
                 Err(error) => cleaned.refused.push(error),
             }
         }
-        cleaned.files += usize::from(Ledger::open(&self.home)?.clean(redactor)?);
+        cleaned.files = cleaned.memories + usize::from(Ledger::open(&self.home)?.clean(redactor)?);
         Ok(cleaned)
     }
+
+    /// Takes secrets out of a memory's file and its name. What we wrote stays ours. Of another text the ledger
+    /// learns only whether what stood there was of this machine: what somebody else wrote does not become the user's own
+    /// by a word that was hidden in it.
+    fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
+        let Read { stored, mut file } = listing::read(path)?;
+        let before = file.text().to_owned();
+        file.redact(redactor)?;
+        let mut ledger = Ledger::open(&self.home)?;
+        let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
+        let tells = tells(path, redactor);
+        if !is_ours {
+            ledger.inherit(file.text(), ledger.texts().origin(&stored))?;
+        }
+        if tells && !is_ours {
+            // By another name it would be a file that nobody has seen.
+            if file.text() != before {
+                self.write(path, file.bytes())?;
+            }
+            return Err(refused(path, "its name holds a secret", "Give it another name."));
+        }
+        let to =
+            if tells { self.telling_less(path, &file.memory, redactor)? } else { path.to_owned() };
+        if is_ours {
+            ledger.cleaned(file.memory.id, self.relative(&to).as_deref(), file.text())?;
+        }
+        self.write(&to, file.bytes())?;
+        if to == *path { Ok(()) } else { self.remove(path) }
+    }
+
+    /// Where a memory's file may be instead of where it is.
+    fn telling_less(&self, path: &Path, memory: &Memory, redactor: &Redactor) -> Result<PathBuf> {
+        let folder = path.parent().unwrap_or(&self.folder);
+        let to = free_path_in(folder, memory)?;
+        let by_id = || folder.join(format!("{}.{EXTENSION}", memory.id));
+        Ok(if tells(&to, redactor) { by_id() } else { to })
+    }
+}
+
+/// Whether the name of a file holds a secret.
+fn tells(path: &Path, redactor: &Redactor) -> bool {
+    let name = path.file_stem().and_then(|name| name.to_str());
+    name.is_some_and(|name| !redactor.findings(name).is_empty())
 }

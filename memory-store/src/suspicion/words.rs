@@ -1,5 +1,7 @@
 //! Text as the rules see it: words in one plain form, with where sentences and clauses begin.
 
+use std::borrow::Cow;
+
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
@@ -36,7 +38,7 @@ pub fn is_invisible(c: char) -> bool {
 pub fn plain(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut latin = false;
-    for c in text.chars().filter(|c| !is_invisible(*c)).nfkd() {
+    for c in text.chars().filter(|c| !is_invisible(*c)).map(unframed).nfkd() {
         match c {
             '\u{2018}' | '\u{2019}' | '\u{2bc}' => folded.push('\''),
             '\u{2010}'..='\u{2012}' => folded.push('-'),
@@ -49,6 +51,23 @@ pub fn plain(text: &str) -> String {
     }
     let folded: String = folded.nfc().collect();
     if folded.is_ascii() { folded } else { unmixed(&folded) }
+}
+
+/// The letter that a symbol shows which no normal form folds: in a filled circle or square, as half of a flag, or as
+/// a small capital.
+fn unframed(c: char) -> char {
+    const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ-ʏᴢ";
+    let letter = |first: u32| char::from_u32(u32::from('a') + u32::from(c) - first).unwrap_or(c);
+    match u32::from(c) {
+        0x1f150..=0x1f169 => letter(0x1f150),
+        0x1f170..=0x1f189 => letter(0x1f170),
+        0x1f1e6..=0x1f1ff => letter(0x1f1e6),
+        0x250..=0x2af | 0x1d00..=0x1d2b | 0xa730..=0xa7af => {
+            let at = SMALL_CAPITALS.chars().position(|capital| capital == c);
+            at.and_then(|at| char::from_u32(u32::from('a') + at as u32)).unwrap_or(c)
+        }
+        _ => c,
+    }
 }
 
 /// Replaces look-alikes in words that mix them with Latin letters, and in all words of a text where
@@ -118,26 +137,49 @@ pub fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
             cutter.end();
         }
         blank = content.is_empty();
-        cutter.line(&spaced_tags(content), line);
+        cutter.line(&spaced_tags(&marked_substitutions(content)), line);
     }
     mark_downloads(&mut cutter.words);
     unmark_labels(&mut cutter.words);
     cutter.words
 }
 
-/// Marks the pipe of a download that is run: `curl ... | sh`.
+/// Sets a mark in front of a download whose output is put into a command: `sh -c "$(curl ...)"`, `bash <(curl ...)`.
+fn marked_substitutions(line: &str) -> Cow<'_, str> {
+    let begins = ["$(curl ", "$(wget ", "<(curl ", "<(wget "];
+    if !begins.iter().any(|begin| line.contains(begin)) {
+        return Cow::Borrowed(line);
+    }
+    let marked =
+        |line: String, begin: &&str| line.replace(begin, &format!(" ‹put› {}", &begin[2..]));
+    Cow::Owned(begins.iter().fold(line.to_owned(), marked))
+}
+
+/// Whether a word is a program that runs what it is given.
+fn is_interpreter(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "iex" | "node" | "perl" | "ruby" | "eval" | "source"
+    ) || name.starts_with("python")
+}
+
+/// Marks the pipe of a download that is run: `curl ... | sh`, `sh -c "$(curl ...)"`.
 fn mark_downloads(words: &mut [Word]) {
     const WORDS_BETWEEN: usize = 12;
+    for at in 0..words.len() {
+        let is_run =
+            || words[at.saturating_sub(3)..at].iter().any(|word| is_interpreter(&word.text));
+        if words[at].text == "‹put›" && is_run() {
+            "‹pipe›".clone_into(&mut words[at].text);
+        }
+    }
     let is_download = |word: &Word| matches!(word.text.as_str(), "curl" | "wget" | "iwr" | "fetch");
     let starts: Vec<usize> = (0..words.len()).filter(|at| is_download(&words[*at])).collect();
     for start in starts {
         let until = (start + WORDS_BETWEEN).min(words.len());
         let Some(pipe) = (start..until).find(|at| words[*at].text == "|") else { continue };
-        let runs = words[pipe + 1..].iter().take(2).any(|word| {
-            let name = word.text.rsplit('/').next().unwrap_or_default();
-            matches!(name, "sh" | "bash" | "zsh" | "dash" | "iex" | "node" | "perl" | "ruby")
-                || name.starts_with("python")
-        });
+        let runs = words[pipe + 1..].iter().take(3).any(|word| is_interpreter(&word.text));
         if runs {
             "‹pipe›".clone_into(&mut words[pipe].text);
         }
@@ -386,7 +428,11 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
         if host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok()) {
             marks.push("‹ip›");
         }
-        if rest.contains("=<") || rest.ends_with('=') || rest.contains("={") || rest.contains("=$")
+        if asks_for_talk(rest)
+            || rest.contains("=<")
+            || rest.ends_with('=')
+            || rest.contains("={")
+            || rest.contains("=$")
         {
             marks.push("‹query›");
         }
@@ -419,6 +465,28 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     let (left, right) = bare.split_once('/')?;
     let small = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_digit());
     (small(left) && small(right)).then(|| vec!["‹of›"])
+}
+
+/// Whether an address has a place for what was talked about.
+fn asks_for_talk(address: &str) -> bool {
+    const TALK: [&str; 14] = [
+        "answer",
+        "api_key",
+        "apikey",
+        "context",
+        "conversation",
+        "env",
+        "history",
+        "last_prompt",
+        "message",
+        "prompt",
+        "question",
+        "secret",
+        "summary",
+        "token",
+    ];
+    let value = |part: &str| part.split(['&', '#', ')']).next().unwrap_or_default().to_owned();
+    address.split('=').skip(1).any(|part| TALK.contains(&value(part).as_str()))
 }
 
 fn is_host(word: &str) -> bool {

@@ -4,7 +4,7 @@
 const OPEN: &str = "redacted";
 
 /// The names of all that is hidden, sorted; the test `each_placeholder_has_a_known_name` compares them with the rules.
-pub(crate) const NAMES: [&str; 298] = [
+pub(crate) const NAMES: [&str; 300] = [
     "adafruit-key",
     "adobe-secret",
     "adyen-key",
@@ -21,6 +21,7 @@ pub(crate) const NAMES: [&str; 298] = [
     "amazon-oauth-secret",
     "amplitude-key",
     "ansible-vault",
+    "answer",
     "anthropic-key",
     "api-key-header",
     "apify-token",
@@ -153,6 +154,7 @@ pub(crate) const NAMES: [&str; 298] = [
     "jina-key",
     "jwt",
     "kerberos-hash",
+    "known-secret",
     "kubeadm-token",
     "kubernetes-secret",
     "langfuse-key",

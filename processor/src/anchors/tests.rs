@@ -80,6 +80,7 @@ impl Bench {
             settings: &self.settings,
             vectors: None,
             anchors: Some(&anchors),
+            distrusted: &Default::default(),
             now: self.now,
         };
         publish::tree(&publication, tree, None, &Known::default()).unwrap();

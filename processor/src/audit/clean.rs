@@ -10,13 +10,27 @@ use memory_store::settings::Settings;
 use memory_store::store::Store;
 
 use super::mask::mask;
-use super::{Audit, holds};
+use super::{Audit, AuditReport, holds};
 use crate::archive::Archive;
 use crate::expired::Expired;
+use crate::secrets::clean_texts;
 use crate::state::State;
 use crate::stored;
 use crate::sync::{LLM_DIR, SyncOptions};
 use crate::trees;
+
+/// Takes what is known out of all that is kept, and hides nothing else: of the archive out of these sessions.
+/// The project's lock is held, and that turns are to be indexed anew is noted.
+pub fn clean_known(
+    options: &SyncOptions<'_>,
+    known: &Redactor,
+    sessions: &[String],
+) -> Result<AuditReport> {
+    let mut audit = Audit { private: known, report: AuditReport::default() };
+    audit.clean_all(options, |_| known.clone())?;
+    audit.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)), sessions);
+    Ok(audit.report)
+}
 
 impl Audit<'_> {
     /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
@@ -27,6 +41,20 @@ impl Audit<'_> {
         let mut state = State::read(&home);
         state.all_turns = true;
         state.write(&home)?;
+        self.clean_all(options, |store| store.redactor(settings))?;
+        let archive = Archive::open(&home);
+        let sessions: Vec<String> =
+            archive.entries()?.into_iter().map(|entry| entry.name).collect();
+        self.clean_archive(&archive, &sessions);
+        Ok(())
+    }
+
+    fn clean_all(
+        &mut self,
+        options: &SyncOptions<'_>,
+        redactor: impl Fn(&Store) -> Redactor,
+    ) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
         let mut stores = vec![Store::user(options.dirs)?];
         self.clean_state(&options.dirs.user_state());
         for tree in trees::present(options.dirs, options.tree) {
@@ -34,11 +62,11 @@ impl Audit<'_> {
             self.clean_state(&options.dirs.tree(&tree.root));
         }
         for store in &stores {
-            let cleaned = store.clean(&store.redactor(settings))?;
+            let cleaned = store.clean(&redactor(store))?;
             self.report.cleaned += cleaned.files;
+            self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
             self.report.failed.extend(cleaned.refused.iter().map(ToString::to_string));
         }
-        self.clean_archive(&Archive::open(&home))?;
         self.clean_expired(&Expired::open(&home));
         for file in stored::files(&home.0.join(LLM_DIR)) {
             let cleaned = file.and_then(|file| self.drop_answer(file));
@@ -47,9 +75,9 @@ impl Audit<'_> {
         Ok(())
     }
 
-    fn clean_archive(&mut self, archive: &Archive) -> Result<()> {
-        for entry in archive.entries()? {
-            let cleaned = archive.load(&entry.name).and_then(|file| {
+    fn clean_archive(&mut self, archive: &Archive, sessions: &[String]) {
+        for name in sessions {
+            let cleaned = archive.load(name).and_then(|file| {
                 let Some(mut file) = file else { return Ok(false) };
                 let mut changed = false;
                 for record in &mut file.records {
@@ -62,7 +90,6 @@ impl Audit<'_> {
             });
             self.note_cleaned(cleaned);
         }
-        Ok(())
     }
 
     /// Cleans what is left of sessions whose turns were removed.
@@ -94,7 +121,8 @@ impl Audit<'_> {
         let logs = [state.hook_log(), state.log()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
         let named = [state.inbox()].into_iter().chain(logs).chain(old).map(Ok);
-        let listed = [state.receipts("any").parent().map(PathBuf::from), Some(state.sessions())];
+        let receipts = state.receipts("any").parent().map(PathBuf::from);
+        let listed = [receipts, Some(state.sessions()), Some(state.edits())];
         let listed = listed.into_iter().flatten().flat_map(|folder| stored::files(&folder));
         for file in named.chain(listed) {
             let cleaned = file.and_then(|file| mask(&file, self.private));
@@ -107,37 +135,5 @@ impl Audit<'_> {
             Ok(cleaned) => self.report.cleaned += usize::from(cleaned),
             Err(error) => self.report.failed.push(format!("{error:#}")),
         }
-    }
-}
-
-/// Cleans the texts of what is written as JSON; whether there was something.
-fn clean_texts<T>(redactor: &Redactor, of: &mut T) -> Result<bool>
-where
-    T: serde::Serialize + serde::de::DeserializeOwned,
-{
-    let mut value = serde_json::to_value(&*of)?;
-    let changed = clean_value(redactor, &mut value);
-    if changed {
-        *of = serde_json::from_value(value)?;
-    }
-    Ok(changed)
-}
-
-fn clean_value(redactor: &Redactor, value: &mut serde_json::Value) -> bool {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => {
-            let clean = redactor.redact(text).into_owned();
-            let changed = clean != *text;
-            *text = clean;
-            changed
-        }
-        Value::Array(values) => {
-            values.iter_mut().fold(false, |changed, value| clean_value(redactor, value) | changed)
-        }
-        Value::Object(fields) => fields
-            .iter_mut()
-            .fold(false, |changed, (_, value)| clean_value(redactor, value) | changed),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

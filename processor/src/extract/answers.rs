@@ -16,6 +16,9 @@ const OPTIONS_CHARS_MAX: usize = 320;
 /// Words of a question that names its subject.
 const WORDS_MIN: usize = 5;
 
+/// What stands in place of an answer that was a secret.
+const HIDDEN: &str = "[redacted:answer]";
+
 /// Confidence in a choice, and what it is worth.
 const SURE: f32 = 0.45;
 const WORTH: f32 = 1.1;
@@ -29,7 +32,9 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                 continue;
             }
             let uuid = call.result_uuid.as_deref().unwrap_or(&at.what.uuid);
-            for (question, answer) in asked.iter().filter(|(_, answer)| !answer.trim().is_empty()) {
+            // What is left of a secret that was asked for is no choice.
+            let told = |answer: &str| !answer.trim().is_empty() && !answer.contains(HIDDEN);
+            for (question, answer) in asked.iter().filter(|(_, answer)| told(answer)) {
                 let (question, options) = question.split_once('\n').unwrap_or((question, ""));
                 let question = plain(question);
                 let answer = plain(&words::RECOMMENDED.replace_all(answer, ""));

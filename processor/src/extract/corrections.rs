@@ -6,6 +6,7 @@ use memory_store::Kind;
 use super::clean::{capital, plain};
 use super::draft::Draft;
 use super::episode::{self, Episode};
+use super::quoted::own_words;
 use super::unit;
 use super::{Miner, Said, prose, words};
 use crate::transcript::session::{PromptBy, Step, What};
@@ -57,7 +58,7 @@ fn correction(
     (reply, text, step): (&Step, &str, usize),
 ) -> Option<Draft> {
     let agreed = words::AGREES.find(text)?;
-    let prompt = plain(&prose::unquoted(prompt));
+    let prompt = plain(&own_words(prompt));
     let count = prompt.split_whitespace().count();
     if !(WORDS_MIN..=WORDS_MAX).contains(&count)
         || episode::goes_on(&prompt)

@@ -7,6 +7,7 @@ use memory_store::signature::telling_lines;
 
 use super::clean::{capital, cut, plain, without_filler};
 use super::prose::{self, Sentence};
+use super::quoted::own_words;
 use super::score::{Channel, Placed, score};
 use super::shell::{Message, commit_message};
 use super::words;
@@ -346,8 +347,7 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
             let plan = words::PLAN_TAIL.replace(&prompt[found.end()..], "");
             say(statements, &plan, place(Channel::Plan));
         } else if !goes_on(prompt) {
-            // What is quoted was said by somebody else.
-            say(statements, &prose::unquoted(first_lines(prompt)), place(Channel::User));
+            say(statements, &own_words(first_lines(prompt)), place(Channel::User));
             say_log(statements, prompt, place(Channel::User));
         }
         if turn.prompt.by == PromptBy::Summary {
@@ -359,7 +359,7 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
                 What::Queued { text } if !goes_on(text) => {
                     say(
                         statements,
-                        &prose::unquoted(first_lines(text)),
+                        &own_words(first_lines(text)),
                         Place { channel: Channel::User, uuid: &what.uuid, at: what.at, step },
                     );
                 }

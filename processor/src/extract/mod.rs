@@ -21,6 +21,7 @@ mod knowledge;
 mod paths;
 mod plans;
 mod prose;
+mod quoted;
 pub mod score;
 mod sets;
 mod shell;
@@ -42,6 +43,7 @@ pub use clean::{cut, plain};
 pub use episode::goes_on;
 pub use fixes::is_sibling;
 pub use paths::Roots;
+pub use quoted::{own_words, retells_order as text_retells_order};
 pub use sets::{overlap, word_set};
 pub use tasks::OPEN;
 
@@ -106,7 +108,7 @@ pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
         said.extend(tasks::mine(&miner, &episodes));
         drafts.extend(said);
     }
-    drafts.retain(|draft| !names_machine(draft));
+    drafts.retain(|draft| !names_machine(draft) && !retells_order(draft));
     for draft in &mut drafts {
         draft.quote = roots.strip(&draft.quote);
         if unit::names_machine(&draft.quote) {
@@ -127,6 +129,13 @@ fn names_machine(draft: &Draft) -> bool {
     let command = draft.command.as_ref().map_or("", |command| command.line.as_str());
     let texts = [draft.title.as_str(), &draft.body, command].into_iter();
     texts.chain(draft.paths.iter().chain(&draft.cues).map(String::as_str)).any(unit::names_machine)
+}
+
+/// Whether a draft retells what something that Claude read wants to be done.
+fn retells_order(draft: &Draft) -> bool {
+    draft.said_by != SaidBy::User
+        && draft.kind != Kind::Command
+        && quoted::retells_order(&format!("{}. {}", draft.title, draft.body))
 }
 
 /// Whether a text says that something is broken.

@@ -68,12 +68,6 @@ static CHECKBOX: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\[[ xX]\]\s+"));
 static NUMBER: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"^(?:(?:step|phase|part)\s+)?\d+(?:\.\d+)*[.):]?\s+"));
 
-/// Returns a text without the lines that it quotes from elsewhere.
-pub fn unquoted(markdown: &str) -> String {
-    let own = markdown.lines().filter(|line| !line.trim_start().starts_with('>'));
-    own.collect::<Vec<_>>().join("\n")
-}
-
 /// Returns the sentences of a Markdown text, code blocks left out.
 pub fn sentences(markdown: &str) -> Vec<Sentence> {
     let blocks = blocks(markdown);

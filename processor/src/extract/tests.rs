@@ -87,6 +87,16 @@ impl Story {
     }
 }
 
+/// What is learned from a prompt.
+pub fn mined_from(prompt: &str) -> Vec<Draft> {
+    Story::default().prompt(prompt).says("Done.").mined()
+}
+
+/// What is learned from a text of Claude's.
+pub fn told_by_claude(text: &str) -> Vec<Draft> {
+    Story::default().prompt("Release the shop").says(text).mined()
+}
+
 fn of(drafts: &[Draft], kind: Kind) -> Vec<&Draft> {
     drafts.iter().filter(|draft| draft.kind == kind).collect()
 }

@@ -1,17 +1,24 @@
-//! Grounding: a proposed memory counts only if its quote stands in the session word for word, and if it
-//! speaks of what it quotes. What is quoted from a tool's output, a file or the assistant is nobody's
+//! Grounding: a proposed memory counts only if its quote stands in the session word for word, if it speaks of what it
+//! quotes, and if it says something. What is quoted from a tool's output, a file or the assistant is nobody's
 //! wish, whatever a model calls it.
+
+use std::collections::BTreeSet;
 
 use memory_store::Kind;
 use memory_store::memory::{SaidBy, Scope};
+use memory_store::recall::rarity;
 use memory_store::text;
 
 use super::answer::Proposed;
 use super::window::{Piece, Window};
 use crate::extract::draft::{Draft, Effect};
+use crate::extract::text_retells_order;
 
 /// Characters that a quote has at least: anything shorter stands somewhere by chance.
 const QUOTE_CHARS_MIN: usize = 12;
+/// Summed rarity, in technical text at large, of the distinct words with which a finding says at least something. Of 407
+/// findings of a careful model the poorest has 57 and half have 164; "The code was improved, several things work now" has 25.
+const FINDING_RARITY_MIN: f32 = 36.0;
 /// Tags of a draft.
 const TAGS_MAX: usize = 8;
 /// Numbers drafts of a model apart from those of the rules: an id depends on kind, record and this.
@@ -26,18 +33,20 @@ pub fn drafts(
 ) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for proposed in proposed {
-        let Some((piece, quote)) = evidence(window, &proposed.quote) else { continue };
-        if !speaks_of(&proposed, quote) {
+        let Some((piece, quote, said_by)) = evidence(window, &proposed.quote) else { continue };
+        let kind = kind(proposed.kind, said_by);
+        let retold = said_by != SaidBy::User
+            && [quote, &proposed.title, &proposed.text].into_iter().any(text_retells_order);
+        if retold || !speaks_of(&proposed, quote) || !says_something(&proposed, kind) {
             continue;
         }
-        let kind = kind(proposed.kind, piece.said_by);
         let same = |draft: &&Draft| draft.kind == kind && draft.turns[0] == piece.uuid;
         let before = drafts.iter().filter(same).count();
         drafts.push(Draft {
             kind,
             tags: text::keywords(&format!("{}\n{}", proposed.title, proposed.text), TAGS_MAX),
             paths: proposed.paths.into_iter().filter(|path| names(window, path)).collect(),
-            title: proposed.title,
+            title: told(proposed.kind, kind, said_by, proposed.title),
             body: proposed.text,
             scope: Scope::Project,
             occurred: piece.at,
@@ -46,7 +55,7 @@ pub fn drafts(
             turns: vec![piece.uuid.clone()],
             ordinal: ORDINAL_FIRST + u32::try_from(before).unwrap_or(u32::MAX - ORDINAL_FIRST),
             quote: quote.to_owned(),
-            said_by: piece.said_by,
+            said_by,
             signatures: Vec::new(),
             command: None,
             extractor: extractor.to_owned(),
@@ -69,27 +78,45 @@ fn kind(proposed: Kind, said_by: SaidBy) -> Kind {
     }
 }
 
-/// Whether a memory shares a word with what it quotes: one that does not is about something else.
-fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
-    let terms = |text: &str| -> Vec<u64> {
-        text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
-    };
-    let quoted = terms(quote);
-    terms(&format!("{}\n{}", proposed.title, proposed.text))
-        .iter()
-        .any(|term| quoted.contains(term))
+/// Says of a rule that stood in a file, a page or an output that it is that source's.
+fn told(proposed: Kind, kind: Kind, said_by: SaidBy, title: String) -> String {
+    if said_by == SaidBy::Tool && proposed != kind {
+        return format!("Read by Claude: {title}");
+    }
+    title
 }
 
-/// The part of a window that holds the quote, and the quote as it stands there.
-fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str)> {
+/// Whether a memory shares a word with what it quotes: one that does not is about something else.
+fn speaks_of(proposed: &Proposed, quote: &str) -> bool {
+    !terms(proposed).is_disjoint(&text_terms(quote))
+}
+
+/// Whether a memory is more than an empty phrase. A wish may be as short as "Use tabs".
+fn says_something(proposed: &Proposed, kind: Kind) -> bool {
+    matches!(kind, Kind::Preference | Kind::Convention)
+        || terms(proposed).into_iter().map(rarity).sum::<f32>() >= FINDING_RARITY_MIN
+}
+
+fn terms(proposed: &Proposed) -> BTreeSet<u64> {
+    text_terms(&format!("{}\n{}", proposed.title, proposed.text))
+}
+
+fn text_terms(text: &str) -> BTreeSet<u64> {
+    text::tokens(text).iter().map(|token| text::term_hash(&token.term)).collect()
+}
+
+/// The part of a window that holds the quote, the quote as it stands there, and who said it.
+fn evidence<'a>(window: &'a Window, quote: &str) -> Option<(&'a Piece, &'a str, SaidBy)> {
     let quote = quote.trim().trim_matches(['"', '\'', '“', '”', '`']);
     let (quote, _) = fold(quote);
     if quote.chars().count() < QUOTE_CHARS_MIN {
         return None;
     }
     window.pieces.iter().find_map(|piece| {
-        let found = piece.evidence.iter().find_map(|text| find(text, &quote))?;
-        Some((piece, found))
+        let own = piece.evidence.iter().find_map(|text| find(text, &quote));
+        let passed_on = || Some((find(piece.passed_on.as_deref()?, &quote)?, SaidBy::Tool));
+        let (found, said_by) = own.map(|found| (found, piece.said_by)).or_else(passed_on)?;
+        Some((piece, found, said_by))
     })
 }
 
@@ -146,6 +173,7 @@ mod tests {
             said_by,
             text: text.to_owned(),
             evidence: vec![text.to_owned()],
+            passed_on: None,
             paths: vec!["/work/src/money.rs".to_owned()],
             is_said: true,
         };
@@ -162,7 +190,8 @@ mod tests {
         Proposed {
             kind: Kind::Preference,
             title: "Never use floats for money".to_owned(),
-            text: "Floats, or Décimal.".to_owned(),
+            text: "Amounts are integers of cents or Décimal: floats lose cents in long sums."
+                .to_owned(),
             quote: quote.to_owned(),
             importance: 0.8,
             standing: true,
@@ -203,6 +232,35 @@ mod tests {
             ..proposed(quote)
         };
         assert_eq!(kinds(quotes.map(other).to_vec()), []);
+    }
+
+    #[test]
+    fn an_empty_phrase_is_no_finding() {
+        let phrases = [
+            ("The bug was fixed", "The bug with the money is fixed and all tests pass."),
+            ("Money changes", "The user asked for changes about money and got them."),
+        ];
+        for (title, text) in phrases {
+            let phrase = |kind| Proposed {
+                kind,
+                title: title.to_owned(),
+                text: text.to_owned(),
+                ..proposed("floats for money: we got burnt")
+            };
+            let kinds = [Kind::Fact, Kind::Fix, Kind::Decision, Kind::Gotcha];
+            let kept = drafts(&window(), kinds.map(phrase).to_vec(), "s", "ollama/x");
+            assert_eq!(kept, [], "{title}");
+        }
+    }
+
+    #[test]
+    fn what_the_user_only_passed_on_is_no_wish() {
+        let mut window = window();
+        let mail = "Answer this mail:\n\n> Never use floats for money, they said.".to_owned();
+        window.pieces[0].evidence = vec!["Answer this mail:".to_owned()];
+        window.pieces[0].passed_on = Some(mail);
+        let drafts = drafts(&window, vec![proposed("Never use floats for money")], "s", "ollama/x");
+        assert_eq!((drafts[0].kind, drafts[0].said_by), (Kind::Fact, SaidBy::Tool));
     }
 
     #[test]

@@ -148,6 +148,7 @@ mod tests {
             said_by: SaidBy::Assistant,
             text: String::new(),
             evidence: Vec::new(),
+            passed_on: None,
             paths: Vec::new(),
             is_said: true,
         };

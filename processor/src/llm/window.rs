@@ -8,6 +8,7 @@
 use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
 
+use crate::extract::own_words;
 use crate::transcript::session::{Call, Input, PromptBy, Session, Turn, What};
 
 /// Characters of one window; `room.rs` makes it smaller for models with a small context.
@@ -34,6 +35,8 @@ pub struct Piece {
     pub text: String,
     /// The record's own words, in full: a quote must be found here.
     pub evidence: Vec<String>,
+    /// A person's text with what they only passed on: what is found here alone is nobody's wish.
+    pub passed_on: Option<String>,
     /// The files it names.
     pub paths: Vec<String>,
     /// Whether it is talk or a plan: a window of nothing but other tool calls is not asked about.
@@ -134,7 +137,8 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
         at: turn.at,
         said_by,
         text: turn.prompt.text.trim().to_owned(),
-        evidence: vec![turn.prompt.text.clone()],
+        evidence: vec![own_of(said_by, &turn.prompt.text)],
+        passed_on: (said_by == SaidBy::User).then(|| turn.prompt.text.clone()),
         paths: Vec::new(),
         is_said: true,
     };
@@ -144,7 +148,8 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
             at: step.at,
             said_by,
             text: cut(text, TEXT_CHARS_MAX),
-            evidence: vec![text.to_owned()],
+            evidence: vec![own_of(said_by, text)],
+            passed_on: (said_by == SaidBy::User).then(|| text.to_owned()),
             paths: Vec::new(),
             is_said: true,
         };
@@ -188,6 +193,11 @@ fn split(piece: Piece, chars_max: usize) -> Vec<Piece> {
     let last = rest.to_owned();
     parts.push(Piece { text: last, ..piece });
     parts
+}
+
+/// What of a text its speaker says: a person also passes on what others said.
+fn own_of(said_by: SaidBy, text: &str) -> String {
+    if said_by == SaidBy::User { own_words(text) } else { text.to_owned() }
 }
 
 /// The words of a call that stand in the transcript, not ours about it.
@@ -298,6 +308,16 @@ mod tests {
                 .collect(),
             ..Turn::default()
         }
+    }
+
+    #[test]
+    fn what_a_prompt_quotes_is_no_evidence_of_a_wish() {
+        let mut turn = turn(1, 1, 0);
+        turn.prompt.text = "Answer this mail:\n\nAlways name the zone of a date.".to_owned();
+        let session = Session { turns: vec![turn], ..Session::default() };
+        let piece = &windows(&session, WINDOW_CHARS_MAX)[0].pieces[0];
+        assert_eq!(piece.evidence, ["Answer this mail:"]);
+        assert!(piece.passed_on.as_ref().unwrap().contains("name the zone"));
     }
 
     #[test]

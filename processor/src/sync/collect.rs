@@ -7,10 +7,10 @@ use std::path::Path;
 use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
+use memory_store::redact::known::Known;
 
 use super::Run;
 use super::facts::TreeFacts;
-use crate::archive::is_damaged;
 use crate::collect::{Collected, Collector, SessionRead, changed};
 use crate::discover::{self, Found, Transcript};
 use crate::ignore::Ignore;
@@ -36,6 +36,7 @@ impl Run<'_> {
     ) -> Result<BTreeSet<String>> {
         self.options.progress.stage("looking", 0);
         write_roots(&self.home, self.territory.roots())?;
+        self.put_damaged_aside()?;
         let found = discover::ours(self.options.dirs, &self.territory, &mut self.state.seen)?;
         self.newest =
             found.newest_ns.and_then(|ns| i64::try_from(ns / NS_OF_MS).ok()).map(Timestamp);
@@ -51,6 +52,7 @@ impl Run<'_> {
         transcripts.retain(|transcript| !named.iter().any(|named| named.path == transcript.path));
         let mut changed = self.collect_some(transcripts, false, inboxes, facts)?;
         changed.extend(self.collect_some(named, true, inboxes, facts)?);
+        self.hide_known(&mut changed)?;
         self.forget_missing()?;
         self.state.forget_left();
         self.report.sessions = self.state.sessions.len();
@@ -72,15 +74,20 @@ impl Run<'_> {
             .filter(|transcript| !self.purged.has_session(&transcript.name.session))
             .collect();
         let mut known: HashSet<String> = self.archive.names()?.into_iter().collect();
-        known.extend(self.expired.names());
+        let expired = self.expired.names().into_iter();
+        // Those that were lost are read again, should their transcripts be back.
+        known.extend(expired.filter(|name| !self.expired.is_lost(name)));
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
         let ignore = Ignore::new(&self.settings.ignore_paths)?;
+        // What is known is hidden once a session is read as a whole.
+        let rules = self.redactor.with_known(Known::default());
         let collector = Collector {
             archive: &self.archive,
             expired: &self.expired,
             purged: &self.purged,
-            redact: &self.redactor,
+            redactor: &rules,
+            secrets: &self.secrets,
             ignore: &ignore,
             from_folder,
             territory: &self.territory,
@@ -171,8 +178,10 @@ impl Run<'_> {
         self.entries = self.archive.entries()?;
         let entries = &self.entries;
         let names: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let lost = self.lost_sessions(&names);
         self.state.sessions.retain(|name, _| names.contains(name.as_str()));
-        for entry in entries {
+        let entries = std::mem::take(&mut self.entries);
+        for entry in &entries {
             let fits = |known: &SessionState| {
                 known.len == entry.len && known.modified_ns == entry.modified_ns
             };
@@ -186,10 +195,6 @@ impl Run<'_> {
                     self.state.sessions.insert(entry.name.clone(), state);
                 }
                 Ok(None) => {}
-                Err(error) if is_damaged(&error) => {
-                    self.report.warnings.push(format!("{error:#}; it was put aside"));
-                    self.archive.put_aside(&entry.name)?;
-                }
                 Err(error) => {
                     let warning = format!("{error:#}");
                     if !self.report.warnings.contains(&warning) {
@@ -200,7 +205,9 @@ impl Run<'_> {
                 }
             }
         }
-        Ok(())
+        self.entries = entries;
+        self.keep_what_was_learned(lost)?;
+        self.take_back_what_was_found()
     }
 }
 

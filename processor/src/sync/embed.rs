@@ -106,7 +106,7 @@ impl Run<'_> {
     }
 
     /// The indexes that a sync publishes.
-    fn indexes(&self) -> Vec<PathBuf> {
+    pub(super) fn indexes(&self) -> Vec<PathBuf> {
         let dirs = self.options.dirs;
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
         // What the model thought comes last: few ask for it.

@@ -34,6 +34,7 @@ impl Run<'_> {
                 cwd: file.cwd.clone(),
                 turns: file.turns,
                 drafts: file.drafts.clone(),
+                lost: false,
             });
             self.expired.store(name, &remains)?;
             if !gone {

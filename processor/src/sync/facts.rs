@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::thread::{self, JoinHandle};
 
 use memory_store::layout::{STORE_DIR, Tree};
+use memory_store::redact::Redactor;
 
 use crate::{git, left};
 
@@ -15,10 +16,12 @@ pub(super) struct TreeFacts {
 }
 
 impl TreeFacts {
-    pub(super) fn ask(inboxes: &[(Tree, u64)]) -> Self {
+    pub(super) fn ask(inboxes: &[(Tree, u64)], redactor: &Redactor) -> Self {
         let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
         let facts = vec![left::Facts::default(); roots.len()];
-        let asked = thread::spawn(move || roots.iter().map(|root| tree_facts(root)).collect());
+        let redactor = redactor.clone();
+        let asked = move || roots.iter().map(|root| tree_facts(root, &redactor)).collect();
+        let asked = thread::spawn(asked);
         Self { asked: Some(asked), facts }
     }
 
@@ -31,11 +34,13 @@ impl TreeFacts {
     }
 }
 
-fn tree_facts(root: &Path) -> left::Facts {
+/// What git says, without secrets: what transcripts say of branches has none either.
+fn tree_facts(root: &Path, redactor: &Redactor) -> left::Facts {
+    let clean = |text: String| redactor.redact(&text).into_owned();
     left::Facts {
-        branch: git::branch(root),
-        uncommitted: uncommitted(root),
-        merged: git::merged_branches(root),
+        branch: git::branch(root).map(clean),
+        uncommitted: uncommitted(root).into_iter().map(clean).collect(),
+        merged: git::merged_branches(root).into_iter().map(clean).collect(),
     }
 }
 

@@ -51,6 +51,8 @@ pub struct SyncReport {
     pub asking_left_s: Option<u64>,
     /// Questions how drafts relate for which there was no time yet.
     pub relations_later: usize,
+    /// Indexes that could not be read and were made again.
+    pub healed: usize,
     /// What went wrong without stopping the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.
@@ -71,6 +73,7 @@ impl SyncReport {
         self.written += before.written;
         self.updated += before.updated;
         self.removed += before.removed;
+        self.healed += before.healed;
         self.embedded += before.embedded;
         self.second_embedded += before.second_embedded;
         self.questions += before.questions;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 
-use super::{Run, StagedTree, TURNS_AT_ONCE};
+use super::{Run, StagedTree};
 use crate::consolidate::room;
 use crate::mine::Summary;
 use crate::ownership::Ownership;
@@ -61,6 +61,7 @@ impl Run<'_> {
         self.around_stays
             && !self.options.afresh
             && !self.state.all_turns
+            && self.distrusted.is_empty()
             && self.state.learned.inputs == inputs
             && self.overdue().is_empty()
             && self.report.questions == 0
@@ -70,7 +71,7 @@ impl Run<'_> {
     pub(super) fn publish_turns(&mut self, ownership: &Ownership) -> Result<()> {
         self.open_embedding();
         self.unread.clear();
-        let mut staged = self.stage(ownership, TURNS_AT_ONCE)?;
+        let mut staged = self.stage_what_lacks(ownership)?;
         self.options.progress.stage("indexing", 0);
         for tree in &self.trees {
             let StagedTree { turns, thoughts } = staged.take(&tree.root);

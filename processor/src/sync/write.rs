@@ -1,10 +1,12 @@
 //! The part of a sync that consolidates drafts and has the ledger write the files.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
 use memory_store::Memory;
+use memory_store::layout::Tree;
 use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
 use memory_store::memory::Status;
 use memory_store::settings::Promote;
@@ -66,7 +68,11 @@ impl Run<'_> {
         let states = self.git_states()?;
         let Self { options, trees, settings, .. } = self;
         trust::look(options.dirs, trees, settings, options.now)?;
-        let outcome = ledger::reconcile(&store, &redactor, desired, &states, self.options.now)?;
+        let lost = RefCell::default();
+        let keeps = |memory: &Memory| self.rests_on_lost_turns(memory, mined, &lost);
+        let now = self.options.now;
+        let outcome = ledger::reconcile_keeping(&store, &redactor, desired, &states, now, &keeps)?;
+        self.mark_lost(lost.into_inner())?;
         self.written_to = Some(match outcome.unsettled {
             true => String::new(),
             false => self.fingerprint_of_trees(),
@@ -91,13 +97,25 @@ impl Run<'_> {
         }
     }
 
-    fn git_states(&self) -> Result<Vec<GitState>> {
-        let heads: BTreeMap<PathBuf, String> =
-            Ledger::open(&self.home)?.heads().into_iter().collect();
-        Ok(self
-            .trees
-            .iter()
-            .map(|tree| git::state(&tree.root, heads.get(&tree.root).map(String::as_str)))
-            .collect())
+    fn git_states(&mut self) -> Result<Vec<GitState>> {
+        let ledger = Ledger::open(&self.home)?;
+        // One torn line is what a crash leaves.
+        if ledger.damaged() > 1 {
+            let (path, count) = (self.home.ledger(), ledger.damaged());
+            self.warn(vec![format!(
+                "{}: {count} lines are damaged; what they said is lost, such as that a memory was deleted",
+                path.display()
+            )]);
+        }
+        let heads: BTreeMap<PathBuf, String> = ledger.heads().into_iter().collect();
+        let state_of = |tree: &Tree| {
+            let head = heads.get(&tree.root).map(String::as_str);
+            let state = git::state(&tree.root, head);
+            // Branches are only compared with each other; the ledger notes them.
+            let clean = |branch: String| self.secrets.comparable(&branch, &self.redactor);
+            let branch = state.branch.map(clean).transpose()?;
+            Ok(GitState { branch, ..state })
+        };
+        self.trees.iter().map(state_of).collect()
     }
 }

@@ -2,13 +2,13 @@
 //! that slices of a transcript give the records of the whole.
 
 use memory_store::Timestamp;
-use memory_store::prompt::{said, without_echoes};
+use memory_store::prompt::{said, said_in_pieces, without_echoes};
 use serde_json::Value;
 
 use super::prompt::{self, Said};
 use super::read::Redact;
 use super::record::{Record, RecordWhat};
-use super::scan::{Head, scan};
+use super::scan::{Head, scan, shallow};
 use super::session::PromptBy;
 use super::surrogate;
 use super::tool::{self, kept, name, string};
@@ -21,6 +21,9 @@ pub const THINKING_BYTES_MAX: usize = 16 << 10;
 pub const MACHINE_BYTES_MAX: usize = 4 << 10;
 /// Objects read from one line that two writers tore.
 const OBJECTS_PER_LINE_MAX: usize = 8;
+
+/// How often a damaged line may be looked through, all in all.
+const SALVAGE_PASSES: usize = 16;
 
 /// What became of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,8 +54,10 @@ pub fn convert(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outco
     Outcome::Damaged
 }
 
-/// Looks for a whole record behind the remains of a torn one.
+/// Looks for a whole record behind the remains of a torn one. So many objects that begin and do not end may be
+/// nested in one another that each of them cannot be looked at to its end: what is looked at is bounded.
 fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
+    let mut left = line.len().saturating_mul(SALVAGE_PASSES);
     for marker in [&b"{\"parentUuid\":"[..], b"{\"type\":"] {
         for start in memchr::memmem::find_iter(line, marker).filter(|start| *start > 0) {
             let rest = &line[start..];
@@ -60,6 +65,8 @@ fn salvage(line: &[u8], redact: &dyn Redact, out: &mut Vec<Record>) -> Outcome {
             // A content block also begins so; only records have an id.
             let record = head.closed && !head.uuid.is_empty();
             let end = head.end.unwrap_or(rest.len());
+            let Some(after) = left.checked_sub(end) else { return Outcome::Damaged };
+            left = after;
             if record && object(&rest[..end], &head, redact, out) == Outcome::Read {
                 return Outcome::Damaged;
             }
@@ -82,8 +89,11 @@ fn object(bytes: &[u8], head: &Head<'_>, redact: &dyn Redact, out: &mut Vec<Reco
         return if head.closed { Outcome::Read } else { Outcome::Damaged };
     }
     let value = serde_json::from_slice::<Value>(bytes)
-        .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)));
-    let Ok(value) = value else { return Outcome::Damaged };
+        .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)))
+        // What lies too deep is left out, and the rest of the line is read.
+        .ok()
+        .or_else(|| serde_json::from_slice(&surrogate::repair(&shallow(bytes)?)).ok());
+    let Some(value) = value else { return Outcome::Damaged };
     let from = out.len();
     let line = Line { value: &value, redact };
     line.records(out);
@@ -139,7 +149,7 @@ impl Line<'_> {
             content.map_or(&[][..], |content| content.as_array().map_or(&[][..], Vec::as_slice));
         let results = blocks.iter().filter(|block| string(block, "type") == "tool_result");
         for block in results {
-            let result = tool::result(block, self.value.get("toolUseResult"), self.redact);
+            let result = tool::result(block, self.value, self.redact);
             self.push(out, RecordWhat::Result(Box::new(result)));
         }
         if self.flag("isMeta") || self.flag("isVisibleInTranscriptOnly") {
@@ -160,8 +170,10 @@ impl Line<'_> {
     }
 
     fn prompt(&self, texts: &[&str], images: u32, out: &mut Vec<Record>) {
-        let said = texts.iter().map(|text| prompt::classify(text));
+        let said = said_in_pieces(texts);
+        let said = said.iter().map(|text| prompt::classify(text));
         let (mut words, mut by, mut interrupted) = (Vec::new(), None, false);
+        let mut machine = Vec::new();
         for said in said {
             match said {
                 Said::Prompt(text) => {
@@ -173,16 +185,17 @@ impl Line<'_> {
                     let typed = self.prompt_by() != PromptBy::Sdk;
                     by = by.or(Some(if typed { PromptBy::Command } else { PromptBy::Sdk }));
                 }
-                Said::Machine(text) => {
-                    words.push(text);
-                    by = by.or(Some(PromptBy::Machine));
-                }
+                Said::Machine(text) => machine.push(text),
                 Said::Interrupt => interrupted = true,
                 Said::Nothing => {}
             }
         }
         if interrupted {
             self.push(out, RecordWhat::Interrupt);
+        }
+        // Beside a person's words a machine's are not theirs.
+        if by.is_none() && !machine.is_empty() {
+            (words, by) = (machine, Some(PromptBy::Machine));
         }
         let by = match by {
             Some(by) => by,

@@ -6,6 +6,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 
 use memory_store::lines::Line;
+use memory_store::redact::Given;
 
 use super::assemble::{Assembly, assemble};
 use super::convert::{Outcome, convert};
@@ -16,6 +17,25 @@ use super::session::Session;
 pub trait Redact: Sync {
     /// The text without secrets.
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str>;
+
+    /// An answer without its secrets, which its question may tell, and what was hidden because of it.
+    fn redact_answer<'a>(
+        &self,
+        _question: &str,
+        answer: &'a str,
+        _given: Given,
+    ) -> (Cow<'a, str>, Vec<&'a str>) {
+        (self.redact(answer), Vec::new())
+    }
+
+    /// Takes secrets out of texts that belong together, the title first.
+    fn redact_together(&self, texts: &mut [&mut String]) {
+        for text in texts {
+            if let Cow::Owned(clean) = self.redact(text) {
+                **text = clean;
+            }
+        }
+    }
 }
 
 /// Records kept of one session. A session of a month of work has some ten thousand.
@@ -167,6 +187,10 @@ pub fn read_folder(folder: &Path, redact: &dyn Redact) -> io::Result<Vec<Session
 impl Redact for memory_store::redact::Redactor {
     fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         Self::redact(self, text)
+    }
+
+    fn redact_together(&self, texts: &mut [&mut String]) {
+        Self::redact_together(self, texts);
     }
 }
 

@@ -65,6 +65,42 @@ pub fn scan(line: &[u8]) -> Head<'_> {
     head
 }
 
+/// Levels of nesting that are read; the parser gives up at 128.
+const DEPTH_MAX: u32 = 100;
+
+/// The same JSON with `null` in place of all that is nested deeper than is read. `None` when nothing is, or when
+/// the text ends in the middle of that.
+pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
+    let mut kept = Vec::new();
+    let (mut at, mut depth, mut copied) = (0, 0_u32, 0);
+    while let Some(skip) = memchr_structure(&json[at..]) {
+        at += skip;
+        match json[at] {
+            b'"' => at = string_end(json, at + 1)?,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth == DEPTH_MAX + 1 {
+                    kept.extend_from_slice(&json[copied..at]);
+                    kept.extend_from_slice(b"null");
+                }
+            }
+            b'}' | b']' => {
+                if depth == DEPTH_MAX + 1 {
+                    copied = at + 1;
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if copied == 0 || depth > DEPTH_MAX {
+        return None;
+    }
+    kept.extend_from_slice(&json[copied..]);
+    Some(kept)
+}
+
 fn keep<'a>(head: &mut Head<'a>, key: &[u8], text: &'a [u8]) {
     match key {
         b"type" => head.kind = text,
@@ -115,6 +151,24 @@ mod tests {
     fn the_end_of_the_first_of_two_objects_is_found() {
         let head = scan(br#"{"type":"user","a":{"b":"}"}}{"type":"assistant"}"#);
         assert_eq!((head.kind, head.end), (&b"user"[..], Some(29)));
+    }
+
+    #[test]
+    fn what_lies_too_deep_is_left_out() {
+        let nested = |levels: usize, inner: &str| {
+            format!("{}{inner}{}", "[{\"a\":".repeat(levels), "}]".repeat(levels))
+        };
+        let read = |json: &[u8]| serde_json::from_slice::<serde_json::Value>(json);
+        for levels in [49, 50, 51, 200, 100_000] {
+            let deep = nested(levels, "\"x]}\"");
+            let json = format!(r#"{{"type":"user","deep":[{deep},{deep}],"text":"[{{"}}"#);
+            let shallow = shallow(json.as_bytes());
+            assert_eq!(shallow.is_some(), levels > 49, "{levels}");
+            let value = read(&shallow.unwrap_or(json.into_bytes())).unwrap();
+            assert_eq!((&value["type"], &value["text"]), (&"user".into(), &"[{".into()));
+            assert_eq!(value["deep"].as_array().unwrap().len(), 2);
+        }
+        assert_eq!(shallow(&nested(200, "1").as_bytes()[..500]), None, "torn");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use memory_store::ProjectId;
 use memory_store::prompt::without_echoes;
+use memory_store::redact::Given;
 use serde_json::Value;
 
 use super::cut;
@@ -107,11 +108,11 @@ fn edit(tool: &str, value: &Value, path: String, redact: &dyn Redact) -> Input {
 fn questions(value: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
     items(value, "questions")
         .map(|question| {
-            let mut text = string(question, "question").to_owned();
+            let asked = string(question, "question");
+            let mut text = asked.to_owned();
             for option in items(question, "options") {
-                let label = option.as_str().unwrap_or_else(|| string(option, "label"));
                 text.push_str("\n- ");
-                text.push_str(label);
+                text.push_str(&redact.redact_answer(asked, label(option), Given::Offered).0);
                 let description = string(option, "description");
                 if !description.is_empty() {
                     text.push_str(": ");
@@ -132,15 +133,16 @@ fn todos(value: &Value, redact: &dyn Redact) -> Vec<Todo> {
         .collect()
 }
 
-/// Reads a `tool_result` block together with the structured result of its record.
-pub fn result(block: &Value, structured: Option<&Value>, redact: &dyn Redact) -> ToolResult {
+/// Reads a `tool_result` block of a record, together with what the record says about it.
+pub fn result(block: &Value, record: &Value, redact: &dyn Redact) -> ToolResult {
     let mut output = without_echoes(&block_text(block.get("content"))).into_owned();
     drop_agent_trailer(&mut output);
-    let structured = structured.unwrap_or(&Value::Null);
+    let structured = record.get("toolUseResult").unwrap_or(&Value::Null);
     let error = block.get("is_error").and_then(Value::as_bool).unwrap_or(false)
         || output.trim_start().starts_with("<tool_use_error>");
-    let denied = error && is_refusal(&output, structured);
+    let denied = error && is_refusal(record);
     let said = if denied { split_refusal(&mut output) } else { String::new() };
+    let answers = answers(structured, &mut output, redact);
     let interrupted = structured.get("interrupted").and_then(Value::as_bool).unwrap_or(false)
         || (error && output.trim_start().starts_with("[Request interrupted by user"));
     ToolResult {
@@ -150,7 +152,7 @@ pub fn result(block: &Value, structured: Option<&Value>, redact: &dyn Redact) ->
         said: kept(&said, PLAN_BYTES_MAX, redact),
         interrupted,
         changed: changed(structured),
-        answers: answers(structured, redact),
+        answers,
         plan: kept(string(structured, "plan"), PLAN_BYTES_MAX, redact),
         task: name(structured.get("task").and_then(|task| task.get("id"))),
         output: kept(&output, output_bytes_max(structured), redact),
@@ -168,14 +170,14 @@ fn output_bytes_max(structured: &Value) -> usize {
     }
 }
 
-fn is_refusal(output: &str, structured: &Value) -> bool {
-    let output = output.trim_start();
-    output.starts_with("The user doesn't want to proceed with this tool use")
-        || output.starts_with("The user doesn't want to take this action right now")
-        || structured.as_str().is_some_and(|text| {
-            text.starts_with("User rejected tool use")
-                || text.starts_with("Error: The user doesn't want to proceed")
-        })
+/// Whether a person refused the call, by what Claude Code writes beside the result. A tool chooses the text of its
+/// result, so the text says nothing: what an error says comes as `Error: ...`, and what a rule or a hook denied
+/// has a kind of its own.
+fn is_refusal(record: &Value) -> bool {
+    match record.get("toolDenialKind").and_then(Value::as_str) {
+        Some(kind) => kind == "user-rejected",
+        None => string(record, "toolUseResult") == "User rejected tool use",
+    }
 }
 
 /// Takes the person's words out of a refusal.
@@ -208,8 +210,10 @@ fn changed(structured: &Value) -> Option<(u32, u32)> {
     Some((count('+'), count('-')))
 }
 
-fn answers(structured: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
+/// The questions and their answers. The output repeats them, and loses what is a secret because of its question.
+fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<(String, String)> {
     let Some(answers) = structured.get("answers").and_then(Value::as_object) else {
+        hide_told(output, redact);
         return Vec::new();
     };
     answers
@@ -220,9 +224,65 @@ fn answers(structured: &Value, redact: &dyn Redact) -> Vec<(String, String)> {
                 || items_of(answer).filter_map(Value::as_str).collect::<Vec<_>>().join(", "),
                 str::to_owned,
             );
-            (kept(question, COMMAND_BYTES_MAX, redact), kept(&answer, COMMAND_BYTES_MAX, redact))
+            let answer = cut::middle(&answer, COMMAND_BYTES_MAX).into_owned();
+            let is_offered = is_offered(structured, question, &answer);
+            let given = if is_offered { Given::Offered } else { Given::Freely };
+            let (clean, hidden) = redact.redact_answer(question, &answer, given);
+            for value in hidden {
+                *output = without(output, value);
+            }
+            let clean = cut::middle(&clean, COMMAND_BYTES_MAX).into_owned();
+            (kept(question, COMMAND_BYTES_MAX, redact), clean)
         })
         .collect()
+}
+
+/// Whether an answer is one of the options that Claude offered.
+fn is_offered(structured: &Value, question: &str, answer: &str) -> bool {
+    let asked =
+        items(structured, "questions").filter(|asked| string(asked, "question") == question);
+    asked.flat_map(|asked| items(asked, "options")).any(|option| label(option) == answer)
+}
+
+/// What an option of a question says.
+fn label(option: &Value) -> &str {
+    option.as_str().unwrap_or_else(|| string(option, "label"))
+}
+
+/// Hides secrets in an output that has questions and answers only as `"question"="answer"`.
+fn hide_told(output: &mut String, redact: &dyn Redact) {
+    const BETWEEN: &str = "\"=\"";
+    if !output.contains(BETWEEN) {
+        return;
+    }
+    let told = output.clone();
+    for (at, _) in told.match_indices(BETWEEN).take(ITEMS_MAX) {
+        let (before, after) = (&told[..at], &told[at + BETWEEN.len()..]);
+        let question = before.rfind('"').map_or(before, |quote| &before[quote + 1..]);
+        let answer = after.find('"').map_or(after, |quote| &after[..quote]);
+        for value in redact.redact_answer(question, answer, Given::Freely).1 {
+            *output = without(output, value);
+        }
+    }
+}
+
+/// A text without a value that stands alone in it.
+fn without(text: &str, value: &str) -> String {
+    /// What stands in its place; see `memory_store::redact`.
+    const HIDDEN: &str = "[redacted:answer]";
+    let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let (mut out, mut at) = (String::with_capacity(text.len()), 0);
+    for (start, _) in text.match_indices(value) {
+        let end = start + value.len();
+        let before = text[..start].chars().next_back();
+        if !is_word(before) && !is_word(text[end..].chars().next()) {
+            out.push_str(&text[at..start]);
+            out.push_str(HIDDEN);
+            at = end;
+        }
+    }
+    out.push_str(&text[at..]);
+    out
 }
 
 /// Removes what Claude Code appends to a subagent's report for its own use.

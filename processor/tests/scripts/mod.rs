@@ -152,6 +152,15 @@ impl Script {
         self.line("user", json!({"message": message, "toolUseResult": format!("Error: {text}")}))
     }
 
+    /// A person refuses a call, with words or without.
+    pub fn refusal(&mut self, id: &str, words: &str) -> String {
+        let text = refusal_text(words);
+        let block =
+            json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": true});
+        let message = json!({"role": "user", "content": [block]});
+        self.line("user", json!({"message": message, "toolUseResult": "User rejected tool use"}))
+    }
+
     pub fn bash(&mut self, command: &str, output: &str) {
         let id = self.call("Bash", json!({"command": command, "description": "run it"}));
         let structured =
@@ -189,6 +198,20 @@ impl Script {
     /// What the reader makes of it.
     pub fn read(&self) -> Session {
         read(self.text().as_bytes(), &self.session, self.agent.as_deref()).remove(0)
+    }
+}
+
+/// What Claude Code tells the model when a person refuses a call.
+pub fn refusal_text(words: &str) -> String {
+    let told = "The user doesn't want to proceed with this tool use. The tool use was rejected";
+    match words {
+        "" => format!(
+            "{told}. STOP what you are doing and wait for the user to tell you how to proceed."
+        ),
+        words => format!(
+            "{told} (eg. if it was a file edit, the new_string was NOT written to the file). To \
+             tell you how to proceed, the user said:\n{words}"
+        ),
     }
 }
 

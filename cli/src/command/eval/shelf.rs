@@ -114,6 +114,7 @@ impl Shelf {
             settings: &settings,
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),
             anchors: None,
+            distrusted: &std::collections::BTreeSet::new(),
             now,
         };
         let listing =

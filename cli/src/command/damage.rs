@@ -1,0 +1,59 @@
+//! What of a project's private files cannot be read, for whoever asks how it is doing.
+
+use std::path::PathBuf;
+
+use memory_store::Error;
+use memory_store::index::health::{Depth, Health, inspect};
+use memory_store::layout::{ProjectDir, Tree};
+use processor::archive::Archive;
+use processor::expired::Expired;
+
+use super::doctor::Check;
+use crate::world::World;
+
+/// What cannot be read of the indexes that there are: the project's, what was thought in it, and the user's.
+pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
+    let state = world.dirs.tree(&tree.root);
+    let folders = [state.index(), state.thinking(), world.dirs.user_state().index()];
+    let there = folders.iter().filter(|folder| folder.exists());
+    there.map(|folder| inspect(folder, depth)).find_map(Health::damage)
+}
+
+/// The archive files of sessions whose turns are lost, and the ids of these.
+pub fn lost(home: &ProjectDir) -> Vec<(PathBuf, String)> {
+    let archive = Archive::open(home);
+    let lost = Expired::open(home).lost().into_iter();
+    lost.map(|(name, remains)| (archive.path(&name), remains.header.session)).collect()
+}
+
+/// The checks of `doctor` on the archive: a fault for each session that is lost, and a word on each file that was put
+/// aside.
+pub fn archive(home: &ProjectDir) -> Vec<Check> {
+    const NAME: &str = "archive";
+    let lost = lost(home);
+    let mut checks: Vec<Check> = lost
+        .iter()
+        .map(|(path, session)| {
+            let seen = format!(
+                "{}: this session is lost, and so is its transcript; memories of it stay",
+                path.display()
+            );
+            let remedy = format!(
+                "Put the file back from a backup, or let its memories go, too: `throughline purge --session {session}`."
+            );
+            Check::care(NAME, seen, remedy)
+        })
+        .collect();
+    let archive = Archive::open(home);
+    checks.extend(archive.aside().into_iter().map(|(name, path)| {
+        let was_read = archive.path(&name).exists();
+        let seen = format!("{} is damaged and was put aside", path.display());
+        match was_read {
+            true => Check::care(NAME, seen, "Its session was read again; the file can be removed."),
+            false => {
+                Check::care(NAME, seen, "What can be had of it is not read yet; keep the file.")
+            }
+        }
+    }));
+    checks
+}

@@ -1,0 +1,85 @@
+//! Private files that rotted, were cut off or are gone: what is missing is said, and a sync makes again what can be.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::common::Machine;
+
+const TRANSCRIPT: &str =
+    "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
+const SESSION: &str = "11111111-1111-4111-8111-111111111111";
+
+fn learned() -> Machine {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.ok(&["init", "--yes"]);
+    machine
+}
+
+/// The files of a kind in one of the project's indexes.
+fn files(machine: &Machine, index: &str, begin: &str) -> Vec<PathBuf> {
+    let trees = machine.path("home/.local/state/throughline/trees");
+    let tree = fs::read_dir(trees).unwrap().next().unwrap().unwrap().path();
+    let listing = fs::read_dir(tree.join(index)).unwrap().map(|file| file.unwrap());
+    let named = listing.filter(|file| file.file_name().to_string_lossy().starts_with(begin));
+    named.map(|file| file.path()).collect()
+}
+
+#[test]
+fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
+    let machine = learned();
+    for (index, search, words) in
+        [("index", "--turns", "rounding"), ("thinking", "--thinking", "guess")]
+    {
+        for begin in ["turns", "MANIFEST"] {
+            let path = files(&machine, index, begin).remove(0);
+            let bytes = fs::read(&path).unwrap();
+            fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+
+            let said = machine.run(&["search", search, words]);
+            assert_eq!(said.code, 9, "{}", said.whole());
+            assert!(said.stdout.contains("degraded:") && said.stderr.contains("throughline sync"));
+            let said = machine.run(&["search", search, words, "--json"]);
+            assert_eq!(said.code, 9, "{}", said.whole());
+            assert!(said.stdout.contains("\"degraded\""), "{}", said.stdout);
+            let name = path.file_name().unwrap().to_str().unwrap();
+            assert!(machine.ok(&["status"]).contains(name), "{name}");
+            assert!(machine.run(&["doctor"]).stdout.contains(name), "{name}");
+
+            assert!(machine.ok(&["sync"]).contains("made again"), "{name}");
+            assert!(machine.ok(&["search", search, words]).contains("11111111"));
+            assert!(!machine.ok(&["status"]).contains(name), "{name}");
+        }
+    }
+    assert!(machine.ok(&["sync"]).starts_with("Nothing new"));
+}
+
+#[test]
+fn memories_whose_evidence_is_lost_stay_and_are_marked() {
+    let machine = learned();
+    let titles = machine.ok(&["list"]);
+    fs::remove_file(machine.path(TRANSCRIPT)).unwrap();
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let project = fs::read_dir(projects).unwrap().next().unwrap().unwrap().path();
+    let name = format!("{SESSION}.jsonl.gz");
+    let archived = project.join("archive").join(&name);
+    let bytes = fs::read(&archived).unwrap();
+    fs::write(&archived, &bytes[..bytes.len() / 2]).unwrap();
+
+    let said = machine.ok(&["sync"]);
+    assert!(said.contains(&name) && said.contains("0 removed"), "{said}");
+    assert_eq!(machine.ok(&["list"]), titles);
+    assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 1);
+    assert!(machine.ok(&["status"]).contains("1 archived sessions are lost"));
+    let said = machine.run(&["doctor"]).stdout;
+    assert!(said.contains(&name) && said.contains(&format!("{SESSION}.jsonl.damaged")), "{said}");
+    let listed = machine.json(&["list", "--json"]);
+    let short = listed[0]["short"].as_str().unwrap();
+    assert!(machine.ok(&["show", short]).contains("its evidence is lost"));
+
+    machine.ok(&["sync", "--rebuild"]);
+    assert_eq!(machine.ok(&["list"]), titles);
+    machine.ok(&["purge", "--session", SESSION, "--yes"]);
+    assert_eq!(machine.json(&["status", "--json"])["lost_sessions"], 0);
+    assert_eq!(machine.json(&["list", "--json"]).as_array().unwrap().len(), 0);
+}

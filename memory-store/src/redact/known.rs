@@ -1,0 +1,296 @@
+//! Known secrets: values that were recognised once, and are hidden wherever else they stand.
+//!
+//! No value is kept. Of each there is a hash of its first word and one of all of it, keyed with a random
+//! key of this machine, and both lengths. Text is cut into words; one whose hash is known tells where the
+//! value may begin. Upper and lower case, and which signs stand between words, make no difference: tags and
+//! file names have neither.
+
+mod file;
+mod spread;
+
+use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::{Arc, RwLock};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Finding, Redactor};
+pub use spread::Evidence;
+pub(super) use spread::is_everyday;
+
+/// The name of what is hidden because it was recognised elsewhere.
+pub const KNOWN: &str = "known-secret";
+
+/// Values that are known of one project; later ones are hidden only where rules find them.
+pub const VALUES_MAX: usize = 10_000;
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = blake3::KEY_LEN;
+
+/// Known values. A clone knows what the original learns.
+#[derive(Clone, Default)]
+pub struct Known(Option<Arc<Shared>>);
+
+struct Shared {
+    key: [u8; KEY_BYTES],
+    table: RwLock<Table>,
+}
+
+#[derive(Default)]
+struct Table {
+    values: BTreeSet<Value>,
+    /// The values by the hash of their first word.
+    by_word: HashMap<u64, Vec<Value>>,
+    /// Whether a value begins with a word of so many bytes.
+    lengths: Vec<bool>,
+}
+
+/// What is kept of a value.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+struct Value {
+    /// Bytes of its first word.
+    word_bytes: usize,
+    /// Bytes of all of it.
+    bytes: usize,
+    /// A hash of its first word.
+    word: u64,
+    /// A hash of all of it.
+    all: String,
+}
+
+impl std::fmt::Debug for Known {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Known({})", self.len())
+    }
+}
+
+impl Known {
+    /// Nothing yet; what is learned is hashed with this key.
+    pub fn new(key: [u8; KEY_BYTES]) -> Self {
+        Self(Some(Arc::new(Shared { key, table: RwLock::default() })))
+    }
+
+    /// How many values are known.
+    pub fn len(&self) -> usize {
+        self.read(|_, table| table.values.len()).unwrap_or_default()
+    }
+
+    /// Whether none is.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Remembers a value that a rule recognised; whether it is news. One that may stand elsewhere and mean
+    /// something else is not remembered.
+    pub fn learn(&self, value: &str) -> bool {
+        self.learn_by(value, Evidence::Rule)
+    }
+
+    /// The same for a value of which more or less is known.
+    pub fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
+        let value = trimmed(value);
+        let Some(shared) = self.0.as_deref().filter(|_| spread::may_spread(value, evidence)) else {
+            return false;
+        };
+        let word = words(value.as_bytes()).next().unwrap_or_default();
+        let value = shared.value(value.as_bytes(), word.len());
+        let Ok(mut table) = shared.table.write() else { return false };
+        table.values.len() < VALUES_MAX && table.insert(value)
+    }
+
+    /// Where known values stand.
+    pub(super) fn find(&self, text: &str) -> Vec<Finding> {
+        self.read(|shared, table| table.find(shared, text.as_bytes())).unwrap_or_default()
+    }
+
+    /// Text that is only compared, without its secrets: where it has one, a keyed hash tells it from others.
+    pub fn comparable(&self, text: &str, redactor: &Redactor) -> String {
+        match redactor.redact(text) {
+            Cow::Borrowed(same) => same.to_owned(),
+            Cow::Owned(clean) => {
+                let hash = self.read(|shared, _| shared.all(text.as_bytes())).unwrap_or_default();
+                format!("{clean} {hash}").trim_end().to_owned()
+            }
+        }
+    }
+
+    fn read<T>(&self, with: impl FnOnce(&Shared, &Table) -> T) -> Option<T> {
+        let shared = self.0.as_deref()?;
+        shared.table.read().ok().map(|table| with(shared, &table))
+    }
+}
+
+impl Shared {
+    fn value(&self, value: &[u8], word_bytes: usize) -> Value {
+        Value {
+            word_bytes,
+            bytes: value.len(),
+            word: self.word(&value[..word_bytes]),
+            all: self.all(value),
+        }
+    }
+
+    fn word(&self, word: &[u8]) -> u64 {
+        let hash = self.hash(b"word", word);
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&hash.as_bytes()[..8]);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn all(&self, value: &[u8]) -> String {
+        self.hash(b"all", value).to_hex()[..32].to_owned()
+    }
+
+    /// A hash of the text as tags and file names have it.
+    fn hash(&self, what: &[u8], text: &[u8]) -> blake3::Hash {
+        let plain: Vec<u8> =
+            text.iter().map(|b| if is_word(*b) { b.to_ascii_lowercase() } else { b'-' }).collect();
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(what).update(b"\0").update(&plain);
+        hasher.finalize()
+    }
+}
+
+impl Table {
+    fn insert(&mut self, value: Value) -> bool {
+        if !self.values.insert(value.clone()) {
+            return false;
+        }
+        if self.lengths.len() <= value.word_bytes {
+            self.lengths.resize(value.word_bytes + 1, false);
+        }
+        self.lengths[value.word_bytes] = true;
+        self.by_word.entry(value.word).or_default().push(value);
+        true
+    }
+
+    fn find(&self, shared: &Shared, text: &[u8]) -> Vec<Finding> {
+        let mut found: Vec<Finding> = Vec::new();
+        if self.values.is_empty() {
+            return found;
+        }
+        for run in words(text) {
+            for start in [Some(run.start), behind_escape(text, &run)].into_iter().flatten() {
+                let word = start..run.end;
+                if !self.lengths.get(word.len()).is_some_and(|known| *known) {
+                    continue;
+                }
+                let values = self.by_word.get(&shared.word(&text[word]));
+                let fits = |value: &&Value| {
+                    let end = start + value.bytes;
+                    let ends = text.get(end).is_none_or(|byte| !is_word(*byte));
+                    end <= text.len() && ends && shared.all(&text[start..end]) == value.all
+                };
+                if let Some(value) = values.into_iter().flatten().find(fits) {
+                    let range = start..start + value.bytes;
+                    found.push(Finding { rule: KNOWN, range });
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Whether a byte is part of a word.
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii()
+}
+
+/// The words of a text.
+fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let start = at + text[at..].iter().position(|byte| is_word(*byte))?;
+        let length = text[start..].iter().position(|byte| !is_word(*byte));
+        at = length.map_or(text.len(), |length| start + length);
+        Some(start..at)
+    })
+}
+
+/// Where a word begins whose first letters belong to what stands before it: the `n` of a line break that is
+/// written `\n`, or the end of a colour of the terminal.
+fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
+    const COLOUR_BYTES_MAX: usize = 32;
+    let before = &text[..run.start];
+    let word = &text[run.clone()];
+    if before.ends_with(b"\\") && word.first().is_some_and(|byte| b"nrt".contains(byte)) {
+        return Some(run.start + 1);
+    }
+    let digits = word.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let signs = before.iter().rev().take(COLOUR_BYTES_MAX);
+    let signs = signs.take_while(|byte| byte.is_ascii_digit() || b"[;".contains(byte)).count();
+    let is_colour = digits > 0 && word.get(digits) == Some(&b'm') && signs > 0;
+    (is_colour && before[..before.len() - signs].ends_with(b"\x1b"))
+        .then_some(run.start + digits + 1)
+}
+
+/// A value without the signs around it.
+fn trimmed(value: &str) -> &str {
+    value.trim_matches(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(values: &[&str]) -> Redactor {
+        let known = Known::new([7; KEY_BYTES]);
+        for value in values {
+            assert!(known.learn(value), "{value}");
+            assert!(!known.learn(value), "it is known: {value}");
+        }
+        Redactor::default().with_known(known)
+    }
+
+    #[test]
+    fn a_known_value_is_hidden_wherever_it_stands_alone() {
+        let redactor = known(&["Cobaltheron6629", "k7#Pq!2z$Lw9", "Tr0ub4dor&3x"]);
+        let hidden = "[redacted:known-secret]";
+        for (text, clean) in [
+            ("say Cobaltheron6629.", "say *."),
+            ("cobaltheron6629_backup-COBALTHERON6629.md", "*_backup-*.md"),
+            (r#"{"a":"b\\nCobaltheron6629\\n"}"#, r#"{"a":"b\\n*\\n"}"#),
+            ("\u{1b}[1;32mCobaltheron6629\u{1b}[0m", "\u{1b}[1;32m*\u{1b}[0m"),
+            ("-pk7#Pq!2z$Lw9 and 'k7#Pq!2z$Lw9'", "-pk7#Pq!2z$Lw9 and '*'"),
+            ("log-in-with-tr0ub4dor-3x-now", "log-in-with-*-now"),
+            ("Cobaltheron66290 xCobaltheron6629 Cobaltheron662", "="),
+            ("ЖCobaltheron6629 Tr0ub4dor 3", "="),
+        ] {
+            let clean = clean.replace('*', hidden);
+            let clean = if clean == "=" { text.to_owned() } else { clean };
+            assert_eq!(redactor.redact(text), clean);
+            assert_eq!(redactor.redact(&clean), clean, "once is enough");
+        }
+    }
+
+    #[test]
+    fn who_knows_nothing_finds_and_learns_nothing() {
+        let none = Known::default();
+        assert!(!none.learn("Cobaltheron6629") && none.is_empty());
+        assert_eq!(none.find("Cobaltheron6629"), Vec::new());
+        // Another key makes other hashes.
+        let [one, other] = [7, 8].map(|byte| {
+            let known = Known::new([byte; KEY_BYTES]);
+            known.learn("Cobaltheron6629");
+            known.read(|_, table| table.values.clone()).unwrap()
+        });
+        assert!(one.is_disjoint(&other));
+    }
+
+    #[test]
+    fn what_a_rule_hides_becomes_known() {
+        let known = Known::new([7; KEY_BYTES]);
+        let redactor = Redactor::default();
+        let text = "the admin password is Cobaltheron6629 says tess@harbour.co.uk";
+        let clean = redactor.redact_and_learn(text, &known);
+        assert_eq!(clean, redactor.redact(text));
+        assert_eq!(known.len(), 1);
+        redactor.redact_and_learn("password: Cobaltheron6629", &known);
+        redactor.redact_and_learn("<private>Umbergannet4417</private>", &known);
+        assert_eq!(known.len(), 1, "what is private is not looked for elsewhere");
+        let only = Redactor::default().with_known(known).only_known();
+        let text = "Cobaltheron6629 and password: Ferrystone8102";
+        assert_eq!(only.redact(text), "[redacted:known-secret] and password: Ferrystone8102");
+    }
+}

@@ -1,0 +1,198 @@
+//! Secrets that are known of a project. What a rule recognises in any record of any session is hidden in all of
+//! them: those that are read, once they are read, and those that were stored before.
+//!
+//! A record is first redacted by itself, which is the same in whatever slices a transcript is read, and what was
+//! found is learned. Then all records of its session lose what is known. The list is written before a record is
+//! archived whose transcript is not read again; from then on it says that earlier records are to be searched,
+//! until that was done.
+
+use std::borrow::Cow;
+use std::sync::Mutex;
+
+use anyhow::{Context, Result};
+use memory_store::layout::{ProjectDir, UserDirs};
+use memory_store::redact::known::{KEY_BYTES, Known};
+use memory_store::redact::{Given, Redactor};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::transcript::Redact;
+use crate::transcript::record::{Record, RecordWhat};
+use crate::transcript::session::PromptBy;
+
+/// What is known of a project, and whether it is written down.
+pub struct Secrets {
+    known: Known,
+    dirs: UserDirs,
+    home: ProjectDir,
+    written: Mutex<Written>,
+}
+
+/// What the file says.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    values: usize,
+    unclean: bool,
+}
+
+impl Secrets {
+    /// Reads what is known.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Self> {
+        let mut fresh = [0; KEY_BYTES];
+        getrandom::fill(&mut fresh).context("no random numbers")?;
+        let (known, unclean) = Known::open(dirs, home, fresh);
+        let written = Mutex::new(Written { values: known.len(), unclean });
+        Ok(Self { known, dirs: dirs.clone(), home: home.clone(), written })
+    }
+
+    /// What is known; it grows while records are read.
+    pub fn known(&self) -> &Known {
+        &self.known
+    }
+
+    /// Writes down what was learned since, if anything was.
+    pub fn save(&self) -> Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let values = self.known.len();
+        if written.values != values {
+            self.known.write_file(&self.dirs, &self.home, true)?;
+            *written = Written { values, unclean: true };
+        }
+        Ok(())
+    }
+
+    /// Whether what was stored earlier is to be searched.
+    pub fn is_unclean(&self) -> bool {
+        let written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        written.unclean || written.values != self.known.len()
+    }
+
+    /// Notes that all that is stored was searched.
+    pub fn note_clean(&self) -> Result<()> {
+        let mut written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        self.known.write_file(&self.dirs, &self.home, false)?;
+        *written = Written { values: self.known.len(), unclean: false };
+        Ok(())
+    }
+
+    /// Text that is only compared, without its secrets: where it has one, a hash tells it from others.
+    pub fn comparable(&self, text: &str, redactor: &Redactor) -> Result<String> {
+        let clean = self.known.comparable(text, redactor);
+        if clean != text && !self.home.known_secrets().exists() {
+            // The next run is to make the same hash.
+            self.known.write_file(&self.dirs, &self.home, self.is_unclean())?;
+        }
+        Ok(clean)
+    }
+
+    /// What hides the secrets of a record by itself, and learns them.
+    pub fn learning<'r>(&'r self, redactor: &'r Redactor) -> Learning<'r> {
+        Learning { redactor, known: &self.known }
+    }
+
+    /// Hides what the user gave when Claude asked for a secret in words; whether there was anything. The question
+    /// is the end of what Claude said last, the answer a short prompt.
+    pub fn hide_answers(&self, records: &mut [Record], redactor: &Redactor) -> bool {
+        let mut question = String::new();
+        let mut changed = false;
+        for record in records {
+            match &mut record.what {
+                RecordWhat::Text { text, .. } => asked(text).clone_into(&mut question),
+                RecordWhat::Prompt { text, by: PromptBy::User, .. } if is_short(text) => {
+                    let asked = std::mem::take(&mut question);
+                    let answer = redactor.redact_answer(&asked, text, Given::InWords, &self.known);
+                    if !answer.hidden.is_empty() {
+                        *text = answer.text.into_owned();
+                        changed = true;
+                    }
+                }
+                RecordWhat::Prompt { .. } | RecordWhat::Call { .. } => question.clear(),
+                _ => {}
+            }
+        }
+        changed
+    }
+
+    /// Hides what is known in the records of a session; whether there was anything.
+    pub fn hide(&self, records: &mut [Record], redactor: &Redactor) -> Result<bool> {
+        if self.known.is_empty() {
+            return Ok(false);
+        }
+        let known = redactor.with_known(self.known.clone()).only_known();
+        let mut changed = false;
+        for record in records {
+            changed |= clean_texts(&known, record)?;
+        }
+        Ok(changed)
+    }
+}
+
+/// The question that a text ends with; nothing where it ends with none.
+fn asked(text: &str) -> &str {
+    let line = text.trim_end().lines().next_back().unwrap_or_default();
+    if !line.ends_with(['?', '？', ':', '：']) {
+        return "";
+    }
+    let line = line.trim_end_matches(['?', '？', ':', '：']);
+    line.rfind(['.', '!', '?']).map_or(line, |end| &line[end + 1..])
+}
+
+/// Whether a prompt may be nothing but an answer.
+fn is_short(text: &str) -> bool {
+    const ANSWER_CHARS_MAX: usize = 80;
+    text.len() <= ANSWER_CHARS_MAX && !text.trim().contains('\n')
+}
+
+/// Hides secrets and learns them.
+pub struct Learning<'r> {
+    redactor: &'r Redactor,
+    known: &'r Known,
+}
+
+impl Redact for Learning<'_> {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redactor.redact_and_learn(text, self.known)
+    }
+
+    fn redact_answer<'a>(
+        &self,
+        question: &str,
+        answer: &'a str,
+        given: Given,
+    ) -> (Cow<'a, str>, Vec<&'a str>) {
+        let answer = self.redactor.redact_answer(question, answer, given, self.known);
+        (answer.text, answer.hidden)
+    }
+}
+
+/// Cleans the texts of what is written as JSON; whether there was something.
+pub fn clean_texts<T: Serialize + DeserializeOwned>(
+    redactor: &Redactor,
+    of: &mut T,
+) -> Result<bool> {
+    let mut value = serde_json::to_value(&*of)?;
+    let changed = clean_value(redactor, &mut value);
+    if changed {
+        *of = serde_json::from_value(value)?;
+    }
+    Ok(changed)
+}
+
+fn clean_value(redactor: &Redactor, value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let Cow::Owned(clean) = redactor.redact(text) else { return false };
+            let changed = clean != *text;
+            *text = clean;
+            changed
+        }
+        Value::Array(values) => {
+            values.iter_mut().fold(false, |changed, value| clean_value(redactor, value) | changed)
+        }
+        Value::Object(fields) => fields
+            .iter_mut()
+            .fold(false, |changed, (_, value)| clean_value(redactor, value) | changed),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

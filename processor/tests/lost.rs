@@ -1,0 +1,138 @@
+//! Archived sessions whose file is damaged or gone after Claude Code deleted the transcript: what was learned from
+//! them stays, is marked, and goes only when somebody means it.
+
+mod scripts;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use processor::archive::Archive;
+use processor::expired::Expired;
+use processor::purge::{What, purge};
+use processor::sync::{SyncOptions, SyncReport, sync};
+use scripts::{Sealed, eventful};
+
+/// Ways to lose an archive file.
+const LOSSES: [fn(&Path); 6] = [
+    |path| fs::remove_file(path).unwrap(),
+    |path| fs::write(path, b"").unwrap(),
+    |path| cut(path, 2),
+    |path| fs::write(path, b"something else").unwrap(),
+    |path| {
+        let mut bytes = fs::read(path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        fs::write(path, bytes).unwrap();
+    },
+    |path| {
+        let length = fs::metadata(path).unwrap().len();
+        fs::write(path, vec![0; usize::try_from(length).unwrap()]).unwrap();
+    },
+];
+
+fn cut(path: &Path, part: usize) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / part]).unwrap();
+}
+
+/// A project with two sessions whose transcripts are gone, and the first one's transcript.
+fn forgotten() -> (Sealed, String) {
+    let sealed = Sealed::new();
+    let script = eventful("s1", sealed.root(), 1);
+    for path in
+        [sealed.write_script(&script), sealed.write_script(&eventful("s2", sealed.root(), 2))]
+    {
+        sealed.sync();
+        fs::remove_file(path).unwrap();
+    }
+    sealed.sync();
+    (sealed, script.text())
+}
+
+fn memories(sealed: &Sealed) -> Vec<(PathBuf, Vec<u8>)> {
+    sealed.files(|path| path.extension().is_none_or(|end| end != "md"))
+}
+
+fn archive(sealed: &Sealed) -> Archive {
+    Archive::open(&sealed.dirs.project(sealed.tree.project))
+}
+
+fn is_lost(sealed: &Sealed) -> bool {
+    Expired::open(&sealed.dirs.project(sealed.tree.project)).is_lost("s1")
+}
+
+fn sync_once(sealed: &Sealed, afresh: bool) -> SyncReport {
+    sync(&SyncOptions { afresh, ..sealed.options() }).unwrap()
+}
+
+#[test]
+fn memories_of_a_lost_session_stay_and_come_back_to_their_turns() {
+    for (way, lose) in LOSSES.into_iter().enumerate() {
+        for afresh in [false, true] {
+            let (sealed, transcript) = forgotten();
+            let before = memories(&sealed);
+            lose(&archive(&sealed).path("s1"));
+            let report = sync_once(&sealed, afresh);
+            assert_eq!((report.removed, report.tombstoned), (0, 0), "{way}: {report:?}");
+            assert!(report.warnings.iter().any(|it| it.contains("s1.jsonl.gz")), "{report:?}");
+            assert_eq!(archive(&sealed).aside().len(), usize::from(way > 0));
+            for afresh in [false, true] {
+                assert_eq!(sync_once(&sealed, afresh).warnings, Vec::<String>::new());
+                assert_eq!(memories(&sealed), before, "{way}");
+                assert!(is_lost(&sealed));
+            }
+
+            sealed.write("s1.jsonl", transcript.as_bytes());
+            sealed.sync();
+            assert_eq!(memories(&sealed), before, "{way}");
+            assert!(!is_lost(&sealed) && archive(&sealed).load("s1").unwrap().is_some());
+        }
+    }
+}
+
+/// What was mined from it is lost as well, and what is remembered: nobody knows any more what was learned from what.
+#[test]
+fn they_stay_even_when_nothing_else_is_left_of_it() {
+    let (sealed, _) = forgotten();
+    let before = memories(&sealed);
+    let home = sealed.dirs.project(sealed.tree.project);
+    fs::remove_dir_all(home.mined()).unwrap();
+    fs::remove_dir_all(&sealed.dirs.state).unwrap();
+    fs::remove_file(archive(&sealed).path("s1")).unwrap();
+    for afresh in [false, true, false] {
+        assert_eq!(sync_once(&sealed, afresh).removed, 0);
+        // What the other session says by itself may be there as well.
+        let now = memories(&sealed);
+        assert!(before.iter().all(|memory| now.contains(memory)));
+    }
+    assert!(is_lost(&sealed));
+    // A file that vanished with them is written again.
+    let memory = sealed.base.join(&before.iter().find(|(_, text)| contains(text, "s1")).unwrap().0);
+    fs::remove_dir_all(memory.parent().unwrap()).unwrap();
+    sync_once(&sealed, false);
+    assert!(memory.exists());
+}
+
+fn contains(text: &[u8], part: &str) -> bool {
+    String::from_utf8_lossy(text).contains(&format!("session: {part}"))
+}
+
+#[test]
+fn a_purge_still_takes_them() {
+    for lose in [LOSSES[0], LOSSES[1]] {
+        let (sealed, _) = forgotten();
+        let of =
+            |part: &str| memories(&sealed).iter().filter(|(_, text)| contains(text, part)).count();
+        assert!(of("s1") > 0);
+        lose(&archive(&sealed).path("s1"));
+        sync_once(&sealed, false);
+        assert!(of("s1") > 0);
+        let report = purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+        assert!(!report.forgotten.is_empty(), "{report:?}");
+        assert_eq!(of("s1"), 0);
+        assert!(of("s2") > 0);
+        assert_eq!(archive(&sealed).aside(), []);
+        sync_once(&sealed, true);
+        assert_eq!(of("s1"), 0);
+    }
+}

@@ -1,0 +1,381 @@
+//! Secrets across the records of a session, across sessions and across the fields of a memory: a value that was
+//! recognised once is hidden wherever else it stands, before and after. Values are made up.
+
+mod scripts;
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use memory_store::redact::Redactor;
+use memory_store::store::Store;
+use memory_store::{Kind, Memory, MemoryId};
+use processor::archive::Archive;
+use processor::audit::audit;
+use processor::purge::{What, purge};
+use processor::sync::sync;
+use scripts::{Script, Sealed, now};
+use serde_json::json;
+
+/// What is stored of it, unpacked, and the names of files, in lower case.
+fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
+    let secret = secret.to_ascii_lowercase();
+    let files = sealed.files(|path| path.starts_with(".claude") || path.starts_with("work/.git"));
+    let holds = |(path, bytes): (std::path::PathBuf, Vec<u8>)| {
+        let mut text = Vec::new();
+        if path.extension().is_some_and(|end| end == "gz") {
+            flate2::read::GzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
+        } else {
+            text = bytes;
+        }
+        let path = path.to_string_lossy().into_owned();
+        let found = memchr::memmem::find(&text.to_ascii_lowercase(), secret.as_bytes());
+        (found.is_some() || path.to_ascii_lowercase().contains(&secret)).then_some(path)
+    };
+    files.into_iter().filter_map(holds).collect()
+}
+
+/// Syncs and says where secrets are stored.
+fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
+    sync(&sealed.options()).unwrap();
+    secrets.iter().flat_map(|secret| holding(sealed, secret)).collect()
+}
+
+/// What the memories say, their names included.
+fn memories(sealed: &Sealed) -> String {
+    let files = sealed.files(|path| !path.starts_with("work/.throughline/memories"));
+    let text = files
+        .into_iter()
+        .map(|(path, bytes)| format!("{}\n{}\n", path.display(), String::from_utf8_lossy(&bytes)));
+    text.collect()
+}
+
+/// What the archive has of a session.
+fn records(sealed: &Sealed, session: &str) -> String {
+    let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
+    serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
+}
+
+/// Claude asks, and the user answers something that was not offered.
+fn asks(script: &mut Script, question: &str, options: &[&str], answer: &str) {
+    let options: Vec<_> =
+        options.iter().map(|label| json!({"label": label, "description": "as it is"})).collect();
+    let questions = json!([{
+        "question": question, "header": "Access", "options": options, "multiSelect": false,
+    }]);
+    let id = script.call("AskUserQuestion", json!({"questions": questions}));
+    let told = format!(
+        "User has answered your questions: \"{question}\"=\"{answer}\". You can now continue with \
+         the user's answers in mind."
+    );
+    let structured = json!({"questions": questions, "answers": {question: answer}});
+    script.result(&id, &told, structured);
+}
+
+/// A commit as Claude makes it.
+fn commits(script: &mut Script, subject: &str, reason: &str) {
+    let command = format!("git commit -am \"{subject}\" -m \"{reason}\"");
+    script.bash(&command, &format!("[main 1a2b3c4] {subject}\n 1 file changed, 2 insertions(+)"));
+}
+
+#[test]
+fn the_answer_to_a_question_about_a_secret_is_hidden() {
+    let asked = [
+        ("What is the password of the staging database for the importer?", "vR4kTw81Lmqz"),
+        ("Which passphrase should the backup key of the archive server get?", "quillthornbasket"),
+        (
+            "What is the Sendgrid API key that the mailer should use for receipts?",
+            "Mailgrove-77-Xu",
+        ),
+        ("Please enter the PIN of the payment terminal in the test lab", "739251"),
+        (
+            "What token should the deploy job of the Helm chart send to the registry?",
+            "it's Brackenfell2290",
+        ),
+    ];
+    for (question, answer) in asked {
+        let sealed = Sealed::new();
+        let mut script = Script::new("s1", sealed.root());
+        script.prompt("Please set up the database, the mailer and the registry for the importer.");
+        asks(&mut script, question, &["I have none", "Generate one"], answer);
+        script.say("Thank you. I use it from here on and write the settings of the importer.");
+        sealed.write_script(&script);
+        let secret = answer.rsplit(' ').next().unwrap();
+        assert_eq!(stored(&sealed, &[secret]), Vec::<String>::new(), "{question}");
+        assert!(!memories(&sealed).contains("[redacted"), "{}", memories(&sealed));
+    }
+}
+
+#[test]
+fn the_answer_to_a_question_in_words_is_hidden() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please set up the database for the importer.");
+    script.say("I need to log in for that. What is the password of the importer's database?");
+    script.prompt("quillthornbasket");
+    script.bash("./bin/login importer quillthornbasket", "logged in");
+    script.say("It works. Shall I keep the password in the keyring?");
+    script.prompt("yes, keep it there");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["quillthornbasket"]), Vec::<String>::new());
+    assert!(records(&sealed, "s1").contains("yes, keep it there"));
+}
+
+#[test]
+fn a_choice_about_secrets_stays_what_it_is() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("Please add the login to the importer, as the ticket says.");
+    let question = "Which hash should the password table of the `importer` use for new users?";
+    asks(&mut script, question, &["Argon2id", "bcrypt"], "Argon2id");
+    let question = "In which `importer` store should access tokens be kept between two runs?";
+    asks(&mut script, question, &["A file", "The keyring"], "In the keyring of the desktop");
+    script.say("I will use that.");
+    sealed.write_script(&script);
+    sealed.sync();
+    assert!(memories(&sealed).contains("quote: Argon2id"), "{}", memories(&sealed));
+    let kept = records(&sealed, "s1");
+    assert!(kept.contains("In the keyring of the desktop"), "{kept}");
+}
+
+/// A session in which the value is used bare wherever a value can be used.
+fn uses(script: &mut Script, secret: &str) {
+    let root = script.cwd.clone();
+    script.say(&format!("I seed the installer with {secret} and write the migration for it."));
+    commits(
+        script,
+        &format!("Seed the operator account with {secret}"),
+        &format!(
+            "The installer needs one, so {secret} is used because operators know it by heart."
+        ),
+    );
+    let failing = "./bin/login operator";
+    script.bash_fails(failing, "error: login refused for operator: credentials expected");
+    let cure = format!("./bin/login operator {secret}");
+    script.bash(&cure, "logged in");
+    script.bash(failing, "logged in");
+    script.edit(
+        &format!("{root}/src/seed_{secret}.rs"),
+        "let seed = None;",
+        &format!("let seed = Some(\"{secret}\"); // \\n{secret}\\n"),
+    );
+    script.bash("./bin/show", &format!("operator\t\u{1b}[32m{secret}\u{1b}[0m\tactive"));
+    script.block(json!({"type": "thinking", "thinking": format!("So {secret} opens the panel.")}));
+    let id = script.call("mcp__panel__open", json!({"path": format!("/seed/{secret}/open")}));
+    script.result(&id, &format!("{{\"opened\":\"{secret}\"}}"), json!({}));
+    script.prompt(&format!(
+        "Good. We decided to keep {secret} for the seed, because operators know it."
+    ));
+    script.say(&format!("We decided to keep {secret} for the seed because operators know it."));
+}
+
+#[test]
+fn what_was_told_first_is_hidden_in_all_that_follows() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("The operator password is Brightotter7714");
+    uses(&mut script, "Brightotter7714");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+    assert!(memories(&sealed).contains("[redacted:known-secret]"), "{}", memories(&sealed));
+}
+
+#[test]
+fn what_is_told_last_is_hidden_in_all_that_came_before() {
+    let at_once = Sealed::new();
+    let sliced = Sealed::new();
+    for (sealed, slices) in [(&at_once, false), (&sliced, true)] {
+        let mut script = Script::new("s1", sealed.root());
+        script.prompt("Please look at how the operators log in.");
+        uses(&mut script, "Brightotter7714");
+        if slices {
+            sealed.write_script(&script);
+            assert!(!stored(sealed, &["Brightotter7714"]).is_empty(), "nobody said what it is");
+        }
+        script.prompt("By the way, the password is Brightotter7714. Do not tell anybody.");
+        script.say("I will not.");
+        sealed.write_script(&script);
+        assert_eq!(stored(sealed, &["Brightotter7714"]), Vec::<String>::new(), "{slices}");
+    }
+    assert_eq!(memories(&sliced), memories(&at_once));
+    let kept = |sealed: &Sealed| records(sealed, "s1").replace(sealed.root(), "ROOT");
+    assert_eq!(kept(&sliced), kept(&at_once));
+}
+
+#[test]
+fn a_later_session_cleans_what_earlier_ones_stored() {
+    let sealed = Sealed::new();
+    let mut first = Script::new("s1", sealed.root());
+    first.prompt("Please look at how the operators log in.");
+    uses(&mut first, "Brightotter7714");
+    sealed.write_script(&first);
+    assert!(!stored(&sealed, &["Brightotter7714"]).is_empty());
+    // What a person and a model saved, and what hooks left.
+    let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
+    let mut memory = Memory::new(
+        MemoryId([3; 16]),
+        Kind::Fact,
+        "Operators log in with brightotter7714",
+        "It is Brightotter7714 on every panel.",
+        now(),
+    );
+    memory.tags.push("brightotter7714".into());
+    let saved = store.save(memory, &Redactor::default(), now()).unwrap();
+    assert!(saved.stored.path.to_str().unwrap().contains("brightotter7714"));
+    let state = sealed.dirs.tree(&sealed.tree.root);
+    let receipts = state.receipts("2026-11-20");
+    fs::create_dir_all(receipts.parent().unwrap()).unwrap();
+    fs::write(&receipts, "{\"why\":\"Brightotter7714\"}\n").unwrap();
+
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Change the panel. Its password is Brightotter7714.");
+    second.say("Done.");
+    sealed.write_script(&second);
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+    // And it stays known where nothing tells it any more.
+    let mut third = Script::new("s3", sealed.root()).starting("2026-11-20T18:00:00Z");
+    third.prompt("Please look at how the operators log in once more.");
+    uses(&mut third, "Brightotter7714");
+    sealed.write_script(&third);
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+    assert!(memories(&sealed).contains("Operators log in with [redacted:known-secret]"));
+}
+
+#[test]
+fn nothing_that_is_remembered_tells_a_secret() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("The operator password is Brightotter7714");
+    sealed.write_script(&script);
+    sealed.sync();
+    let key = sealed.dirs.secrets_key();
+    let values = sealed.dirs.project(sealed.tree.project).known_secrets();
+    for file in [&key, &values] {
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    // Without the key nobody can tell whether a guess is right.
+    let before = fs::read_to_string(&values).unwrap();
+    let other = Sealed::new();
+    other.write_script(&{
+        let mut script = Script::new("s1", other.root());
+        script.prompt("The operator password is Brightotter7714");
+        script
+    });
+    other.sync();
+    let after = other.dirs.project(other.tree.project).known_secrets();
+    assert_ne!(before, fs::read_to_string(after).unwrap());
+    // A lost key costs what was known, and nothing else.
+    fs::remove_file(&key).unwrap();
+    sealed.sync();
+    let mut script = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    script.prompt("The password is Brightotter7714 again.");
+    script.bash("./bin/login Brightotter7714", "logged in");
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+}
+
+#[test]
+fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
+    let sealed = Sealed::new();
+    let mut first = Script::new("s1", sealed.root());
+    first.prompt("Please look at how the operators log in.");
+    uses(&mut first, "Brightotter7714");
+    sealed.write_script(&first);
+    assert!(!stored(&sealed, &["Brightotter7714"]).is_empty());
+    // The value became known, and that was all.
+    let home = sealed.dirs.project(sealed.tree.project);
+    let known = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
+    assert!(known.known().learn("Brightotter7714"));
+    known.save().unwrap();
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+}
+
+#[test]
+fn everyday_values_are_not_spread() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt(
+        "The test database has password: postgres and user admin, the other one has \
+         password=changeme123 on localhost8080; API_KEY=development and TOKEN=release-2024-11.",
+    );
+    commits(
+        &mut script,
+        "Start postgres before the importer",
+        "The importer needs postgres, so admin waits for changeme123 on localhost8080 in development \
+         and release-2024-11.",
+    );
+    sealed.write_script(&script);
+    sealed.sync();
+    let said = memories(&sealed);
+    assert!(said.contains("Start postgres before the importer"), "{said}");
+    let text = records(&sealed, "s1");
+    let needs = "needs postgres, so admin waits for changeme123 on localhost8080 in development and \
+                 release-2024-11.";
+    assert!(text.contains(needs), "{text}");
+}
+
+#[test]
+fn history_that_still_holds_a_secret_is_told() {
+    let sealed = Sealed::new();
+    let git = |arguments: &[&str]| {
+        let status = Command::new("git")
+            .arg("-C")
+            .arg(&sealed.tree.root)
+            .args(["-c", "user.name=Ada", "-c", "user.email=ada@example.com"])
+            .args(arguments)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CONFIG_SYSTEM", "/dev/null")
+            .output();
+        assert!(status.unwrap().status.success(), "git {arguments:?}");
+    };
+    git(&["init", "-q", "-b", "main"]);
+    let mut first = Script::new("s1", sealed.root());
+    first.prompt("Please look at how the operators log in.");
+    uses(&mut first, "Brightotter7714");
+    sealed.write_script(&first);
+    sealed.sync();
+    assert!(memories(&sealed).contains("Brightotter7714"));
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "memories"]);
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Change the panel. Its password is Brightotter7714.");
+    sealed.write_script(&second);
+    let report = sync(&sealed.options()).unwrap();
+    let told: Vec<_> = report.warnings.iter().filter(|told| told.contains("history")).collect();
+    assert_eq!(told.len(), 1, "{:?}", report.warnings);
+    assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
+    let report = audit(&sealed.options(), false).unwrap().unwrap();
+    assert!(report.history.iter().any(|found| found.rule == "known-secret"), "{report:?}");
+    assert_eq!(report.found, Vec::new());
+}
+
+#[test]
+fn a_branch_that_is_called_like_a_secret_is_not_noted() {
+    let sealed = Sealed::new();
+    let token = format!("{}_{}", "ghp", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let run = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.arg("-C").arg(&sealed.tree.root).args(arguments);
+        git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+        assert!(git.status().unwrap().success());
+    };
+    run(&["init", "-q", "-b", &format!("try-{token}")]);
+    let script = scripts::eventful("s1", sealed.root(), 1);
+    sealed.write_script(&script);
+    assert_eq!(stored(&sealed, &[&token]), Vec::<String>::new());
+}
+
+#[test]
+fn a_purge_after_all_leaves_nothing_of_it() {
+    let sealed = Sealed::new();
+    let mut script = Script::new("s1", sealed.root());
+    script.prompt("The operator password is Brightotter7714");
+    uses(&mut script, "Brightotter7714");
+    sealed.write_script(&script);
+    sealed.sync();
+    purge(&sealed.options(), &What::Session("s1".into())).unwrap().unwrap();
+    assert_eq!(holding(&sealed, "Brightotter7714"), Vec::<String>::new());
+    assert!(Path::new(&sealed.dirs.secrets_key()).exists());
+}

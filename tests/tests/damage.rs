@@ -1,0 +1,241 @@
+//! Ten and more ways of damaging each private file, one at a time: hooks go on, the next sync makes again what can be,
+//! the rest is named, and no memory vanishes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use journeys::hook_run::Moment;
+use journeys::sample_project::{Sample, snapshot};
+use memory_store::index::health::{Depth, inspect};
+
+/// A way of damaging a file: what it holds afterwards, of what it holds and of what another file does.
+type Damage = (&'static str, fn(&[u8], &[u8]) -> Vec<u8>);
+
+/// Those that leave a file. To delete it, and to put a folder in its place, are two more.
+const DAMAGES: [Damage; 9] = [
+    ("emptied", |_, _| Vec::new()),
+    ("cut to half", |bytes, _| bytes[..bytes.len() / 2].to_vec()),
+    ("cut by a byte", |bytes, _| bytes[..bytes.len().saturating_sub(1)].to_vec()),
+    ("first bit flipped", |bytes, _| flipped(bytes, 0)),
+    ("middle bit flipped", |bytes, _| flipped(bytes, bytes.len() / 2)),
+    ("last bit flipped", |bytes, _| flipped(bytes, bytes.len().saturating_sub(1))),
+    ("grown", |bytes, _| [bytes, b"\0garbage {\"a\": \xff"].concat()),
+    ("another file's", |_, other| other.to_vec()),
+    ("zeros", |bytes, _| vec![0; bytes.len()]),
+];
+
+fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if let Some(byte) = bytes.get_mut(at) {
+        *byte ^= 1;
+    }
+    bytes
+}
+
+/// The sample project, synced, with what hooks and a command left, and what all its private files hold.
+struct Damaged {
+    sample: Sample,
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    memories: BTreeMap<PathBuf, Vec<u8>>,
+}
+
+impl Damaged {
+    fn new() -> Self {
+        let sample = Sample::with_history().unwrap();
+        sample.sync().unwrap();
+        sample.run(&["add", "The buoy is painted twice a year", "--kind", "fact"]).unwrap();
+        for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
+            moment.run(&sample.environment, &sample.root, "here").unwrap();
+        }
+        assert_eq!(sample.environment.wait_until_quiet(), Vec::<String>::new());
+        sample.sync().unwrap();
+        sample.run(&["add", "The pier has forty poles", "--kind", "fact"]).unwrap();
+        let files = snapshot(&private(&sample)).unwrap();
+        let memories = sample.memories().unwrap();
+        assert!(memories.len() > 3);
+        Self { sample, files, memories }
+    }
+
+    /// Puts all private files and the memories back.
+    fn restore(&self) {
+        let folders = [private(&self.sample), self.sample.memories_dir()];
+        for (folder, files) in folders.iter().zip([&self.files, &self.memories]) {
+            fs::remove_dir_all(folder).unwrap();
+            for (name, bytes) in files {
+                let path = folder.join(name);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, bytes).unwrap();
+            }
+        }
+    }
+
+    /// Damages each of some files in each way, and looks what becomes of it.
+    fn each(&self, names: &[PathBuf]) {
+        let folder = private(&self.sample);
+        let mut faults = Vec::new();
+        for name in names {
+            let bytes = &self.files[name];
+            let other =
+                self.files.values().find(|other| *other != bytes && !other.is_empty()).unwrap();
+            let path = folder.join(name);
+            for (how, damage) in DAMAGES {
+                let damaged = damage(bytes, other);
+                // An empty file is not emptied.
+                if damaged == *bytes {
+                    continue;
+                }
+                self.restore();
+                fs::write(&path, damaged).unwrap();
+                faults.extend(self.faults(name, how));
+            }
+            self.restore();
+            fs::remove_file(&path).unwrap();
+            faults.extend(self.faults(name, "deleted"));
+            self.restore();
+            fs::remove_file(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+            faults.extend(self.faults(name, "a folder"));
+        }
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
+
+    /// What does not hold after a file was damaged.
+    fn faults(&self, name: &Path, how: &str) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut fault = |what: String| faults.push(format!("{} {how}: {what}", name.display()));
+        for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
+            // Nothing is started beside the sync below.
+            let payload = moment.payload(&self.sample.environment, &self.sample.root, "there");
+            let variables = [("THROUGHLINE", "read")];
+            let bytes = payload.to_string();
+            let run =
+                self.sample.environment.hook_with(moment.program(), bytes.as_bytes(), &variables);
+            let run = run.unwrap();
+            let is_valid = run.stdout.is_empty()
+                || serde_json::from_slice::<serde_json::Value>(&run.stdout).is_ok();
+            if run.status.code() != Some(0) || !is_valid || !run.stderr.is_empty() {
+                fault(format!("{} {run:?}", moment.program()));
+            }
+        }
+        let first = self.run(&["sync"]);
+        let file_name = name.file_name().unwrap().to_string_lossy();
+        let stem = file_name.split('.').next().unwrap();
+        let said = said(&first);
+        match first.status.code() {
+            Some(0) => {
+                for index in self.indexes() {
+                    if let Some(damage) = inspect(&index, Depth::Bytes).damage() {
+                        fault(format!("still damaged: {damage}"));
+                    }
+                }
+            }
+            // Nobody vouched for the folder, as far as anything tells.
+            Some(4) if name.to_string_lossy().contains("by-path/") => {}
+            // What cannot be made again stops a sync only with its name.
+            Some(1..=10) if said.contains(stem) => {}
+            code => fault(format!("the sync exited with {code:?}: {said}")),
+        }
+        if said.contains("panicked") {
+            fault(format!("a panic: {said}"));
+        }
+        if self.sample.memories().unwrap() != self.memories {
+            fault("the memories are others".to_owned());
+        }
+        faults
+    }
+
+    fn indexes(&self) -> Vec<PathBuf> {
+        let state = self.sample.environment.state_dir();
+        let trees = fs::read_dir(state.join("trees")).unwrap().map(|tree| tree.unwrap().path());
+        let mut indexes: Vec<PathBuf> =
+            trees.flat_map(|tree| [tree.join("index"), tree.join("thinking")]).collect();
+        indexes.push(state.join("user/index"));
+        indexes.retain(|index| index.exists());
+        indexes
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let environment = &self.sample.environment;
+        let mut command = environment.command(environment.binary("throughline"));
+        command.current_dir(&self.sample.root).env("THROUGHLINE", "full").args(arguments);
+        command.output().unwrap()
+    }
+
+    /// The private files of which this holds, of each kind in each folder the first one: there are as many as sessions.
+    fn named(&self, is_it: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+        let mut kinds: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
+        for name in self.files.keys().filter(|name| is_it(&name.to_string_lossy())) {
+            let file = name.file_name().unwrap().to_string_lossy();
+            // Numbers and ids are left out of a name, what is left is its kind.
+            let kind =
+                file.split(['.', '-']).filter(|part| !part.contains(|c: char| c.is_ascii_digit()));
+            let kind = kind.collect::<Vec<_>>().join(".");
+            kinds.entry((name.parent().unwrap().to_owned(), kind)).or_insert(name.clone());
+        }
+        kinds.into_values().collect()
+    }
+}
+
+/// Where all private files lie.
+fn private(sample: &Sample) -> PathBuf {
+    sample.environment.home().join(".local")
+}
+
+fn said(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// Fails unless each of these names one of the files.
+fn assert_named(names: &[PathBuf], wanted: &[&str]) {
+    for part in wanted {
+        let is_there = names.iter().any(|name| name.to_string_lossy().contains(part));
+        assert!(is_there, "{part}: {names:?}");
+    }
+}
+
+fn is_of_index(name: &str) -> bool {
+    name.contains("/index/") || name.contains("/thinking/")
+}
+
+#[test]
+fn files_of_the_index() {
+    let damaged = Damaged::new();
+    let names = damaged.named(is_of_index);
+    assert_named(
+        &names,
+        &["MANIFEST", "index/memories-", "index/turns-", "journal-", "thinking/turns-"],
+    );
+    damaged.each(&names);
+}
+
+#[test]
+fn files_of_the_archive_whose_transcripts_are_there_or_gone() {
+    let damaged = Damaged::new();
+    let names = damaged.named(|name| name.contains("/archive/"));
+    assert_named(&names, &[".jsonl.gz", "roots.json"]);
+    damaged.each(&names);
+    fs::remove_dir_all(damaged.sample.environment.claude_dir().join("projects")).unwrap();
+    damaged.each(&names);
+}
+
+#[test]
+fn files_of_a_project_and_its_ledger() {
+    let damaged = Damaged::new();
+    let names = damaged.named(|name| name.starts_with("share/") && !name.contains("/archive/"));
+    assert_named(&names, &["ledger.jsonl", "state.json", ".mined.json", "keys", "by-path/"]);
+    damaged.each(&names);
+}
+
+#[test]
+fn files_of_the_state() {
+    let damaged = Damaged::new();
+    let names = damaged.named(|name| name.starts_with("state/") && !is_of_index(name));
+    assert_named(&names, &["progress", "receipts", "sessions/", "inbox", "left"]);
+    damaged.each(&names);
+}
