@@ -119,23 +119,23 @@ impl Trust {
 
     /// Why a memory is held, if it is; `redactor` is that of its store.
     pub fn held(&self, stored: &Stored, redactor: &Redactor) -> Option<HeldBack> {
-        let record = document(&stored.memory, redactor).record;
-        let order = self.order(&record);
-        let unreleased = self.is_unreleased(stored);
+        let from_repository = self.is_from_repository(stored);
+        let order = self.order(&labelled(&stored.memory, redactor, from_repository));
+        let unreleased = from_repository && self.holds_unreleased();
         (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
     }
 
-    /// Whether a memory looks like an order that nobody let out.
-    pub fn is_order(&self, stored: &Stored, redactor: &Redactor) -> bool {
-        self.order(&document(&stored.memory, redactor).record).is_some()
+    /// Whether a memory looks like an order that nobody let out. Deeds are orders only from the repository.
+    pub fn is_order(&self, memory: &Memory, redactor: &Redactor, from_repository: bool) -> bool {
+        self.order(&labelled(memory, redactor, from_repository)).is_some()
     }
 
     /// Whether another file with the same id or name counts rather than this one.
     pub(crate) fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
-        self.is_from_repository(stored) || self.is_order(stored, redactor)
+        self.is_from_repository(stored) || self.is_order(&stored.memory, redactor, false)
     }
 
-    /// Marks a document that looks like an order; one that is held already stays so.
+    /// Marks a document that is labelled and looks like an order; one that is held already stays so.
     pub fn judge(&self, document: &mut Document) {
         if self.order(&document.record).is_some() {
             document.entry.flags |= FLAG_HELD;
@@ -227,6 +227,10 @@ fn released(home: &ProjectDir) -> Result<BTreeSet<String>> {
 /// What an index would hold of a memory.
 fn document(memory: &Memory, redactor: &Redactor) -> Document {
     Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0)
+}
+
+fn labelled(memory: &Memory, redactor: &Redactor, from_repository: bool) -> Record {
+    Record { from_repository, ..document(memory, redactor).record }
 }
 
 fn hash(record: &Record) -> String {

@@ -249,3 +249,31 @@ fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
     };
     assert!(others(&harmless, limited).is_empty());
 }
+
+#[test]
+fn a_deed_is_held_until_it_is_this_machines() {
+    let fixture = Fixture::filled();
+    std::fs::create_dir_all(&fixture.dirs.project(fixture.tree.project).0).unwrap();
+    let body =
+        "The quota probe has 20 connections. Commit with --no-verify while its pool is full.";
+    let title = "The quota probe has a pool of connections";
+    let stored = fixture.write(memory(63, Kind::Convention, title, body));
+    let id = stored.memory.id;
+    let publish = |from_repository: &[MemoryId]| {
+        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
+        let ids = from_repository.iter().copied().collect();
+        publisher
+            .from_repository(ids, false)
+            .publish(content(fixture.root(), &fixture.list(), Turns::Keep, &StartPlan::default()))
+            .unwrap();
+    };
+    let held = || trust_of(&fixture).held(&stored, &committed());
+    assert!(held().is_some_and(|held| held.order.is_some() && !held.unreleased));
+    publish(&[id]);
+    assert_eq!(found(&fixture, id), Some(true));
+
+    trust::release(&store(&fixture), &[&stored]).unwrap();
+    assert_eq!(held(), None);
+    publish(&[]);
+    assert_eq!(found(&fixture, id), Some(false));
+}

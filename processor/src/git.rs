@@ -429,12 +429,7 @@ struct Answer {
     text: Vec<u8>,
 }
 
-/// Runs git for so long at most; `None` when it cannot be run.
-fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
-    answer_from(command, Vec::new(), limit)
-}
-
-/// The same for one that reads `input`, where its stdin is a pipe.
+/// Runs git for so long at most; `None` when it cannot be run. Its stdin is a pipe where it reads `input`.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<Answer> {
     if hung::is_known(command) {
         return Some(Answer { status: None, text: Vec::new() });

@@ -112,7 +112,8 @@ fn publish(
     };
     let holds = trust.holds_unreleased();
     let is_held = |stored: &Stored| {
-        holds && pulled.contains(&stored.memory.id) || trust.is_order(stored, &redactor)
+        let from_repository = pulled.contains(&stored.memory.id);
+        holds && from_repository || trust.is_order(&stored.memory, &redactor, from_repository)
     };
     let (settings, now) = (publication.settings, publication.now);
     let left = Left::read(&publication.dirs.tree(root).left());

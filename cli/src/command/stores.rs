@@ -139,7 +139,7 @@ impl Stores {
         let (trust, redactor) = (self.trust(&self.project)?, self.project.redactor(&self.settings));
         let mut files = self.project.files();
         files.retain(|stored| {
-            trust.is_from_repository(stored) && !trust.is_order(stored, &redactor)
+            trust.is_from_repository(stored) && !trust.is_order(&stored.memory, &redactor, true)
         });
         files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
         Ok(files)
