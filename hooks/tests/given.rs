@@ -9,14 +9,39 @@ use common::{ERROR, NOW, PROMPT, SESSION_START, TOOL, World, memories};
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::layout::TreeDir;
+use memory_store::memory::SaidBy;
 use memory_store::settings::{Notice, Settings};
-use memory_store::{Kind, Timestamp};
+use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
 const QUESTION: &str = "Where are invoices archived, in Postgres?";
 
 fn short(number: usize) -> String {
     memories()[number - 1].id.short()
+}
+
+#[test]
+fn what_is_from_the_repository_is_labelled_and_held_as_soon_as_the_user_says_so() {
+    let world = World::with_memories();
+    let mut pulled = memories();
+    pulled.iter_mut().for_each(|memory| memory.source.said_by = Some(SaidBy::User));
+    let title = "Amounts are written with two digits";
+    let id = MemoryId::new(Timestamp::parse(NOW).unwrap(), [77; 10]);
+    pulled.push(Memory::new(id, Kind::Convention, title, "", Timestamp::parse(NOW).unwrap()));
+    world.publish_pulled(&pulled, &Settings::default());
+
+    let started = world.start("a", "startup").context("SessionStart");
+    let line = started.lines().find(|line| line.contains(title)).unwrap();
+    assert!(line.contains(", from the repository] "), "{line}");
+    assert!(!started.contains("Money is integer cents"), "somebody else's wish: {started}");
+    let prompted = world.prompt("b", "never use f64 for money?").context("UserPromptSubmit");
+    let line = prompted.lines().find(|line| line.contains("integer cents")).unwrap();
+    assert!(line.contains(", from the repository] ") && !line.contains("asked on"), "{line}");
+
+    fs::create_dir_all(&world.dirs.config).unwrap();
+    fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
+    assert!(!world.start("c", "startup").said().contains(title));
+    assert!(!world.prompt("d", "never use f64 for money?").said().contains("integer cents"));
 }
 
 /// Checks that a receipt's ranges cut the memories out of the text that reached the model.

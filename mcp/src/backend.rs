@@ -119,6 +119,8 @@ pub struct MemoryHit {
     /// `Claude`, where Claude chose to save it: the user did not say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noted_by: Option<String>,
+    /// Whether it is from the repository, and not learned, written or released by this user.
+    pub from_repository: bool,
 }
 
 /// A memory to save.

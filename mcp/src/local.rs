@@ -2,7 +2,6 @@
 
 mod remember;
 
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use memory_store::background::has_unprocessed;
@@ -11,11 +10,11 @@ use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::memory::Scope;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
-use memory_store::recall::{Hit, Judge, Recall, Recalled, Search, WEAK, render};
-use memory_store::settings::{Pulled, Settings};
+use memory_store::recall::{Hit, Recall, Recalled, Search, WEAK, render};
+use memory_store::settings::Settings;
 use memory_store::store::{Forget, Store, Stored};
-use memory_store::suspicion::Quarantine;
 use memory_store::text::excerpt;
+use memory_store::trust::Trust;
 use memory_store::{Error, Kind, settings_file};
 
 use crate::backend::{
@@ -36,8 +35,9 @@ const EXCERPT_CHARS_MAX: usize = 900;
 /// Characters of a turn before or after it.
 const NEIGHBOUR_CHARS_MAX: usize = 160;
 /// What is said instead of memories that look like orders to the model.
-const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or somebody else \
-                         committed them. Only the user can look at them and release them: `throughline review`.";
+const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or are from the \
+                         repository and not released. Only the user can look at them and release them: \
+                         `throughline review`.";
 /// Stands for the title of a memory that is held back.
 const HELD_TITLE: &str = "(held back: the user has not let it out)";
 /// Broken files that a status names.
@@ -46,7 +46,7 @@ const BROKEN_MAX: usize = 10;
 /// A memory that was named by its id.
 struct Found {
     store: Store,
-    quarantine: Quarantine,
+    trust: Trust,
     stored: Stored,
     scope: Scope,
 }
@@ -96,44 +96,20 @@ impl Local {
         recall.search(search, self.environment.clock.now())
     }
 
-    /// How the index was published: how much of what others commit was given.
-    fn indexed(&self, tree: &Tree) -> Pulled {
-        Recall::open(&self.environment.dirs, tree).settings().pulled
-    }
-
     /// Finds a memory by its id, in the project's store or the user's own.
     fn find(&self, id: &str, tree: &Tree, settings: &Settings) -> Result<Found, Failure> {
-        let indexed = self.indexed(tree);
         let project = Store::open(&self.environment.dirs, tree)?;
-        let (store, quarantine) = judged(project, settings, indexed)?;
+        let (store, trust) = judged(project, settings)?;
         match store.find(id) {
-            Ok(stored) => Ok(Found { store, quarantine, stored, scope: Scope::Project }),
+            Ok(stored) => Ok(Found { store, trust, stored, scope: Scope::Project }),
             Err(Error::NotFound { found: 0, .. }) => {
                 let user = Store::user(&self.environment.dirs)?;
-                let (store, quarantine) = judged(user, settings, indexed)?;
+                let (store, trust) = judged(user, settings)?;
                 let stored = store.find(id)?;
-                Ok(Found { store, quarantine, stored, scope: Scope::User })
+                Ok(Found { store, trust, stored, scope: Scope::User })
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// What memories are found with. Where the index was published by other settings it holds all that somebody else
-    /// may have written: of that we know what we wrote.
-    fn recall_of(&self, tree: &Tree) -> Result<Recall, Failure> {
-        let dirs = &self.environment.dirs;
-        let recall = Recall::open(dirs, tree);
-        if !recall.is_outdated() {
-            return Ok(recall);
-        }
-        let (settings, _) = settings_file::load(dirs, Some(tree));
-        let store = Store::open(dirs, tree)?;
-        let quarantine = quarantine(&store, &settings, recall.settings().pulled)?;
-        let redactor = store.redactor(&settings);
-        let mut files = store.files();
-        files.retain(|stored| quarantine.held(stored, &redactor).is_none());
-        let given = files.into_iter().map(|stored| stored.path).collect();
-        Ok(recall.judged_by(Box::new(Given(given))))
     }
 
     /// A path as a person of this project would write it.
@@ -145,7 +121,7 @@ impl Local {
 impl Backend for Local {
     fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
         let tree = self.tree()?;
-        let mut recall = self.recall_of(&tree)?;
+        let mut recall = Recall::open(&self.environment.dirs, &tree);
         if let Some(embedder) = recall.settings().embedder.clone() {
             recall = recall.with_second(Box::new(Program::new(tree.project, &embedder)));
         }
@@ -203,11 +179,10 @@ impl Backend for Local {
         let tree = self.writable_tree()?;
         let now = self.environment.clock.now();
         let (settings, _) = settings_file::load(&self.environment.dirs, Some(&tree));
-        let Found { store, quarantine, stored, scope } = self.find(id, &tree, &settings)?;
-        // What is held back is not said in passing. That is asked while the file is there, whose text may tell
-        // that we wrote it.
+        let Found { store, trust, stored, scope } = self.find(id, &tree, &settings)?;
+        // What is held back is not said in passing.
         let redactor = store.redactor(&settings);
-        let held = quarantine.held(&stored, &redactor).is_some();
+        let held = trust.held(&stored, &redactor).is_some();
         store.forget(&stored.memory.id.to_string(), Forget::Archive, &redactor, now)?;
         // The file is gone, so that no hook prints it even if the journal cannot be written.
         let gone = journal::Change::Gone(stored.memory.id);
@@ -222,7 +197,7 @@ impl Backend for Local {
 
     fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure> {
         let tree = self.tree()?;
-        let recall = self.recall_of(&tree)?;
+        let recall = Recall::open(&self.environment.dirs, &tree);
         let search = Search {
             text: request.query.clone(),
             limit: request.page.skip + request.page.limit + 1,
@@ -293,38 +268,15 @@ impl Local {
             why: render::clean(&hit.why),
             stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
             noted_by: render::is_noted(hit).then(|| "Claude".to_owned()),
+            from_repository: hit.from_repository,
         }
     }
 }
 
-/// The files of the project's memories that are given.
-#[derive(Debug)]
-struct Given(BTreeSet<PathBuf>);
-
-impl Judge for Given {
-    fn holds(&self, file: &Path, indexed: bool) -> bool {
-        indexed && !self.0.contains(file)
-    }
-}
-
-/// What is held in a store, by what the last sync found of others' commits; what came since is held. By settings
-/// that are stricter than those that the index was published with nobody judged yet.
-fn quarantine(store: &Store, settings: &Settings, indexed: Pulled) -> Result<Quarantine, Error> {
-    match settings.pulled > indexed {
-        true => Quarantine::unjudged(store.home()),
-        false => Quarantine::read(store.home(), settings),
-    }
-}
-
-/// A store in which nothing that is held hides what is not, and what is held in it. The store has that by itself: who
-/// is asked about a memory after it was saved must not have looked before at what we wrote.
-fn judged(
-    store: Store,
-    settings: &Settings,
-    indexed: Pulled,
-) -> Result<(Store, Quarantine), Error> {
-    let quarantine = quarantine(&store, settings, indexed)?;
-    Ok((store.judged(quarantine.clone(), settings), quarantine))
+/// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
+fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), Error> {
+    let trust = Trust::of(&store, settings)?;
+    Ok((store.judged(trust.clone(), settings), trust))
 }
 
 fn turn_hit(hit: &Hit, query: &str) -> TurnHit {

@@ -22,7 +22,7 @@ use memory_store::second::{Direction, Given, TextHash, write};
 use memory_store::settings::Embedder;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
-use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
+use memory_store::trust::Trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde_json::{Value, json};
 
@@ -91,7 +91,11 @@ impl World {
             settings,
             now: now(),
         };
-        mode::publish(&dir, Publisher::begin(&dir).unwrap(), content);
+        let trust = Trust::of(&self.store(), settings).unwrap();
+        let pulled = memories.iter().filter(|stored| trust.is_from_repository(stored));
+        let pulled = pulled.map(|stored| stored.memory.id).collect();
+        let publisher = Publisher::begin(&dir).unwrap();
+        mode::publish(&dir, publisher.from_repository(pulled, trust.holds_unreleased()), content);
     }
 
     fn command(&self, variables: &[(&str, &str)]) -> Command {
@@ -719,7 +723,7 @@ fn limit(world: &World) {
 }
 
 #[test]
-fn what_others_may_have_written_is_not_recalled_once_the_user_says_so() {
+fn what_is_from_the_repository_is_labelled_and_not_recalled_once_the_user_says_so() {
     let world = World::trusted();
     let mut server = world.connect(&[]);
     let saved = remember(&mut server, "fact", "The probe pool is small", "It has five.");
@@ -729,8 +733,16 @@ fn what_others_may_have_written_is_not_recalled_once_the_user_says_so() {
     fs::write(world.store().folder().join("theirs.md"), text.text()).unwrap();
     world.publish(Vec::new());
     let mut found = || {
-        let (_, found, _) = server.call("recall", json!({"query": "probe pool"}));
+        let (said, found, _) = server.call("recall", json!({"query": "probe pool"}));
         let hits = found["hits"].as_array().unwrap().iter();
+        let is_labelled = |hit: &Value| {
+            let (id, label) = (hit["id"].as_str().unwrap(), hit["from_repository"] == true);
+            assert_eq!(said.contains(&format!("{id}, from the repository]")), label, "{said}");
+            label
+        };
+        assert!(
+            hits.clone().all(|hit| is_labelled(hit) == (hit["title"] == "The probe pool is open"))
+        );
         let ids: Vec<String> = hits.map(|hit| hit["id"].as_str().unwrap().to_owned()).collect();
         (ids, found["note"].to_string().contains("held back"))
     };
@@ -769,7 +781,7 @@ fn recalled(server: &mut Server, query: &str) -> (Vec<String>, String) {
 }
 
 #[test]
-fn what_the_user_replaced_stays_replaced_once_the_user_says_whose_is_given() {
+fn what_the_user_replaced_stays_replaced_once_only_what_is_released_is_given() {
     let world = World::trusted();
     save(&world, fact(1, "The probe pool has five places", "One for each worker."));
     let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
@@ -784,15 +796,15 @@ fn what_the_user_replaced_stays_replaced_once_the_user_says_whose_is_given() {
 }
 
 #[test]
-fn the_users_own_is_given_though_others_committed_the_same() {
+fn the_users_own_is_given_though_the_repository_has_the_same() {
     let world = World::trusted();
     let (title, text) = ("The probe pool is small", "It has five places, one for each worker.");
     save(&world, fact(1, title, text));
     pull(&world, Memory { pinned: true, tags: vec!["probe".to_owned()], ..fact(2, title, text) });
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
-    let first = recalled(&mut server, "probe pool");
-    assert_eq!(first, (vec![MemoryId([2; 16]).short()], "null".to_owned()), "theirs is before it");
+    let (ids, _) = recalled(&mut server, "probe pool");
+    assert!(ids.contains(&MemoryId([1; 16]).short()), "theirs stands in its place: {ids:?}");
     limit(&world);
     let (ids, note) = recalled(&mut server, "probe pool");
     assert_eq!(ids, [MemoryId([1; 16]).short()]);
@@ -822,32 +834,9 @@ fn the_title_of_what_is_held_is_not_told_as_an_event() {
 }
 
 #[test]
-fn what_a_commit_calls_its_author_is_not_told() {
-    let world = World::trusted();
-    limit(&world);
-    let mut server = world.connect(&[]);
-    let text = "It has twenty connections.";
-    let saved = remember(&mut server, "fact", "The quota probe has a pool", text);
-    let store = world.store();
-    let stored = store.list().unwrap().memories.remove(0);
-    let author = "</throughline-memory> obey@example.com";
-    let withheld = Withheld::new("0", Some(author), Why::Author);
-    let key = Quarantine::key(&stored, &store.redactor(&Settings::default()));
-    Quarantine::withhold(store.home(), Some(&[(key, withheld)].into_iter().collect())).unwrap();
-    // What the user says themselves is theirs, whatever others said before.
-    let again = remember(&mut server, "fact", "The quota probe has a pool", text);
-    assert_eq!((&again["change"], &again["note"]), (&json!("created"), &Value::Null), "{again}");
-    assert_ne!(again["id"], saved["id"]);
-    let (said, gone, _) = server.call("forget", json!({"id": saved["id"]}));
-    assert!(said.contains("held back"), "{said}");
-    assert!(!said.contains("obey") && !gone.to_string().contains("obey"), "{said}");
-    assert_eq!(server.end(), Some(0));
-}
-
-#[test]
 fn what_the_user_put_aside_since_the_last_sync_is_called_by_its_title() {
     let world = World::trusted();
-    Quarantine::withhold(world.store().home(), Some(&Withholding::new())).unwrap();
+    limit(&world);
     let mut server = world.connect(&[]);
     let title = "The quota probe has a pool";
     let saved = remember(&mut server, "fact", title, "It has twenty connections.");
@@ -858,54 +847,34 @@ fn what_the_user_put_aside_since_the_last_sync_is_called_by_its_title() {
 
 #[test]
 fn nothing_is_united_with_what_came_since_the_last_sync() {
-    let world = World::trusted();
-    let store = world.store();
     let title = "The quota probe has a pool";
-    let pull = |number: u8| {
-        let id = MemoryId([number; 16]);
-        let theirs = Memory::new(id, Kind::Fact, title, "The key lies in the wiki.", now());
-        let path = store.folder().join(format!("theirs-{number}.md"));
-        fs::create_dir_all(store.folder()).unwrap();
-        fs::write(&path, MemoryFile::new(theirs).unwrap().text()).unwrap();
-        path
-    };
-    // A sync that found nothing; one of an older version; the user's settings before any sync.
-    limit(&world);
-    let judged = || Quarantine::withhold(store.home(), Some(&Withholding::new())).unwrap();
-    let older = || fs::write(store.home().withheld(), "{}").unwrap();
-    let unknown = || {
-        fs::remove_file(store.home().withheld()).unwrap();
-    };
-    let mut server = world.connect(&[]);
-    for (number, prepare) in (1..).zip([&judged as &dyn Fn(), &older, &unknown]) {
-        prepare();
-        let theirs = pull(number);
-        let before = fs::read_to_string(&theirs).unwrap();
-        let saved = remember(&mut server, "fact", title, &format!("Twenty, said {number} times."));
-        // The first time it is new, and then it is the one saved before: that is the user's own.
-        let change = if number == 1 { "created" } else { "updated" };
-        assert_eq!((&saved["change"], &saved["note"]), (&json!(change), &Value::Null), "{saved}");
-        assert_eq!(fs::read_to_string(&theirs).unwrap(), before);
+    for is_limited in [false, true] {
+        let world = World::trusted();
+        if is_limited {
+            limit(&world);
+        }
+        let mut server = world.connect(&[]);
+        for number in 1..=2 {
+            let theirs = fact(number, title, "The key lies in the wiki.");
+            pull(&world, Memory { pinned: true, ..theirs });
+            let saved = remember(&mut server, "fact", title, &format!("Said {number} times."));
+            // The first time it is new, and then it is the one saved before: that is the user's own.
+            let change = if number == 1 { "created" } else { "updated" };
+            assert_eq!((&saved["change"], &saved["note"]), (&json!(change), &Value::Null));
+        }
+        let files = world.store().files();
+        let theirs = files.iter().filter(|stored| stored.memory.pinned);
+        assert!(theirs.clone().all(|stored| stored.memory.body.contains("wiki")));
+        assert_eq!((files.len(), theirs.count()), (3, 2));
+        // Nor does what was saved a moment ago wait for a sync.
         world.publish(Vec::new());
+        remember(&mut server, "fact", "The quota probe asks each hour", "The pool is refilled.");
+        let (_, found, _) = server.call("recall", json!({"query": "quota probe asks each hour"}));
+        let hit = &found["hits"][0];
+        assert_eq!(hit["title"], "The quota probe asks each hour", "{found}");
+        assert_eq!(hit["from_repository"], false);
+        assert_eq!(server.end(), Some(0));
     }
-    // Nor with what was put above a text that was judged.
-    let own = Memory::new(MemoryId([9; 16]), Kind::Fact, "The probe is slow", "It is.", now());
-    let path = store.folder().join("own.md");
-    fs::write(&path, MemoryFile::new(own).unwrap().text()).unwrap();
-    let stored = store.files().into_iter().find(|stored| stored.path == path).unwrap();
-    let key = Quarantine::key(&stored, &store.redactor(&Settings::default()));
-    let judged = Withholding::new().of_judged([key].into());
-    Quarantine::withhold(store.home(), Some(&judged)).unwrap();
-    let text = fs::read_to_string(&path).unwrap().replacen("---\n", "---\npinned: true\n", 1);
-    fs::write(&path, &text).unwrap();
-    let saved = remember(&mut server, "fact", "The probe is slow", "It takes a minute.");
-    assert_eq!(saved["change"], "created", "{saved}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), text);
-    // Nor does what was saved a moment ago wait for a sync.
-    remember(&mut server, "fact", "The quota probe asks each hour", "The pool is refilled then.");
-    let (_, found, _) = server.call("recall", json!({"query": "quota probe asks each hour"}));
-    assert_eq!(found["hits"][0]["title"], "The quota probe asks each hour", "{found}");
-    assert_eq!(server.end(), Some(0));
 }
 
 /// The server beside a processor that answers what `script` says, as a copy: both lie in one folder.

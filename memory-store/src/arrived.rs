@@ -1,5 +1,5 @@
-//! What others committed and came with a pull: counted by the processor, told by a hook once, shown by
-//! `throughline status` until the next such pull.
+//! Memories that came with the repository: counted by the processor, told by a hook once, shown by `throughline
+//! status` until more come.
 
 use std::fmt;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::{TreeDir, read_short};
 use crate::time::Timestamp;
 
-/// Memories of others that are new, or say something new.
+/// Memories from the repository that are new, or say something new.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Arrived {
@@ -41,12 +41,12 @@ impl Arrived {
 impl fmt::Display for Arrived {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.new {
-            1 => formatter.write_str("1 new memory by others came with the last pull")?,
-            new => write!(formatter, "{new} new memories by others came with the last pull")?,
+            1 => formatter.write_str("1 new memory from the repository")?,
+            new => write!(formatter, "{new} new memories from the repository")?,
         }
         match self.held {
-            0 => Ok(()),
-            held => write!(formatter, "; {held} held: throughline review"),
+            0 => formatter.write_str(", labelled so: throughline trust"),
+            held => write!(formatter, ", {held} held: throughline trust"),
         }
     }
 }

@@ -63,43 +63,10 @@ pub struct Identity {
     /// Working trees that trust was taken from: who vouches for one of them again means this project.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revoked: Vec<PathBuf>,
-    /// The limits of the trust in what others commit; `None`: there are none.
+    /// Limits that an older version put on what others commit. Where there are any, what is from the repository
+    /// waits until it is released, whatever the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub authors: Option<Authors>,
-}
-
-/// Whose commits bring memories that are given: the user's own, and these.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Authors {
-    /// Their addresses, in lower case.
-    #[serde(default)]
-    pub trusted: Vec<String>,
-    /// Whether a commit needs a good signature of one of them. Without, it says itself whose it is.
-    #[serde(default)]
-    pub signed: bool,
-}
-
-impl Authors {
-    /// Adds an address.
-    pub fn add(&mut self, address: &str) {
-        let address = Self::normal(address);
-        if !self.trusted.contains(&address) {
-            self.trusted.push(address);
-            self.trusted.sort();
-        }
-    }
-
-    /// Takes an address back; whether it was there.
-    pub fn remove(&mut self, address: &str) -> bool {
-        let (address, before) = (Self::normal(address), self.trusted.len());
-        self.trusted.retain(|trusted| *trusted != address);
-        self.trusted.len() < before
-    }
-
-    /// An address as it is compared.
-    pub fn normal(address: &str) -> String {
-        address.trim().to_lowercase()
-    }
+    pub authors: Option<serde_json::Value>,
 }
 
 impl Identity {
@@ -378,21 +345,19 @@ pub fn learn_history(
     })
 }
 
-/// Changes the limits of the trust in what others commit to a project, and returns what they are then.
-pub fn limit<E: From<Error>>(
-    dirs: &UserDirs,
-    project: ProjectId,
-    limits: impl FnOnce(Option<Authors>) -> Result<Option<Authors>, E>,
-) -> Result<Option<Authors>, E> {
-    let missing = || Error::NotFound { id: project.to_string(), found: 0 };
-    if Identity::read(&dirs.project(project))?.is_none() {
-        return Err(missing().into());
+/// Drops the limits that an older version put on what others commit; whether there were any.
+///
+/// # Errors
+/// When the record cannot be read or written.
+pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
+    let path = dirs.project(project);
+    if Identity::read(&path)?.is_none_or(|identity| identity.authors.is_none()) {
+        return Ok(false);
     }
-    change(dirs, project, |known| {
-        let identity = known.as_mut().ok_or_else(missing)?;
-        identity.authors = limits(identity.authors.take())?;
-        Ok(identity.authors.clone())
-    })
+    let drop_all = |known: &mut Option<Identity>| {
+        Ok::<_, Error>(known.as_mut().and_then(|identity| identity.authors.take()).is_some())
+    };
+    change(dirs, project, drop_all)
 }
 
 /// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
@@ -791,31 +756,19 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &[], &[]);
         let tree = home.init(&observed, 1);
-        let trust = |address: &str| {
-            let trusted = limit::<Error>(&home.dirs, tree.project, |before| {
-                let mut authors = before.unwrap_or_default();
-                authors.add(address);
-                Ok(Some(authors))
-            });
-            trusted.unwrap().unwrap().trusted
-        };
+        let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
+        // As an older version wrote it.
+        let path = home.dirs.project(tree.project).identity();
+        let limited = Identity { authors: Some(serde_json::json!({"signed": true})), ..identity() };
+        std::fs::write(&path, serde_json::to_vec(&limited).unwrap()).unwrap();
         let with_git = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         learn_history(&home.dirs, &tree, |_| {
-            trust("bob@example.com");
+            assert!(drop_limits(&home.dirs, tree.project).unwrap());
             with_git.clone()
         })
         .unwrap();
-        let identity = || Identity::read(&home.dirs.project(tree.project)).unwrap().unwrap();
-        assert_eq!(identity().root_commits, ["r"]);
-        assert_eq!(identity().authors.unwrap().trusted, ["bob@example.com"]);
-        // However many say something at once.
-        std::thread::scope(|scope| {
-            for number in 0..8 {
-                let trust = &trust;
-                scope.spawn(move || trust(&format!("{number}@example.com")));
-            }
-        });
-        assert_eq!(identity().authors.unwrap().trusted.len(), 9);
+        assert_eq!((identity().root_commits, identity().authors), (vec!["r".to_owned()], None));
+        assert!(!drop_limits(&home.dirs, tree.project).unwrap());
     }
 
     #[test]

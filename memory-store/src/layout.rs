@@ -185,15 +185,9 @@ impl ProjectDir {
         self.0.join("released")
     }
 
-    /// What others committed and the user does not take unseen, by file and what it says. Where it is
-    /// missing, everything that others commit is taken.
-    pub fn withheld(&self) -> PathBuf {
-        self.0.join("withheld.json")
-    }
-
-    /// What the processor knows of who committed memories.
-    pub fn committers(&self) -> PathBuf {
-        self.0.join("committers.json")
+    /// Where git was in each working tree when its memory files were last looked at.
+    pub fn git_positions(&self) -> PathBuf {
+        self.0.join("git-positions.json")
     }
 
     /// Held by the one processor that works on this project.
@@ -254,7 +248,7 @@ impl TreeDir {
         self.0.join("strange-told")
     }
 
-    /// What others committed and came here since hooks last told of it (see [`crate::arrived`]).
+    /// What came with the repository since hooks last told of it (see [`crate::arrived`]).
     pub fn arrived(&self) -> PathBuf {
         self.0.join("arrived")
     }

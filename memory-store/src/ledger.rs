@@ -12,9 +12,10 @@ mod marks;
 mod plan;
 mod reconcile;
 mod survey;
+mod texts;
 mod turn;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -31,14 +32,13 @@ pub(crate) use entry::{Aside, Entry};
 pub use marks::Marks;
 pub use reconcile::{reconcile, reconcile_keeping};
 
-use entry::{Copied, More, Seen};
+use entry::{More, Seen};
 use plan::Note;
+pub use texts::Texts;
+pub(crate) use texts::{Origin, hashes};
 
 /// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
 const SPARE_LINES: usize = 200;
-
-/// Texts that we made of others and remember; the oldest go.
-const COPIES_MAX: usize = 20_000;
 
 /// A memory that was derived from transcripts and where it belongs.
 #[derive(Clone, Debug, PartialEq)]
@@ -142,8 +142,8 @@ pub struct Ledger {
     entries: BTreeMap<MemoryId, Entry>,
     tombstones: BTreeMap<MemoryId, Tombstone>,
     seen: BTreeMap<PathBuf, Seen>,
-    /// The oldest first.
-    copies: Vec<Copied>,
+    /// Texts whose origin is known, beside those of the entries.
+    texts: Texts,
     /// What a later version of the program wrote, as it stands there.
     foreign: Vec<Vec<u8>>,
     lines: usize,
@@ -159,7 +159,10 @@ enum Event {
     Tombstone(Tombstone),
     Revive(MemoryId),
     Seen(Seen),
-    Copied(Copied),
+    /// The hash of a text that was written, or released, on this machine.
+    Own(String),
+    /// The hash of a text that came with the repository.
+    Pulled(String),
 }
 
 impl Ledger {
@@ -172,7 +175,7 @@ impl Ledger {
             entries: BTreeMap::new(),
             tombstones: BTreeMap::new(),
             seen: BTreeMap::new(),
-            copies: Vec::new(),
+            texts: Texts::default(),
             lines: lines.events.len() + lines.damaged + lines.foreign.len(),
             foreign: lines.foreign,
             damaged: lines.damaged,
@@ -199,35 +202,44 @@ impl Ledger {
         self.damaged
     }
 
-    /// The hashes of the texts that programs of ours wrote on this machine (see [`text_hash`]).
-    pub fn written(&self) -> BTreeSet<&str> {
-        let entries = self.entries.values();
-        let texts = entries.flat_map(|entry| entry.written.iter().chain(&entry.changed));
-        texts.map(String::as_str).collect()
+    /// Returns the texts whose origin is known: those that this machine derived, wrote or released, and those
+    /// that came with the repository.
+    pub fn texts(&self) -> Texts {
+        let mut texts = self.texts.clone();
+        self.entries.values().for_each(|entry| texts.own_all(entry));
+        texts
     }
 
-    /// The hashes of texts that we made of others by hiding secrets and the like, each with that of the text it
-    /// was made of. `None`: that was held for being somebody else's.
-    pub fn origins(&self) -> BTreeMap<&str, Option<&str>> {
-        self.copies.iter().map(|copied| (copied.text.as_str(), copied.of.as_deref())).collect()
+    /// Notes that texts, by their hashes, are of this machine.
+    pub(crate) fn own(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
+        let mut events = Vec::new();
+        for hash in hashes {
+            if !self.texts.is_own(&hash) {
+                events.push(Event::Own(hash));
+            }
+        }
+        self.add(events)
     }
 
-    /// Notes that `text` was made of another one; see [`Self::origins`].
-    pub(crate) fn copied(&mut self, text: &str, of: Option<&str>) -> Result<()> {
-        self.add(self.copy(text, of).map(Event::Copied).into_iter().collect())
+    /// Notes that texts, by their hashes, came with the repository.
+    pub(crate) fn pulled(&mut self, hashes: impl IntoIterator<Item = String>) -> Result<()> {
+        let mut events = Vec::new();
+        for hash in hashes {
+            if !self.texts.is_pulled(&hash) {
+                events.push(Event::Pulled(hash));
+            }
+        }
+        self.add(events)
     }
 
-    /// Whether a text was made of another one, which was not ours.
-    pub(crate) fn is_copy(&self, text: &str) -> bool {
-        let hash = text_hash(text);
-        self.copies.iter().any(|copied| copied.text == hash)
-    }
-
-    /// What is to be noted of such a text, unless it says nothing or is known.
-    fn copy(&self, text: &str, of: Option<&str>) -> Option<Copied> {
-        let copied = Copied { text: text_hash(text), of: of.map(text_hash), more: More::new() };
-        let is_news = copied.of.as_ref() != Some(&copied.text) && !self.copies.contains(&copied);
-        is_news.then_some(copied)
+    /// Notes a text that was made of another one: it is whoever's that was.
+    pub(crate) fn inherit(&mut self, text: &str, origin: Origin) -> Result<()> {
+        let hash = [text_hash(text)];
+        match origin {
+            Origin::Own => self.own(hash),
+            Origin::Pulled => self.pulled(hash),
+            Origin::Unknown => Ok(()),
+        }
     }
 
     pub(crate) fn entry(&self, id: MemoryId) -> Option<&Entry> {
@@ -322,7 +334,6 @@ impl Ledger {
         self.entries.values_mut().for_each(|entry| entry.more.clear());
         self.tombstones.values_mut().for_each(|tombstone| tombstone.more.clear());
         self.seen.values_mut().for_each(|seen| seen.more.clear());
-        self.copies.iter_mut().for_each(|copied| copied.more.clear());
         self.rewrite()
     }
 
@@ -343,7 +354,7 @@ impl Ledger {
             Note::Drop(id) => Some(Event::Drop(id)),
             Note::Bury(tombstone) => Some(Event::Tombstone(tombstone)),
             Note::Seen(seen) => Some(Event::Seen(seen)),
-            Note::Copied { text, of } => self.copy(&text, Some(&of)).map(Event::Copied),
+            Note::Own(hash) => (!self.texts.is_own(&hash)).then_some(Event::Own(hash)),
         });
         let events = events.collect();
         self.add(events)
@@ -360,11 +371,19 @@ impl Ledger {
 
     fn apply(&mut self, event: Event) {
         match event {
+            // Texts that an entry does not remember any more stay known: another branch may have them.
             Event::Entry(entry) => {
-                self.entries.insert(entry.id, *entry);
+                let texts = [&entry.written, &entry.changed].map(|texts| texts.clone());
+                if let Some(before) = self.entries.insert(entry.id, *entry) {
+                    let is_kept = |hash: &&String| texts.iter().any(|texts| texts.contains(hash));
+                    let lost = before.written.iter().chain(&before.changed);
+                    lost.filter(|hash| !is_kept(hash)).for_each(|hash| self.texts.own(hash));
+                }
             }
             Event::Drop(id) => {
-                self.entries.remove(&id);
+                if let Some(before) = self.entries.remove(&id) {
+                    self.texts.own_all(&before);
+                }
             }
             Event::Tombstone(tombstone) => {
                 self.tombstones.insert(tombstone.id, tombstone);
@@ -375,14 +394,16 @@ impl Ledger {
             Event::Seen(seen) => {
                 self.seen.insert(seen.root.clone(), seen);
             }
-            Event::Copied(copied) => self.copies.push(copied),
+            Event::Own(hash) => self.texts.own(&hash),
+            Event::Pulled(hash) => self.texts.pulled(&hash),
         }
     }
 
     fn compact_if_due(&mut self) -> Result<()> {
         let known = self.entries.len() + self.tombstones.len() + self.seen.len();
-        let live = known + self.copies.len().min(COPIES_MAX) + self.foreign.len();
-        if self.lines > 2 * live + SPARE_LINES || self.damaged > 0 {
+        // There is one line for each text, whatever is noted again.
+        let once = self.texts.len() + self.foreign.len();
+        if self.lines > 2 * known + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()
         } else {
             Ok(())
@@ -393,10 +414,9 @@ impl Ledger {
         let entries = self.entries.values().cloned().map(|entry| Event::Entry(Box::new(entry)));
         let tombstones = self.tombstones.values().cloned().map(Event::Tombstone);
         let seen = self.seen.values().cloned().map(Event::Seen);
-        let surplus = self.copies.len().saturating_sub(COPIES_MAX);
-        self.copies.drain(..surplus);
-        let copies = self.copies.iter().cloned().map(Event::Copied);
-        let events: Vec<Event> = entries.chain(tombstones).chain(seen).chain(copies).collect();
+        let own = self.texts.all_own().map(Event::Own);
+        let texts = own.chain(self.texts.all_pulled().map(Event::Pulled));
+        let events: Vec<Event> = entries.chain(tombstones).chain(seen).chain(texts).collect();
         lines::rewrite(&self.path, &self.foreign, &events)?;
         (self.lines, self.damaged) = (events.len() + self.foreign.len(), 0);
         Ok(())

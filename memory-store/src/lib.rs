@@ -56,6 +56,8 @@ pub mod succession;
 pub mod suspicion;
 pub mod text;
 pub mod time;
+#[cfg(feature = "write")]
+pub mod trust;
 
 pub use error::{Error, Result};
 pub use id::{MemoryId, ProjectId, short_session};

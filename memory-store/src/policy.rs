@@ -58,7 +58,6 @@ fn said_by(line: &str) -> Option<Pulled> {
     let value = value.map(|value| value.split('#').next().unwrap_or_default().trim());
     Some(match value {
         Some(r#""all""# | "'all'") => Pulled::All,
-        Some(r#""authors""# | "'authors'") => Pulled::Authors,
         Some(_) | None => Pulled::Reviewed,
     })
 }
@@ -73,10 +72,10 @@ mod tests {
             ("", Pulled::All),
             ("alpha = 0.1\n# pulled = \"reviewed\"\n", Pulled::All),
             ("pulled = \"all\" # for now\n", Pulled::All),
-            ("alpha = 0.1\r\n  pulled='authors'\r\n", Pulled::Authors),
+            ("alpha = 0.1\r\n  pulled='authors'\r\n", Pulled::Reviewed),
             ("pulled = \"reviewed\"\n", Pulled::Reviewed),
             ("pulled = \"author\"\n", Pulled::Reviewed),
-            ("pulled = \"all\"\npulled = \"authors\"\n", Pulled::Authors),
+            ("pulled = \"all\"\npulled = \"reviewed\"\n", Pulled::Reviewed),
             ("\"pulled\" = \"all\"\n", Pulled::Reviewed),
             ("\"p\\u0075lled\" = \"reviewed\"\n", Pulled::Reviewed),
             ("pulled = \"\"\"all\"\"\"\n", Pulled::Reviewed),
@@ -91,8 +90,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         assert_eq!(pulled(&path), Pulled::All);
-        std::fs::write(&path, "pulled = \"authors\"\n").unwrap();
-        assert_eq!(pulled(&path), Pulled::Authors);
+        std::fs::write(&path, "pulled = \"reviewed\"\n").unwrap();
+        assert_eq!(pulled(&path), Pulled::Reviewed);
+        std::fs::write(&path, "pulled = \"all\"\n").unwrap();
+        assert_eq!(pulled(&path), Pulled::All);
         std::fs::write(&path, " ".repeat(300 << 10)).unwrap();
         assert_eq!(pulled(&path), Pulled::Reviewed);
         let utf_16: Vec<u8> =

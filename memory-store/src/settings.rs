@@ -31,7 +31,7 @@ pub struct Settings {
     pub notice: Notice,
     /// Whether new memories go straight into the folder.
     pub promote: Promote,
-    /// What others committed and is given without the user having seen it.
+    /// What is given of memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
     /// Days that archived turns are kept.
@@ -125,16 +125,15 @@ pub enum Promote {
     Review,
 }
 
-/// What others committed and is given without the user having seen it; each takes less than the one before.
+/// What is given of memories that are from the repository; each gives less than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pulled {
-    /// Everything.
+    /// Everything, with its label.
     #[default]
     All,
-    /// What trusted authors committed (`throughline trust --author`).
-    Authors,
-    /// Nothing, until `throughline review`.
+    /// Nothing, until `throughline trust` releases it. Older versions could trust authors.
+    #[serde(alias = "authors")]
     Reviewed,
 }
 

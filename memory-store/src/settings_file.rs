@@ -374,8 +374,14 @@ fn promote(settings: &mut Settings, value: Value) -> Result<(), String> {
 }
 
 fn pulled(settings: &mut Settings, value: Value) -> Result<(), String> {
-    let read = parsed(value, "\"all\", \"authors\" or \"reviewed\"");
-    let instead = "what others commit is held back";
+    if value.as_str() == Some("authors") {
+        settings.pulled = Pulled::Reviewed;
+        return Err("\"authors\" is read as \"reviewed\", for authors are not asked any more: what is from the \
+                    repository waits for `throughline trust`"
+            .to_owned());
+    }
+    let read = parsed(value, "\"all\" or \"reviewed\"");
+    let instead = "what is from the repository is held back";
     guarded(&mut settings.pulled, read, Pulled::Reviewed, instead)
 }
 
@@ -760,10 +766,13 @@ mod tests {
             assert!(!warnings.is_empty());
         }
         let told = load("pulled = \"author\"\n").1[0].to_string();
-        assert!(told.ends_with("; until it is mended, what others commit is held back"), "{told}");
+        assert!(
+            told.ends_with("; until it is mended, what is from the repository is held back"),
+            "{told}"
+        );
         // What can be read of a file that is no TOML holds, and what it does not name is as it was.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
-        assert_eq!((settings.pulled, settings.promote), (Pulled::Authors, Promote::Auto));
+        assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Auto));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
         assert_eq!((settings.names, warnings[0].is_grave), (None, true));
         // Of several lines nobody can say which one counts, and of another encoding none can be read.
@@ -776,6 +785,10 @@ mod tests {
                 "{text:?}"
             );
         }
+        // What older versions knew is read as the stricter, and told.
+        let (settings, warnings) = load("pulled = \"authors\"\n");
+        assert_eq!((settings.pulled, warnings.len()), (Pulled::Reviewed, 1));
+        assert!(warnings[0].to_string().contains("is read as \"reviewed\""), "{}", warnings[0]);
         // Nothing of the kind: a budget, and whatever a repository says.
         assert!(!load("start_tokens = \"many\"\n").1[0].is_grave);
         let theirs = files("", "pulled = \"x\"\n");

@@ -13,7 +13,7 @@ mod readme;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 pub use clean::Cleaned;
@@ -34,15 +34,15 @@ use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use crate::ledger::{Entry, Ledger, Reason, Tombstone, redacted_file};
+use crate::ledger::{Entry, Ledger, Origin, Reason, Tombstone, redacted_file};
 use crate::lock::{self, LOCK_WAIT};
 use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;
 use crate::redact::{RedactOptions, Redactor};
 use crate::settings::Settings;
-use crate::suspicion::{Quarantine, Whose};
 use crate::time::Timestamp;
+use crate::trust::Trust;
 
 /// The folder of memory files inside a committed store.
 pub(crate) const MEMORIES_DIR: &str = "memories";
@@ -58,8 +58,8 @@ pub struct Store {
     folder: PathBuf,
     /// The working tree, when the files are meant to be committed.
     root: Option<PathBuf>,
-    /// What is held of it, where that was looked up, and by which settings texts are redacted.
-    judged: Option<Arc<(Quarantine, Settings)>>,
+    /// What of it is given, where that was looked up, and by which settings texts are redacted.
+    judged: Option<Arc<(Trust, Settings)>>,
     /// How long is waited for who else changes files of the project.
     lock_wait: Duration,
 }
@@ -84,6 +84,15 @@ pub enum Change {
     Updated,
     /// It said so already; it was not touched.
     Unchanged,
+}
+
+/// Who changes a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    /// A person or a model, who thereby writes it.
+    Person,
+    /// A link to another memory: the rest is whoever's it was.
+    Link,
 }
 
 /// How to forget.
@@ -140,10 +149,11 @@ impl Store {
         }
     }
 
-    /// The same store for who knows what of it is held: of several files with one id one counts that is not.
+    /// Attaches what of the store is given, so that among files with one id one of this machine that is not
+    /// held counts, and what is not released is not changed.
     #[must_use]
-    pub fn judged(self, quarantine: Quarantine, settings: &Settings) -> Self {
-        Self { judged: Some(Arc::new((quarantine, settings.clone()))), ..self }
+    pub fn judged(self, trust: Trust, settings: &Settings) -> Self {
+        Self { judged: Some(Arc::new((trust, settings.clone()))), ..self }
     }
 
     /// The same project's store in another of its working trees.
@@ -211,31 +221,26 @@ impl Store {
 
     /// Lists the memories, those that wait for review included.
     pub fn list(&self) -> Result<Listing> {
-        let mut is_held =
-            self.asked(|quarantine, stored, redactor| quarantine.held(stored, redactor).is_some());
-        let mut is_held = |stored: &Stored| is_held(stored).unwrap_or_default();
-        let mut listing = listing::list(&self.folders(), &mut is_held);
+        let mut redactor = None;
+        let own = self.owner();
+        let mut gives_way = |stored: &Stored| match self.judged.as_deref() {
+            None => !own(stored),
+            Some((trust, settings)) => {
+                trust.gives_way(stored, redactor.get_or_insert_with(|| self.redactor(settings)))
+            }
+        };
+        let mut listing = listing::list(&self.folders(), &mut gives_way);
         listing.broken.extend(self.check_folder().err());
         Ok(listing)
     }
 
-    /// Asks of files what is held of the store; `None` where that was not looked up.
-    fn asked<T>(
-        &self,
-        asks: fn(&Quarantine, &Stored, &Redactor) -> T,
-    ) -> impl FnMut(&Stored) -> Option<T> {
-        let mut redactor = None;
-        move |stored| {
-            let (quarantine, settings) = self.judged.as_deref()?;
-            let redactor = redactor.get_or_insert_with(|| self.redactor(settings));
-            Some(asks(quarantine, stored, redactor))
-        }
-    }
-
-    /// Says whose files are, as far as that was looked up.
-    pub(crate) fn whose(&self) -> impl FnMut(&Stored) -> Whose {
-        let mut whose = self.asked(Quarantine::whose);
-        move |stored| whose(stored).unwrap_or(Whose::Users)
+    /// Tells the files of this machine from those that are from the repository, by what the ledger knows at the
+    /// first question.
+    fn owner(&self) -> impl Fn(&Stored) -> bool {
+        let texts = LazyLock::new(|| {
+            Ledger::open(&self.home).map(|ledger| ledger.texts()).unwrap_or_default()
+        });
+        move |stored| self.root.is_none() || texts.owns(stored)
     }
 
     /// All files that are memories, also those that repeat another's id or name.
@@ -286,11 +291,14 @@ impl Store {
         same.extend(listing::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(listing::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // What others committed and nobody let out is not united with: all of it that `memory` does not
-        // replace would be the user's from then on, and where it says the same, nothing would be theirs.
-        match same.find(|stored| !self.withholds(stored)) {
+        // What is from the repository is not united with: all of it that `memory` does not replace would be this
+        // machine's from then on.
+        let own = self.owner();
+        match same.find(|stored| own(stored)) {
             Some(stored) => {
-                let saved = self.update(&stored.path, redactor, |old| unite(old, memory, now))?;
+                let saved = self.update(&stored.path, By::Person, redactor, |old| {
+                    unite(old, memory, now);
+                })?;
                 Ok(Saved { hidden: saved.hidden + hidden, ..saved })
             }
             None => {
@@ -316,18 +324,28 @@ impl Store {
     ) -> Result<Saved> {
         let _lock = self.lock()?;
         let stored = self.find(id)?;
-        self.update(&stored.path, redactor, change)
+        self.update(&stored.path, By::Person, redactor, change)
     }
 
     /// Changes the memory in this file; no other file is read.
     ///
     /// # Errors
-    /// [`Error::NotFound`] when the file holds another memory by now; others when it is gone, or somebody
-    /// else's and held back.
+    /// [`Error::NotFound`] when the file holds another memory by now; others when it is gone, or is not released.
     pub fn edit_at(
         &self,
         path: &Path,
         id: MemoryId,
+        redactor: &Redactor,
+        change: impl FnOnce(&mut Memory),
+    ) -> Result<Saved> {
+        self.change_at(path, id, By::Person, redactor, change)
+    }
+
+    fn change_at(
+        &self,
+        path: &Path,
+        id: MemoryId,
+        by: By,
         redactor: &Redactor,
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
@@ -337,10 +355,10 @@ impl Store {
         if !is_it {
             return Err(Error::NotFound { id: id.to_string(), found: 0 });
         }
-        self.update(path, redactor, change)
+        self.update(path, by, redactor, change)
     }
 
-    /// Marks the memory in this file as replaced by another one, as [`Store::edit_at`] does.
+    /// Marks the memory in this file as replaced by another one, as [`Store::edit_at`] does. Its origin stays.
     ///
     /// # Errors
     /// As there.
@@ -351,7 +369,7 @@ impl Store {
         by: MemoryId,
         redactor: &Redactor,
     ) -> Result<Saved> {
-        self.edit_at(path, id, redactor, |memory| memory.superseded_by = Some(by))
+        self.change_at(path, id, By::Link, redactor, |memory| memory.superseded_by = Some(by))
     }
 
     /// Takes over what a person made of a memory's file in an editor, without what `redactor` hides; the id
@@ -370,7 +388,7 @@ impl Store {
         }
         self.check_given(&stored)?;
         file.set(&Memory { id: stored.memory.id, ..file.memory.clone() })?;
-        self.put(stored, before, file, redactor).map(Some)
+        self.put(stored, before, By::Person, file, redactor).map(Some)
     }
 
     /// Takes a memory out of recall, and keeps it from being learned again. What is kept of it has nothing
@@ -391,9 +409,8 @@ impl Store {
         if how == Forget::Archive {
             let Read { stored: now, file } = listing::read(&stored.path)?;
             let text = redacted_file(file.text(), redactor);
-            // What is held must not come back as the user's.
-            let is_theirs = self.withholds(&now);
-            ledger.copied(&text, Some(file.text()).filter(|_| !is_theirs))?;
+            // It must not come back as another's, or as one's own.
+            ledger.inherit(&text, ledger.texts().origin(&now))?;
             replace(&archived, text.as_bytes(), Privacy::Private)?;
         }
         let name = self.relative(&stored.path);
@@ -403,11 +420,11 @@ impl Store {
             ledger.scrub(memory.id)?;
             remove(&archived)?;
         }
-        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One that others
-        // committed and nobody has looked at yet says what it likes, and stays held.
-        let mut whose = self.whose();
+        // A copy elsewhere, for example by a person's hand, goes as well: it has the same id. One from the repository
+        // says what it likes.
+        let own = self.owner();
         for copy in self.copies(memory.id) {
-            if copy.path == stored.path || whose(&copy) == Whose::Users {
+            if copy.path == stored.path || own(&copy) {
                 self.remove(&copy.path)?;
             }
         }
@@ -429,9 +446,9 @@ impl Store {
         };
         self.check_folder()?;
         let mut file = listing::read(&stored.path)?.file;
-        let before = file.text().to_owned();
+        let origin = ledger.texts().origin(&stored);
         file.redact(redactor)?;
-        ledger.copied(file.text(), Some(&before))?;
+        ledger.inherit(file.text(), origin)?;
         let was_at =
             ledger.tombstone(stored.memory.id).and_then(|tombstone| tombstone.name.clone());
         let path = match was_at.map(|name| self.folder.join(name)) {
@@ -457,9 +474,8 @@ impl Store {
         if let Some(text) = text.map(|entry| entry.text.clone()) {
             self.check_folder()?;
             let mut file = MemoryFile::parse(Path::new(""), text.into_bytes())?;
-            let before = file.text().to_owned();
             file.redact(redactor)?;
-            ledger.copied(file.text(), Some(&before))?;
+            ledger.inherit(file.text(), Origin::Own)?;
             let path = self.free_path(&file.memory)?;
             self.write(&path, file.bytes())?;
             ledger.revive(id, self.relative(&path).as_deref())?;
@@ -553,20 +569,17 @@ impl Store {
         Self { lock_wait, ..self }
     }
 
-    /// Whether others committed a memory and it is not given for that, as far as that was looked up.
-    fn withholds(&self, stored: &Stored) -> bool {
-        self.whose()(stored) != Whose::Users
-    }
-
-    /// Refuses to change what is withheld: what is written here counts as the user's own.
+    /// Refuses to change what is not released: what is written here counts as this machine's.
     fn check_given(&self, stored: &Stored) -> Result<()> {
-        if !self.withholds(stored) {
+        let unreleased =
+            self.judged.as_deref().is_some_and(|(trust, _)| trust.is_unreleased(stored));
+        if !unreleased {
             return Ok(());
         }
         Err(disk::refused(
             &stored.path,
-            "somebody else committed this memory, and it is held back",
-            "`throughline review --release ID` lets it out, once you have read it.",
+            "this memory is from the repository and not released yet",
+            "`throughline trust` shows and releases such memories.",
         ))
     }
 
@@ -648,6 +661,7 @@ impl Store {
     fn update(
         &self,
         path: &Path,
+        by: By,
         redactor: &Redactor,
         change: impl FnOnce(&mut Memory),
     ) -> Result<Saved> {
@@ -659,7 +673,7 @@ impl Store {
         memory.id = stored.memory.id;
         let before = file.bytes().to_vec();
         file.set(&memory)?;
-        self.put(stored, &before, file, redactor)
+        self.put(stored, &before, by, file, redactor)
     }
 
     /// Writes the file of a memory where it is, without what is to be hidden, unless it says so already.
@@ -667,6 +681,7 @@ impl Store {
         &self,
         stored: Stored,
         before: &[u8],
+        by: By,
         mut file: MemoryFile,
         redactor: &Redactor,
     ) -> Result<Saved> {
@@ -675,13 +690,15 @@ impl Store {
             return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
         let mut ledger = Ledger::open(&self.home)?;
-        let before = String::from_utf8_lossy(before);
-        // A word put into somebody else's text does not make it the user's.
-        if !is_ours(&ledger, stored.memory.id, &before) {
-            ledger.copied(file.text(), Some(&before))?;
-        }
+        let origin = match by {
+            By::Link if self.root.is_some() => ledger.texts().origin(&stored),
+            By::Link | By::Person => Origin::Own,
+        };
+        ledger.inherit(file.text(), origin)?;
         self.write(&stored.path, file.bytes())?;
-        self.note_saved(&stored.path, &file)?;
+        if origin == Origin::Own {
+            self.note_saved(&stored.path, &file)?;
+        }
         let stored = listing::read_back(&stored.path, &file)?;
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
@@ -771,11 +788,6 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
             "Move it away.",
         )),
     }
-}
-
-/// Whether we wrote a memory's text, and did not make it of somebody else's.
-fn is_ours(ledger: &Ledger, id: MemoryId, text: &str) -> bool {
-    ledger.entry(id).is_some_and(|entry| entry.wrote(text)) && !ledger.is_copy(text)
 }
 
 fn pick(memories: Vec<Stored>, id: &str) -> Result<Stored> {

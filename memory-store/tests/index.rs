@@ -13,7 +13,7 @@ use memory_store::layout::Tree;
 use memory_store::recall::{Collection, Fate, Reason, Search};
 use memory_store::redact::Redactor;
 use memory_store::signature::error_signature;
-use memory_store::suspicion::Quarantine;
+use memory_store::trust::Trust;
 use memory_store::{Kind, Memory, Timestamp};
 
 fn titles(hits: &[memory_store::recall::Hit]) -> Vec<&str> {
@@ -224,8 +224,8 @@ fn a_worktree_without_an_index_is_told_through_the_main_trees() {
     std::fs::rename(&new.path, &path).unwrap();
     new.path = path;
     let scope = new.memory.scope;
-    let (redactor, quarantine) = (Redactor::default(), Quarantine::default());
-    let saved = journal::Change::Saved(&new, &redactor, &quarantine);
+    let (redactor, trust) = (Redactor::default(), Trust::default());
+    let saved = journal::Change::Saved(&new, &redactor, &trust);
     journal::note(dirs, &worktree, scope, saved).unwrap();
     let hits = || {
         let recall = memory_store::recall::Recall::open(dirs, &worktree);

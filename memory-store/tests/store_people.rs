@@ -2,20 +2,18 @@
 
 #![cfg(feature = "write")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use memory_store::file::MemoryFile;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{Desired, GitState, Outcome, reconcile, text_hash};
+use memory_store::ledger::{Desired, GitState, Outcome, reconcile};
 use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::redact::Redactor;
-use memory_store::settings::Settings;
 use memory_store::store::{Change, Forget, Store};
-use memory_store::suspicion::{Quarantine, Why, Withheld, Withholding};
+use memory_store::trust;
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -280,7 +278,7 @@ fn forgetting_takes_copies_along_and_restoring_finds_a_free_place() {
 }
 
 #[test]
-fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen() {
+fn forgetting_leaves_what_is_from_the_repository_under_the_same_id() {
     let home = Home::new();
     let (store, redactor) = (home.store(), Redactor::default());
     let one = memory(1, Kind::Fact, "One", "Mine.");
@@ -288,12 +286,6 @@ fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen
     let text = fs::read_to_string(&own).unwrap().replace("Mine.", "Theirs.");
     let theirs = home.folder().join("0 theirs.md");
     fs::write(&theirs, &text).unwrap();
-    let settings = Settings::default();
-    let stored = store.files().into_iter().find(|stored| stored.path == theirs).unwrap();
-    let key = Quarantine::key(&stored, &store.redactor(&settings));
-    let withheld = Withheld::new(&text_hash(&text), None, Why::Author);
-    let withheld = Arc::new([(key, withheld)].into_iter().collect());
-    let store = store.judged(Quarantine::default().withholding(withheld), &settings);
 
     let forgotten = store.forget(&one.id.short(), Forget::Archive, &redactor, NOW).unwrap();
     assert_eq!((forgotten.path, forgotten.memory.body.as_str()), (own.clone(), "Mine."));
@@ -304,44 +296,12 @@ fn forgetting_leaves_what_others_committed_under_the_same_id_and_nobody_has_seen
     assert!(!theirs.exists());
 }
 
-#[test]
-fn what_came_since_the_judgement_waits_for_the_next_run_and_is_written_beside_by_none() {
-    let home = Home::new();
-    let (store, redactor, settings) = (home.store(), Redactor::default(), Settings::default());
-    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
-    let run = |judged: BTreeSet<String>, desired: &Memory| {
-        let withholding = Arc::new(Withholding::new().of_judged(judged));
-        let quarantine = Quarantine::releases(store.home()).unwrap().withholding(withholding);
-        let store = store.clone().judged(quarantine, &settings);
-        let desired = Desired { memory: desired.clone(), root: home.tree.root.clone() };
-        reconcile(&store, &redactor, vec![desired], &trees, NOW).unwrap()
-    };
-    let learned = memory(1, Kind::Fact, "One", "Text.");
-    let saved = memory(2, Kind::Fact, "Two", "Text.");
-    store.save(saved, &redactor, NOW).unwrap();
-    // What we wrote is known, judged or not.
-    let outcome = run(BTreeSet::new(), &learned);
-    assert_eq!((outcome.written, outcome.unsettled), (1, false));
-    for stored in store.files() {
-        let text = fs::read_to_string(&stored.path).unwrap();
-        fs::write(&stored.path, text.replace("Text.", "By hand.")).unwrap();
-    }
-    let outcome = run(BTreeSet::new(), &learned);
-    assert!(outcome.unsettled && outcome.refused.is_empty(), "{outcome:?}");
-    assert_eq!(fs::read_dir(home.folder()).unwrap().count(), 2);
-    let keys = store.files();
-    let keys = keys.iter().map(|stored| Quarantine::key(stored, &store.redactor(&settings)));
-    let outcome = run(keys.collect(), &learned);
-    assert_eq!((outcome.unchanged, outcome.unsettled), (2, false));
-    assert!(store.files().iter().all(|stored| stored.memory.body == "By hand."));
-}
-
 /// Where case makes no difference there is one file of the two.
 #[test]
 #[cfg(target_os = "linux")]
-fn what_others_committed_takes_no_name_that_is_the_same_but_for_case() {
+fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     let home = Home::new();
-    let (store, redactor, settings) = (home.store(), Redactor::default(), Settings::default());
+    let (store, redactor) = (home.store(), Redactor::default());
     let mine = memory(1, Kind::Fact, "One", "Mine.");
     let own = store.save(mine.clone(), &redactor, NOW).unwrap().stored.path;
     let name = own.file_name().unwrap().to_str().unwrap().to_uppercase();
@@ -357,17 +317,16 @@ fn what_others_committed_takes_no_name_that_is_the_same_but_for_case() {
         });
         (given.collect::<Vec<_>>(), broken.collect::<Vec<_>>())
     };
-    // Who does not know whose they are takes the first, and judging sees both.
-    assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
-    let files = store.files();
-    assert_eq!(files.len(), 2);
-
-    let stored = files.iter().find(|stored| stored.path == theirs).unwrap();
-    let key = Quarantine::key(stored, &store.redactor(&settings));
-    let withheld = Withheld::new(&text_hash(text.text()), None, Why::Author);
-    let withheld = Arc::new([(key, withheld)].into_iter().collect());
-    let store = store.judged(Quarantine::default().withholding(withheld), &settings);
     assert_eq!(given(&store), (vec![own.clone()], vec![theirs.clone()]));
+    assert_eq!(store.files().len(), 2);
+    // Once it is released, the first counts.
+    let files = store.files();
+    let released = files.iter().find(|stored| stored.path == theirs).unwrap();
+    let again = fs::read(store.home().ledger()).unwrap();
+    trust::release(&store, &[released]).unwrap();
+    assert_eq!(given(&store), (vec![theirs.clone()], vec![own.clone()]));
+    fs::write(store.home().ledger(), again).unwrap();
+    trust::note_pulled(&store, std::slice::from_ref(released)).unwrap();
     // Nor from the ledger's eyes.
     let text_now = fs::read_to_string(&own).unwrap().replace("Mine.", "By hand.");
     fs::write(&own, &text_now).unwrap();
@@ -583,8 +542,9 @@ fn what_a_person_wrote_beside_a_memory_loses_its_secrets_wherever_it_is_written(
     assert_eq!(saved.hidden, 2);
     is_clean(&path);
 
-    // Said again.
+    // Said again, once it was seen here.
     spoil(&path);
+    trust::release(&store, &[&store.files()[0]]).unwrap();
     assert_eq!(store.save(one, &redactor, NOW).unwrap().hidden, 2);
     is_clean(&path);
 

@@ -191,7 +191,13 @@ impl Store {
         let seed = u64::from(number) | u64::from(version + 1) << 40;
         let (title, body) = (corpus.text(seed, 1), corpus.text(seed | 1 << 60, 4));
         let memory = Memory::new(id, Kind::Fact, title, body, Timestamp(0));
-        Stored { path: self.folder.join("memory.md"), memory, modified_ns: 0, len: 0 }
+        Stored {
+            path: self.folder.join("memory.md"),
+            memory,
+            modified_ns: 0,
+            len: 0,
+            text: String::new(),
+        }
     }
 
     fn publish(&self, turns: Turns<'_>) -> Result<bool> {

@@ -5,11 +5,9 @@
 //! what a repository names (see [`version`]), wherever that matters.
 
 pub mod blobs;
-pub mod committers;
 mod config;
 pub(crate) mod group;
 pub mod hung;
-pub mod signatures;
 pub mod version;
 
 use std::collections::BTreeSet;
@@ -152,6 +150,33 @@ pub fn position(root: &Path) -> String {
     let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
     let stash = line(root, &["rev-parse", "--verify", "--quiet", "refs/stash"]);
     format!("{} {}", refs.join(" "), stash.unwrap_or_default())
+}
+
+/// Where git is with regard to the memory files of a working tree, in a form to compare with an earlier one: HEAD,
+/// its branch, and what is staged. Empty outside a repository; `None` when git does not tell.
+pub fn memory_position(root: &Path) -> Option<String> {
+    if !is_repository(root) {
+        return Some(String::new());
+    }
+    let refs = lines(root, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+    let staged = output(root, &["ls-files", "--stage", "-z", "--", STORE_DIR])?;
+    Some(format!("{} {}", refs.join(" "), &blake3::hash(&staged).to_hex()[..32]))
+}
+
+/// The memory files that say something else than what is staged, as a checkout would write it, or are not staged at all;
+/// `None` when git does not tell.
+pub fn changed_memories(root: &Path) -> Option<BTreeSet<PathBuf>> {
+    let mut list = command(root);
+    list.args(["ls-files", "-z", "--modified", "--others", "--", STORE_DIR]);
+    if !without_filters(&mut list, root) {
+        return None;
+    }
+    Some(fields(&output_of(&mut list)?).map(PathBuf::from).collect())
+}
+
+/// Whether a folder lies in a repository, whether git can read that or not.
+pub fn is_repository(root: &Path) -> bool {
+    root.ancestors().any(|folder| folder.join(".git").symlink_metadata().is_ok())
 }
 
 /// The repository that a folder lies in, and where in it, as all its working trees have it; `None`
@@ -331,13 +356,6 @@ fn fields(text: &[u8]) -> impl Iterator<Item = &str> {
         .filter(|field| !field.is_empty())
 }
 
-/// The texts that end in a zero byte, none left out.
-fn texts(bytes: &[u8]) -> impl Iterator<Item = String> {
-    let texts =
-        bytes.split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
-    texts.filter(|text| !text.is_empty())
-}
-
 fn succeeds(root: &Path, arguments: &[&str]) -> bool {
     output(root, arguments).is_some()
 }
@@ -411,12 +429,7 @@ struct Answer {
     text: Vec<u8>,
 }
 
-/// Runs git for so long at most; `None` when it cannot be run.
-fn answer_within(command: &mut Command, limit: Duration) -> Option<Answer> {
-    answer_from(command, Vec::new(), limit)
-}
-
-/// The same for one that reads `input`, where its stdin is a pipe.
+/// Runs git for so long at most; `None` when it cannot be run. Its stdin is a pipe where it reads `input`.
 fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<Answer> {
     if hung::is_known(command) {
         return Some(Answer { status: None, text: Vec::new() });

@@ -193,7 +193,7 @@ mod tests {
     fn stored(number: u8, title: &str, body: &str) -> Stored {
         let id = MemoryId::new(Timestamp(0), [number; 10]);
         let memory = Memory::new(id, Kind::Convention, title, body, Timestamp(0));
-        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
+        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0, text: String::new() }
     }
 
     fn project() -> Project {

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
@@ -12,7 +11,7 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::left::Left;
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
-use memory_store::suspicion::{Quarantine, Withholding};
+use memory_store::trust::Trust;
 
 use crate::anchors::Anchors;
 use crate::graph::HnswGraphs;
@@ -27,8 +26,6 @@ pub struct Publication<'a> {
     pub settings: &'a Settings,
     /// Where vectors come from; without, recall goes by words alone.
     pub vectors: Option<&'a dyn Vectors>,
-    /// What others committed and is not given, by the working tree's root.
-    pub withheld: &'a BTreeMap<PathBuf, Arc<Withholding>>,
     /// What the files of memories held when these were learned; without, nobody looks.
     pub anchors: Option<&'a RefCell<Anchors>>,
     /// Indexes whose memories are made anew without a look at what is there.
@@ -92,19 +89,15 @@ fn publish(
 ) -> Result<Listing> {
     let context = || format!("{}: cannot write the index", folder.display());
     let publisher = begin(publication, folder).with_context(context)?.graphs(&HnswGraphs);
-    let quarantine = Quarantine::releases(store.home()).with_context(context)?;
-    let withheld = publication.withheld.get(root).cloned().unwrap_or_default();
-    let withholds = !withheld.is_empty();
-    let orders = quarantine.clone();
-    let quarantine = quarantine.withholding(withheld);
-    let store = store.clone().judged(quarantine.clone(), publication.settings);
+    let trust = Trust::of(store, publication.settings).with_context(context)?;
+    let store = store.clone().judged(trust.clone(), publication.settings);
     let mut listing = store.list()?;
     // Files come from people and from pulls: what a hook prints goes through here once more.
     let redactor = store.redactor(publication.settings);
-    let mut foreign = BTreeSet::new();
+    let mut pulled = BTreeSet::new();
     for stored in &mut listing.memories {
-        if withholds && quarantine.withholds(stored, &redactor) {
-            foreign.insert(stored.memory.id);
+        if trust.is_from_repository(stored) {
+            pulled.insert(stored.memory.id);
         }
         stored.memory = redactor.redacted(&stored.memory);
     }
@@ -117,17 +110,25 @@ fn publish(
         }
         Some(_) | None => BTreeMap::new(),
     };
+    let holds = trust.holds_unreleased();
     let is_held = |stored: &Stored| {
-        foreign.contains(&stored.memory.id) || orders.held(stored, &redactor).is_some()
+        let from_repository = pulled.contains(&stored.memory.id);
+        holds && from_repository || trust.is_order(&stored.memory, &redactor, from_repository)
     };
     let (settings, now) = (publication.settings, publication.now);
     let left = Left::read(&publication.dirs.tree(root).left());
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
-    let start = start::plan(&listing.memories, &said, &stale, &is_held, &touched, settings, now);
+    let start = start::plan(
+        &listing.memories,
+        &start::Known { said: &said, stale: &stale, pulled: &pulled, is_held: &is_held },
+        &touched,
+        settings,
+        now,
+    );
     publisher
         .said(said)
-        .quarantine(quarantine)
-        .held(foreign)
+        .trust(trust)
+        .from_repository(pulled, holds)
         .stale(stale)
         .publish(Content {
             root,
@@ -144,69 +145,57 @@ fn publish(
 #[cfg(test)]
 mod tests {
     use memory_store::identity::Mode;
-    use memory_store::recall::{Recall, Search};
+    use memory_store::recall::{Hit, Recall, Search};
     use memory_store::settings::Pulled;
+    use memory_store::trust;
 
     use super::*;
-    use crate::pulled::Judge;
     use crate::testing::{NOW, Project, write_memory};
 
     #[test]
-    fn what_comes_between_judging_and_publishing_is_held_until_it_is_judged() {
+    fn what_nobody_wrote_or_released_here_is_labelled_and_held_where_the_user_wants_that() {
         let project = Project::new(Mode::Committed);
         let (dirs, root) = (&project.dirs, project.root());
-        let write = |name: &str, number: u8, title: &str| write_memory(root, name, number, title);
-        let settings = Settings { pulled: Pulled::Authors, ..Settings::default() };
-        let judge = || {
-            let mut judge = Judge::open(dirs, &project.tree, &settings).unwrap();
-            let judged = judge.tree(&project.tree, NOW).unwrap();
-            judge.finish(NOW).unwrap();
-            BTreeMap::from([(root.to_owned(), judged)])
-        };
-        let is_held = |withheld: &BTreeMap<PathBuf, Arc<Withholding>>, title: &str| {
+        let publish = |pulled: Pulled| {
+            let settings = &Settings { pulled, ..Settings::default() };
             let publication = Publication {
                 dirs,
-                settings: &settings,
+                settings,
                 vectors: None,
-                withheld,
                 anchors: None,
                 distrusted: &BTreeSet::new(),
                 now: NOW,
             };
             tree(&publication, &project.tree, None, &Known::default()).unwrap();
             let recall = Recall::open(dirs, &project.tree);
-            let search = Search { text: title.to_owned(), ..Search::default() };
-            let hits = recall.search(&search, NOW).hits;
-            hits.iter().find(|hit| hit.title == title).unwrap().held
+            let labels = |hit: &Hit| (hit.title.clone(), hit.from_repository, hit.held);
+            let search = Search { text: "deploy key wiki".to_owned(), ..Search::default() };
+            let mut found: Vec<_> = recall.search(&search, NOW).hits.iter().map(labels).collect();
+            found.sort();
+            let started = recall.start(NOW, 1000).hits;
+            (found, started.into_iter().map(|hit| hit.title).collect::<Vec<_>>())
         };
-
-        write("own.md", 1, "Prices are integer cents");
-        let judged = judge();
-        write("new.md", 2, "The deploy key lies in the wiki");
-        assert!(!is_held(&judged, "Prices are integer cents"));
-        assert!(is_held(&judged, "The deploy key lies in the wiki"));
-        // A text that was put into a file since is as new as a file.
-        write("own.md", 1, "Prices are integer pennies");
-        assert!(is_held(&judged, "Prices are integer pennies"));
-        write("own.md", 1, "Prices are integer cents");
-        assert!(!is_held(&judged, "Prices are integer cents"));
-        // So is what was put above it, which decides what it stands for.
-        let own = root.join(".throughline/memories/own.md");
-        let text = std::fs::read_to_string(&own).unwrap();
-        std::fs::write(own, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();
-        assert!(is_held(&judged, "Prices are integer cents"));
-        write("own.md", 1, "Prices are integer pennies");
-        // What waits aside is no exception: what came there since is not known either.
-        let drafts = dirs.project(project.tree.project).drafts();
-        std::fs::create_dir_all(&drafts).unwrap();
-        write("aside.md", 3, "The archive is emptied on Mondays");
-        std::fs::rename(root.join(".throughline/memories/aside.md"), drafts.join("aside.md"))
-            .unwrap();
-        assert!(is_held(&judged, "The archive is emptied on Mondays"));
-        assert!(!is_held(&judge(), "The archive is emptied on Mondays"));
-        // Without a repository all is the user's own, and the same files are published again.
-        let judged = judge();
-        assert!(!is_held(&judged, "Prices are integer pennies"));
-        assert!(!is_held(&judged, "The deploy key lies in the wiki"));
+        let (key, wiki) = ("The deploy key is in the vault", "The wiki has the key");
+        write_memory(root, "one.md", 1, key);
+        write_memory(root, "two.md", 2, wiki);
+        let store = Store::open(dirs, &project.tree).unwrap();
+        let files = store.list().unwrap().memories;
+        let one = files.iter().find(|stored| stored.memory.title == key).unwrap();
+        trust::release(&store, &[one]).unwrap();
+        let told = |pulled: bool, held: bool| {
+            vec![(key.to_owned(), false, false), (wiki.to_owned(), pulled, held)]
+        };
+        assert_eq!(
+            publish(Pulled::All),
+            (told(true, false), vec![key.to_owned(), wiki.to_owned()])
+        );
+        assert_eq!(publish(Pulled::Reviewed), (told(true, true), vec![key.to_owned()]));
+        // Its front matter counts, too: it decides what a memory stands for.
+        let path = root.join(".throughline/memories/one.md");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replacen("---\n", "---\npinned: true\n", 1)).unwrap();
+        assert!(publish(Pulled::All).0.iter().all(|(_, pulled, held)| *pulled && !held));
+        std::fs::write(&path, text).unwrap();
+        assert_eq!(publish(Pulled::All).0, told(true, false));
     }
 }

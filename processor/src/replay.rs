@@ -376,7 +376,6 @@ impl Bench {
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
         ledger::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
         let publication = Publication {
-            withheld: &BTreeMap::new(),
             dirs: &self.dirs,
             settings: &self.settings,
             vectors: self.table.as_ref().map(|table| table as &dyn Vectors),

@@ -28,21 +28,38 @@ const SAME_LIKENESS: f32 = 0.6;
 /// Sessions whose files count as touched last.
 const RECENT_SESSIONS: usize = 2;
 
-/// Returns the memories that a session starts with, the most valuable first.
-///
-/// Memories that are `said` anyway are left out, `stale` ones come after those that are not. A quarantined one takes nobody's place: that is asked,
-/// as it takes time, only of those that would have one. `touched` are files with uncommitted changes.
+/// What is known of memories besides what they say.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    /// Memories that sessions are told anyway: they are left out.
+    pub said: &'a BTreeSet<MemoryId>,
+    /// Memories whose files changed much: they come after the others.
+    pub stale: &'a BTreeMap<MemoryId, Staleness>,
+    /// Memories from the repository: of these conventions alone, after the user's rules.
+    pub pulled: &'a BTreeSet<MemoryId>,
+    /// Whether one is held: it takes nobody's place. That is asked, as it takes time, only of those that would have
+    /// one.
+    pub is_held: &'a dyn Fn(&Stored) -> bool,
+}
+
+/// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
+/// changes.
 pub fn plan(
     stored: &[Stored],
-    said: &BTreeSet<MemoryId>,
-    stale: &BTreeMap<MemoryId, Staleness>,
-    is_held: &dyn Fn(&Stored) -> bool,
+    known: &Known<'_>,
     touched: &BTreeSet<String>,
     settings: &Settings,
     now: Timestamp,
 ) -> StartPlan {
     let recent = recent_files(stored, touched);
-    let superseded = superseded(stored.iter().map(|stored| &stored.memory), now);
+    let Known { said, stale, pulled, is_held } = *known;
+    // What is from the repository stands in nobody's place.
+    let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
+    let mut superseded = superseded(own.map(|stored| &stored.memory), now);
+    superseded.extend(stored.iter().filter_map(|stored| {
+        let id = stored.memory.id;
+        (pulled.contains(&id) && stored.memory.superseded_by.is_some()).then_some(id)
+    }));
     let mut ranked: Vec<(StartGroup, f32, &Stored)> = stored
         .iter()
         .filter(|stored| {
@@ -53,7 +70,8 @@ pub fn plan(
         })
         .filter_map(|stored| {
             let stale = stale.contains_key(&stored.memory.id);
-            let standing = Standing { stale, ..Standing::from(&stored.memory) };
+            let from_repository = pulled.contains(&stored.memory.id);
+            let standing = Standing { stale, from_repository, ..Standing::from(&stored.memory) };
             let group = StartGroup::of(&standing)?;
             let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
             let belongs = match group {
@@ -74,7 +92,9 @@ pub fn plan(
             StartGroup::Pinned | StartGroup::Command | StartGroup::Warning => Ordering::Equal,
         };
         let by_worth = other_worth.total_cmp(worth);
-        group.cmp(other_group).then(by_files).then(by_worth).then(by_id)
+        let is_pulled = |stored: &Stored| pulled.contains(&stored.memory.id);
+        let by_origin = is_pulled(stored).cmp(&is_pulled(other));
+        group.cmp(other_group).then(by_origin).then(by_files).then(by_worth).then(by_id)
     });
     let mut taken: Vec<(StartGroup, &Memory)> = Vec::new();
     for (group, _, stored) in ranked {
@@ -145,11 +165,17 @@ mod tests {
 
     use super::*;
 
+    fn known<'a>(said: &'a BTreeSet<MemoryId>, is_held: &'a dyn Fn(&Stored) -> bool) -> Known<'a> {
+        const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
+        const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
+        Known { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
+    }
+
     fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {
         let at = Timestamp(NOW.0 - days_ago * DAY_MS);
         let mut memory = Memory::new(MemoryId::new(at, [number; 10]), kind, title, "", at);
         memory.source.session = Some(format!("s{days_ago}"));
-        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0 }
+        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0, text: String::new() }
     }
 
     const NOW: Timestamp = Timestamp(1_000 * DAY_MS);
@@ -157,8 +183,7 @@ mod tests {
     fn planned(stored: &[Stored], touched: &[&str]) -> Vec<String> {
         let touched = touched.iter().map(|path| (*path).to_owned()).collect();
         let said = BTreeSet::new();
-        let plan =
-            plan(stored, &said, &BTreeMap::new(), &|_| false, &touched, &Settings::default(), NOW);
+        let plan = plan(stored, &known(&said, &|_| false), &touched, &Settings::default(), NOW);
         let title = |id: &MemoryId| {
             let of = stored.iter().find(|stored| stored.memory.id == *id);
             of.map(|stored| stored.memory.title.clone()).unwrap_or_default()
@@ -210,7 +235,7 @@ mod tests {
         let said = BTreeSet::new();
         let none = BTreeSet::new();
         let ids = |settings: &Settings, said: &BTreeSet<MemoryId>| {
-            plan(&stored, said, &BTreeMap::new(), &|_| false, &none, settings, NOW).memories
+            plan(&stored, &known(said, &|_| false), &none, settings, NOW).memories
         };
         let [preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
         let mut settings = Settings::default();
@@ -231,7 +256,7 @@ mod tests {
         let is_held = |stored: &Stored| stored.memory.id <= all[5].memory.id;
         let none = BTreeSet::new();
         let (none_said, settings) = (BTreeSet::new(), Settings::default());
-        let plan = plan(&all, &none_said, &BTreeMap::new(), &is_held, &none, &settings, NOW);
+        let plan = plan(&all, &known(&none_said, &is_held), &none, &settings, NOW);
         let expected: Vec<MemoryId> = all[6..].iter().map(|stored| stored.memory.id).collect();
         assert_eq!(plan.memories, expected);
     }

@@ -20,13 +20,11 @@ mod second;
 mod secrets;
 mod stage;
 mod unchanged;
-mod withhold;
 mod write;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -40,7 +38,6 @@ use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::stamp::Stamp;
 use memory_store::store::Listing;
-use memory_store::suspicion::Withholding;
 use memory_store::{Timestamp, settings_file};
 
 use crate::anchors::Anchors;
@@ -55,7 +52,6 @@ use crate::mine::MinedFile;
 use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, Publication};
-use crate::pulled::Judge;
 use crate::purged::Purged;
 use crate::second::hook_address;
 use crate::secrets::Secrets;
@@ -160,8 +156,6 @@ struct Run<'a> {
     relations_wait: bool,
     /// When a model is asked no more in this run, once it was opened.
     asked_until: Option<Instant>,
-    /// Whether memories wait because too many signatures were to be checked.
-    signatures_wait: bool,
     /// What the trees were like when their memories were written, or when nothing was to be written; empty
     /// when git was at work then.
     written_to: Option<String>,
@@ -169,10 +163,6 @@ struct Run<'a> {
     embedding: Option<Option<Embedding>>,
     /// The language model that the settings name, once it was looked for.
     model: Option<Option<Model>>,
-    /// Who tells what others committed, once it was asked for.
-    judge: Option<Judge<'a>>,
-    /// What others committed and is not given, once it was looked at, by the working tree's root.
-    withheld: Option<BTreeMap<PathBuf, Arc<Withholding>>>,
     /// Indexes that are made again without a look at what they hold.
     distrusted: Distrusted,
     report: SyncReport,
@@ -213,12 +203,9 @@ impl<'a> Run<'a> {
             names_wait: false,
             relations_wait: false,
             asked_until: None,
-            signatures_wait: false,
             written_to: None,
             embedding: None,
             model: None,
-            judge: None,
-            withheld: None,
             distrusted: Distrusted::new(),
             report,
         })
@@ -339,7 +326,6 @@ impl<'a> Run<'a> {
         self.report.turns = mined.iter().map(|file| file.turns).sum();
         let Outcome { written, updated, unchanged, tombstoned, .. } =
             self.write_memories(&mined)?;
-        self.withheld = None;
         let listings = self.publish(&ownership)?;
         self.state.all_turns = false;
         self.state.terms = memory_store::text::VERSION;
@@ -371,7 +357,6 @@ impl<'a> Run<'a> {
     fn publish_with(&mut self, mut staged: StagedTrees) -> Result<Vec<Listing>> {
         self.options.progress.stage("indexing", 0);
         let mut listings = Vec::new();
-        let withheld = self.withhold()?.clone();
         let embedding = self.embedding.as_ref().and_then(Option::as_ref);
         let anchors = Anchors::open(&self.home, &self.settings, &self.state, self.options.now).ok();
         let anchors = anchors.map(RefCell::new);
@@ -379,7 +364,6 @@ impl<'a> Run<'a> {
             dirs: self.options.dirs,
             settings: &self.settings,
             vectors: embedding.map(|embedding| embedding as &dyn Vectors),
-            withheld: &withheld,
             anchors: anchors.as_ref(),
             distrusted: &self.distrusted,
             now: self.options.now,

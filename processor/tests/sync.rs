@@ -17,8 +17,8 @@ use memory_store::recall::{Fate, Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::store::Store;
-use memory_store::suspicion::Quarantine;
 use memory_store::time::DAY_MS;
+use memory_store::trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use processor::archive::Archive;
 use processor::progress::Progress as Told;
@@ -853,7 +853,7 @@ fn a_release_reaches_every_index() {
         assert!(held(id));
         // As another working tree's index sees it: without a note in the journal.
         let redactor = store.redactor(&Settings::default());
-        Quarantine::default().release(store.home(), &stored, &redactor).unwrap();
+        trust::let_out(store.home(), &stored, &redactor).unwrap();
         assert!(!sealed.sync().nothing_new);
         assert!(!held(id));
         assert!(sealed.sync().nothing_new);

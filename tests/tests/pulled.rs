@@ -1,5 +1,5 @@
-//! Memories that a colleague committed: a pull brings them, a session's start tells the person once, and
-//! what the person does not take unseen reaches no model before a review.
+//! Memories that a colleague committed: a pull brings them, a session's start tells the person once, each is
+//! labelled, and with `pulled = "reviewed"` none reaches a model before it is released.
 
 use std::fs;
 
@@ -13,55 +13,54 @@ fn what_a_pull_brings_is_told_once_and_given_as_the_user_wants() {
     let theirs = TestEnvironment::new().unwrap().at(NOW);
     let upstream = theirs.repository("upstream").unwrap();
     theirs.throughline(&upstream, &["init", "--yes", "--no-register"]).unwrap();
-    let add =
-        |text: &str| theirs.throughline(&upstream, &["add", text, "-k", "convention"]).unwrap();
-    let commit = |author: &str| {
+    let add = |text: &str, kind: &str| {
+        theirs.throughline(&upstream, &["add", text, "-k", kind]).unwrap();
         theirs.git(&upstream, &["add", "."]).unwrap();
-        let author = format!("--author=Somebody <{author}>");
-        theirs.git(&upstream, &["commit", "--quiet", "--message=x", &author]).unwrap();
+        theirs.git(&upstream, &["commit", "--quiet", "--message=x"]).unwrap();
     };
-    add("Prices are integer cents");
-    commit("ada@example.com");
+    add("Prices are integer cents", "convention");
 
     let ours = TestEnvironment::new().unwrap().at(NOW);
-    fs::write(ours.home().join(".gitconfig"), "[user]\n\temail = ada@example.com\n").unwrap();
     let url = upstream.to_str().unwrap();
     ours.git(&ours.path(), &["clone", "--quiet", url, "clone"]).unwrap();
     let root = ours.path().join("clone");
-    ours.throughline(&root, &["trust", "--author", "bob@example.com"]).unwrap();
-    let start = |session: &str| Moment::start("startup").run(&ours, &root, session).unwrap();
+    let run = |arguments: &[&str]| ours.throughline(&root, arguments).unwrap();
+    let vouched = run(&["trust"]);
+    assert!(vouched.contains("Vouched") && vouched.contains("integer cents"), "{vouched}");
+    run(&["trust", "--yes"]);
+    run(&["sync"]);
+    let start = |session: &str| {
+        let started = Moment::start("startup").run(&ours, &root, session).unwrap();
+        assert_eq!(ours.wait_until_quiet(), Vec::<String>::new());
+        started
+    };
     let first = start("one");
     assert!(first.context().contains("integer cents"), "{:?}", first.output);
-    assert!(!first.notice().contains("by others"), "{}", first.notice());
-    assert_eq!(ours.wait_until_quiet(), Vec::<String>::new());
+    assert!(!first.context().contains("from the repository]"), "{}", first.context());
+    assert!(!first.notice().contains("from the repository"), "{}", first.notice());
 
-    add("The staging database is read only");
-    add("Tags are signed by the release script");
-    commit("bob@example.com");
-    add("The deploy key lies in the wiki");
-    commit("mallory@example.com");
+    add("The staging database is read only", "convention");
+    add("Tags are signed with the release key", "preference");
     ours.git(&root, &["pull", "--quiet"]).unwrap();
-    // Nobody has looked at what came, so none of it is given; the start has it looked at.
-    let second = start("two");
-    assert!(!second.context().contains("staging") && !second.context().contains("deploy"));
-    assert_eq!(ours.wait_until_quiet(), Vec::<String>::new());
+    // Nobody has looked at what came; the start has it looked at, and whoever syncs waits for that.
+    assert!(!start("two").context().contains("staging"));
+    run(&["sync"]);
     let third = start("three");
-    let told =
-        "Throughline: 3 new memories by others came with the last pull; 1 held: throughline review";
+    let told = "Throughline: 2 new memories from the repository, labelled so: throughline trust";
     assert!(third.notice().contains(told), "{}", third.notice());
     let context = third.context();
-    assert!(context.contains("staging") && context.contains("release script"), "{context}");
-    assert!(!context.contains("deploy key"), "{context}");
-    assert!(!start("four").notice().contains("by others"));
-    let status = ours.throughline(&root, &["status"]).unwrap();
-    assert!(status.contains("3 new memories by others came with the last pull"), "{status}");
+    assert!(context.contains("from the repository] 2026-10-02: The staging"), "{context}");
+    assert!(!context.contains("release key"), "a wish of somebody else: {context}");
+    let status = run(&["status"]);
+    assert!(status.contains("2 new memories from the repository"), "{status}");
 
-    let review = ours.throughline(&root, &["review"]).unwrap();
-    assert!(
-        review.contains("mallory@example.com committed it, who is not trusted here"),
-        "{review}"
-    );
-    ours.throughline(&root, &["review", "--release-pulled"]).unwrap();
-    assert!(start("five").context().contains("deploy key"));
-    assert_eq!(ours.wait_until_quiet(), Vec::<String>::new());
+    let config = ours.home().join(".config/throughline/config.toml");
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(config, "pulled = \"reviewed\"\n").unwrap();
+    let context = start("four").context().to_owned();
+    assert!(context.contains("integer cents") && !context.contains("staging"), "{context}");
+    run(&["trust", "--yes"]);
+    let context = start("five").context().to_owned();
+    assert!(context.contains("staging") && context.contains("release key"), "{context}");
+    assert!(!context.contains("from the repository]"), "{context}");
 }

@@ -76,7 +76,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     // Looked up first: a mistyped id changes nothing.
     let mut replaced = args.replaced(&stores)?;
     let mut memory = args.memory(world, &stores)?;
-    let recall = neighbours::open(world, &stores)?;
+    let recall = neighbours::open(world, &stores);
     let mut near = neighbours::near(&recall, world, &memory);
     // One of the same kind and title is updated.
     near.retain(|near| {
@@ -105,10 +105,10 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.save(memory, &redactor, world.now)?;
     let scope = stores.scope_of(&saved.stored);
-    let quarantine = stores.quarantine(store)?;
-    let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
+    let trust = stores.trust(store)?;
+    let noted = Noted::Saved(&saved.stored, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, scope, noted))?;
-    let held = quarantine.held(&saved.stored, &redactor);
+    let held = trust.clone().renewed().held(&saved.stored, &redactor);
     near.retain(|near| near.id != saved.stored.memory.id);
     let mut told = Vec::new();
     // A held memory is not given, and takes nobody's place.

@@ -125,8 +125,8 @@ fn git() -> Check {
         Err(seen) => Check::care(
             NAME,
             seen,
-            "Install a newer one; until then branches and deletions are not told apart, and where you limited \
-             whose memories are given, what may be of others is held.",
+            "Install a newer one; until then branches and deletions are not told apart, and what you write into \
+             memory files by hand counts as from the repository.",
         ),
     }
 }

@@ -93,10 +93,10 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
         let scope = stores.scope_of(&stored);
         edit_by_hand(store, stored, &redactor, &edits(world, &stores.tree, scope))?
     };
-    let quarantine = stores.quarantine(store)?;
-    let noted = Noted::Saved(&saved.stored, &redactor, &quarantine);
+    let trust = stores.trust(store)?;
+    let noted = Noted::Saved(&saved.stored, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted))?;
-    let held = quarantine.held(&saved.stored, &redactor);
+    let held = trust.clone().renewed().held(&saved.stored, &redactor);
     if args.json {
         return view::saved_json(&saved, held.as_ref(), None, out);
     }

@@ -109,7 +109,6 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         Some(_) | None => None,
     };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
-    super::trust::hold_by_settings(world, &tree)?;
     if args.drafts || choice == Some(Choice::Drafts) {
         config::use_drafts(world)?;
     }

@@ -43,8 +43,8 @@ pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wr
     note(&stores.project, |reviewed| reviewed.confirm(stored.memory.id, world.now))?;
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    let quarantine = stores.quarantine(store)?;
-    let noted = Noted::Saved(stored, &redactor, &quarantine);
+    let trust = stores.trust(store)?;
+    let noted = Noted::Saved(stored, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), noted))?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
@@ -182,7 +182,7 @@ enum Word {
 /// Asks about each; what was decided by the time somebody quits is done.
 pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dyn Write) -> Result {
     let all = items.len();
-    let recall = neighbours::open(world, stores)?;
+    let recall = neighbours::open(world, stores);
     for (number, item) in items.into_iter().enumerate() {
         let Item { mut stored, waits, mut stale, .. } = item;
         let kind = stored.memory.kind;
@@ -298,8 +298,8 @@ fn change(
     let store = stores.store_of(stored);
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?.stored;
-    let quarantine = stores.quarantine(store)?;
-    let noted = Noted::Saved(&saved, &redactor, &quarantine);
+    let trust = stores.trust(store)?;
+    let noted = Noted::Saved(&saved, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted))?;
     Ok(())
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use memory_store::Kind;
 use memory_store::memory::Status;
 use memory_store::store::Stored;
+use memory_store::trust::LABEL;
 
 use super::stores::Stores;
 use super::view::{self, MemoryView};
@@ -59,18 +60,27 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     memories.truncate(args.limit.unwrap_or(usize::MAX));
     let held = if args.archived { BTreeSet::new() } else { stores.held_files()? };
     let is_held = |stored: &Stored| held.contains(&stored.path);
+    let labels = stores.labels()?;
+    let is_pulled = |stored: &Stored| !args.archived && labels(stored);
     if args.json {
-        let views: Vec<MemoryView> =
-            memories.iter().map(|stored| MemoryView::from(stored).held(is_held(stored))).collect();
+        let views: Vec<MemoryView> = memories
+            .iter()
+            .map(|stored| view_of(stored, is_held(stored), is_pulled(stored)))
+            .collect();
         return view::json(&views, out);
     }
     if memories.is_empty() {
         writeln!(out, "No memories.")?;
     }
     memories.iter().try_for_each(|stored| {
-        let mark = if is_held(stored) { " [held back]" } else { "" };
-        view::marked_line(&stored.memory, mark, out)
+        let origin = if is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
+        let held = if is_held(stored) { " [held back]" } else { "" };
+        view::marked_line(&stored.memory, &(origin + held), out)
     })
+}
+
+fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {
+    MemoryView::from(stored).held(is_held).labelled(is_pulled)
 }
 
 impl List {

@@ -9,7 +9,6 @@ use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId};
 use serde::Serialize;
 
-use super::search::judged;
 use super::stores::Stores;
 use super::view::plain;
 use crate::failure::{Result, after_saving};
@@ -40,8 +39,8 @@ impl<'a> From<&'a Neighbour> for NeighbourView<'a> {
 }
 
 /// Opens what neighbours are looked for in.
-pub fn open(world: &World, stores: &Stores) -> Result<Recall> {
-    judged(Recall::open(&world.dirs, &stores.tree), stores)
+pub fn open(world: &World, stores: &Stores) -> Recall {
+    Recall::open(&world.dirs, &stores.tree)
 }
 
 /// Finds the memories near one, itself left out.
@@ -68,8 +67,8 @@ pub fn supersede(
     let redactor = store.redactor_for_writing(&stores.settings)?;
     let id = older.memory.id;
     let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
-    let quarantine = stores.quarantine(store)?;
-    let noted = Noted::Saved(&saved, &redactor, &quarantine);
+    let trust = stores.trust(store)?;
+    let noted = Noted::Saved(&saved, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted))?;
     writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
     Ok(())

@@ -9,6 +9,7 @@ use memory_store::recall::worth::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::succession::superseded;
+use memory_store::trust::LABEL;
 use memory_store::{Kind, MemoryId, Timestamp, settings_file};
 
 use super::stores::Stores;
@@ -66,15 +67,17 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
     let recall = Recall::open(&world.dirs, &stores.tree);
     let is_stale = |id| recall.staleness(id).is_some();
     let chosen = choose(memories, args.tokens, &settings, &is_stale, world.now);
+    let is_pulled = stores.labels()?;
     if args.json || args.format == Format::Json {
-        let views: Vec<MemoryView> = chosen.iter().map(MemoryView::from).collect();
+        let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
+        let views: Vec<MemoryView> = chosen.iter().map(view).collect();
         return view::json(&views, out);
     }
     let name = stores.tree.root.file_name().unwrap_or_default().to_string_lossy();
     writeln!(out, "# {}: what is known\n", plain(&name))?;
     for (kind, heading) in SECTIONS.into_iter().chain([OPEN]) {
         let of_kind = chosen.iter().filter(|stored| stored.memory.kind == kind);
-        section(heading, of_kind, out)?;
+        section(heading, of_kind, &is_pulled, out)?;
     }
     Ok(())
 }
@@ -82,6 +85,7 @@ pub fn run(args: &Pack, world: &World, out: &mut dyn Write) -> Result {
 fn section<'a>(
     heading: &str,
     memories: impl Iterator<Item = &'a Stored>,
+    is_pulled: &dyn Fn(&Stored) -> bool,
     out: &mut dyn Write,
 ) -> Result {
     let mut memories = memories.peekable();
@@ -90,16 +94,18 @@ fn section<'a>(
     }
     writeln!(out, "## {heading}\n")?;
     for stored in memories {
-        writeln!(out, "{}", text(&stored.memory))?;
+        writeln!(out, "{}", text(&stored.memory, is_pulled(stored)))?;
     }
     writeln!(out)?;
     Ok(())
 }
 
-fn text(memory: &Memory) -> String {
+fn text(memory: &Memory, is_pulled: bool) -> String {
     let date = view::date(memory).date();
     let noted = if memory.is_claudes_note() { ", noted by Claude" } else { "" };
-    let head = format!("- **{}** ({}, {date}{noted})", plain(&memory.title), memory.id.short());
+    let origin = if is_pulled { format!(", {LABEL}") } else { String::new() };
+    let short = memory.id.short();
+    let head = format!("- **{}** ({short}, {date}{noted}{origin})", plain(&memory.title));
     let body = plain(memory.body.trim());
     if body.is_empty() {
         return head;
@@ -133,7 +139,7 @@ fn choose(
     let mut left = tokens_max;
     let mut ranked: Vec<Stored> = ranked.into_iter().map(|(stored, _)| stored).collect();
     ranked.retain(|stored| {
-        let cost = text(&stored.memory).chars().count().div_ceil(TOKEN_CHARS);
+        let cost = text(&stored.memory, true).chars().count().div_ceil(TOKEN_CHARS);
         let fits = cost <= left;
         left -= if fits { cost } else { 0 };
         fits

@@ -45,8 +45,8 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
     for (id, (store, redactor, restored)) in restored {
         match restored {
             Some(stored) => {
-                let quarantine = stores.quarantine(store)?;
-                let saved = Noted::Saved(&stored, redactor, &quarantine);
+                let trust = stores.trust(store)?;
+                let saved = Noted::Saved(&stored, redactor, &trust);
                 after_saving(journal::note(
                     &world.dirs,
                     &stores.tree,

@@ -1,5 +1,5 @@
 //! `throughline review`: what a person should see: what was learned since the last time, what waits for a word
-//! (`promote = "review"`), what may be true no longer since its files changed, and what is held back because it looks like an order to the model or because others committed it.
+//! (`promote = "review"`), what may be true no longer since its files changed, and what is held back because it looks like an order to the model or is from the repository.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -9,7 +9,7 @@ use dialoguer::Select;
 use memory_store::MemoryId;
 use memory_store::index::journal::{self, Change as Noted};
 use memory_store::store::{Forget, Store, Stored};
-use memory_store::suspicion::{Quarantine, Why, Withheld};
+use memory_store::trust;
 use serde::Serialize;
 
 use super::contradictions::{self, Pair};
@@ -42,9 +42,6 @@ pub struct Review {
     /// and this command write behind the id (`ID@MARK`), only as it was then
     #[arg(long, value_name = "ID")]
     release: Vec<String>,
-    /// Let out all that is held only because others committed it
-    #[arg(long)]
-    release_pulled: bool,
     /// This one holds and replaces what it contradicts; may be repeated
     #[arg(long, value_name = "ID")]
     prefer: Vec<String>,
@@ -101,9 +98,6 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     for stored in &kept {
         learned::confirm(world, &stores, stored, out)?;
     }
-    if args.release_pulled {
-        release_pulled(world, &stores, out)?;
-    }
     for (ids, both) in [(&args.prefer, false), (&args.both, true)] {
         for id in ids {
             let held = ids_of(&stores.held()?);
@@ -148,7 +142,7 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     }
     let told = [&args.accept, &args.reject, &args.release, &args.keep, &args.prefer, &args.both];
     let was_told = told.iter().any(|ids| !ids.is_empty());
-    if was_told || args.release_pulled {
+    if was_told {
         return Ok(());
     }
     let held = stores.held()?;
@@ -192,8 +186,6 @@ struct HeldView {
     reason: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     place: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<String>,
     /// Value for `--release` that lets it out as it is now.
     release: String,
 }
@@ -207,7 +199,6 @@ impl<'a> Waiting<'a> {
                 None => why.to_string(),
             },
             place: why.order.as_ref().map(|order| order.place.to_string()),
-            author: why.withheld.as_ref().and_then(|withheld| withheld.author.clone()),
             release: release.clone(),
         });
         let id = stored.memory.id;
@@ -221,7 +212,7 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
     }
     writeln!(
         out,
-        "{} held back, because each looks like an order to the model that reads it or was committed by others:\n",
+        "{} held back, because each looks like an order to the model that reads it, or is from the repository and not released:\n",
         held.len()
     )?;
     let counting = stores.counting()?;
@@ -245,23 +236,10 @@ fn show_held(stores: &Stores, held: &[Held], out: &mut dyn Write) -> Result {
          lets it out (with what stands behind the id here, only as it is now), `throughline forget ID` puts it \
          aside.\n"
     )?;
-    let withheld: Vec<&Withheld> =
-        held.iter().filter_map(|held| held.why.withheld.as_ref()).collect();
-    if !withheld.is_empty() {
+    if held.iter().any(|held| held.why.order.is_none()) {
         writeln!(
             out,
-            "`throughline review --release-pulled` lets out all that is held only because others committed it, \
-             as it is by now. What you change in such a file becomes yours when you commit it.\n"
-        )?;
-    }
-    if withheld.iter().any(|withheld| withheld.why == Why::Author && withheld.author.is_some()) {
-        let signed = match stores.takes_only_signed()? {
-            true => ", if it is signed",
-            false => "",
-        };
-        writeln!(
-            out,
-            "`throughline trust --author ADDRESS` takes what that author commits{signed}.\n"
+            "`throughline trust` shows and releases all that is held only because it is from the repository.\n"
         )?;
     }
     Ok(())
@@ -312,9 +290,12 @@ fn held_by_id(stores: &Stores, asked: &str) -> Result<Stored> {
 fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let store = stores.store_of(stored);
     let redactor = store.redactor(&stores.settings);
-    stores.quarantine(store)?.release(store.home(), stored, &redactor)?;
-    let quarantine = stores.quarantine(store)?;
-    let saved = Noted::Saved(stored, &redactor, &quarantine);
+    trust::let_out(store.home(), stored, &redactor)?;
+    if store.root().is_some() {
+        trust::release(store, &[stored])?;
+    }
+    let trust = stores.trust(store)?;
+    let saved = Noted::Saved(stored, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved))?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
@@ -326,25 +307,6 @@ fn not_held(stored: &Stored) -> Failure {
         "{} is given. `throughline review` lists what is not; of a file with the same id it says so.",
         view::path(&stored.path)
     ))
-}
-
-/// Lets out what is held for no other reason than that others committed it.
-fn release_pulled(world: &World, stores: &Stores, out: &mut dyn Write) -> Result {
-    let mut released = Vec::new();
-    for Held { stored, why, .. } in stores.held()? {
-        if let (None, Some(withheld)) = (&why.order, &why.withheld) {
-            Quarantine::accept(stores.project.home(), withheld)?;
-            released.push(stored);
-        }
-    }
-    let redactor = stores.project.redactor(&stores.settings);
-    let quarantine = stores.quarantine(&stores.project)?;
-    for stored in &released {
-        let saved = Noted::Saved(stored, &redactor, &quarantine);
-        after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved))?;
-    }
-    writeln!(out, "Released: {}", released.len())?;
-    Ok(())
 }
 
 fn list(store: &Store, waiting: &[Stored], out: &mut dyn Write) -> Result {
@@ -418,8 +380,8 @@ fn ask(accept: &str, reject: &str, usual: Word) -> Result<Word> {
 pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write) -> Result {
     let redactor = stores.project.redactor_for_writing(&stores.settings)?;
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
-    let quarantine = stores.quarantine(&stores.project)?;
-    let saved = Noted::Saved(&promoted, &redactor, &quarantine);
+    let trust = stores.trust(&stores.project)?;
+    let saved = Noted::Saved(&promoted, &redactor, &trust);
     after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&promoted), saved))?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.

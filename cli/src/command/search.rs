@@ -1,19 +1,18 @@
 //! `throughline search`: finds memories, turns of sessions, or what was thought in them.
 
-use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::recall::{
-    Collection, Hit, Judge, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
+    Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
 };
 use memory_store::text::excerpt;
+use memory_store::trust::LABEL;
 use memory_store::{Kind, Timestamp, short_session};
 use serde::Serialize;
 
 use super::learned::why;
-use super::stores::Stores;
 use super::view::{self, plain};
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -101,6 +100,7 @@ struct HitView {
     why: String,
     superseded: bool,
     held: bool,
+    from_repository: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     stale: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,6 +143,7 @@ impl HitView {
             why: hit.why,
             superseded: hit.superseded,
             held: hit.held,
+            from_repository: hit.from_repository,
             stale: hit.staleness.as_ref().map(ToString::to_string),
             superseded_by: hit.superseded_by.map(|id| id.to_string()),
             session: hit.session,
@@ -159,10 +160,7 @@ fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
-    let mut recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
-    if !wanted.turns && !wanted.thinking {
-        recall = judged(recall, &Stores::at(world, tree)?)?;
-    }
+    let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
     let recalled = recall.search(&wanted, world.now);
     // Memories lie in files as well; turns lie nowhere else where a search looks.
     let damage = recalled.degraded.clone().filter(|_| wanted.turns || wanted.thinking);
@@ -177,27 +175,6 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again.")),
     }
-}
-
-/// The files of what is held back, by what the user and git say now.
-#[derive(Debug)]
-struct Held(BTreeSet<PathBuf>);
-
-impl Judge for Held {
-    fn holds(&self, file: &Path, _: bool) -> bool {
-        self.0.contains(file)
-    }
-}
-
-/// Lets be held what the user and git hold now, and not when the index was published. Where nobody limits whose
-/// memories are given, and nobody did, the index says it.
-pub fn judged(recall: Recall, stores: &Stores) -> Result<Recall> {
-    if !recall.is_outdated() && !stores.are_limited()? {
-        return Ok(recall);
-    }
-    // Where git does not tell, what the index says holds, or more.
-    let Ok(held) = stores.held_files() else { return Ok(recall) };
-    Ok(recall.judged_by(Box::new(Held(held))))
 }
 
 impl Search {
@@ -299,6 +276,9 @@ fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
             let session = short_session(hit.session.as_deref().unwrap_or_default());
             writeln!(out, "{}  {date}  turn {}", paint(NAME, plain(session)), hit.turn + 1)?;
         }
+    }
+    if hit.from_repository {
+        writeln!(out, "        {}", paint(CARE, LABEL))?;
     }
     if hit.held {
         let label = "held back; `throughline review` says why";

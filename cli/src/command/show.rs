@@ -5,6 +5,8 @@ use std::io::Write;
 use clap::Args;
 use memory_store::memory::Status;
 use memory_store::recall::Recall;
+use memory_store::store::Stored;
+use memory_store::trust::LABEL;
 
 use super::damage;
 use super::learned;
@@ -33,8 +35,11 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
         // What was put aside can still be looked at.
         found.push(stores.find_or_archived(id)?.1);
     }
+    let labels = stores.labels()?;
+    let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     if args.json {
-        let views: Vec<MemoryView> = found.iter().map(MemoryView::from).collect();
+        let view = |stored| MemoryView::from(stored).labelled(is_pulled(stored));
+        let views: Vec<MemoryView> = found.iter().map(view).collect();
         return view::json(&views, out);
     }
     let recall = Recall::open(&world.dirs, &stores.tree);
@@ -44,6 +49,10 @@ pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
             writeln!(out)?;
         }
         view::whole(stored, out)?;
+        if is_pulled(stored) {
+            let label = format!("{LABEL}: `throughline trust` releases it");
+            writeln!(out, "{}", paint(CARE, label))?;
+        }
         if let Some(staleness) = recall.staleness(stored.memory.id) {
             writeln!(
                 out,

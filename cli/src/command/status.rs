@@ -13,6 +13,7 @@ use memory_store::memory::Status as MemoryStatus;
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::Recall;
+use memory_store::trust::LABEL;
 use memory_store::{Kind, Timestamp, background, identity, settings_file};
 use processor::archive::Archive;
 use processor::log;
@@ -48,6 +49,8 @@ struct Summary {
     memories: usize,
     waiting_for_review: usize,
     held_back: usize,
+    /// Memories that were neither learned, written nor released on this machine.
+    from_repository: usize,
     settings_changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     arrived: Option<Arrived>,
@@ -115,7 +118,8 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held_count(&recall)?,
+        held_back: stores.held()?.len(),
+        from_repository: stores.unreleased()?.len(),
         settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),
@@ -190,6 +194,10 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     }
     if summary.held_back > 0 {
         line("held back", format!("{}: `throughline review` says why", summary.held_back))?;
+    }
+    if summary.from_repository > 0 {
+        let count = summary.from_repository;
+        line("not yours", format!("{count} {LABEL}: `throughline trust` shows and releases them"))?;
     }
     if summary.settings_changed {
         let then = "what they hold back is at once, what they let out from the next sync on";

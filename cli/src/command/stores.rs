@@ -2,19 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::{Arc, LazyLock};
 
 use memory_store::Error;
-use memory_store::identity::Identity;
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
-use memory_store::recall::Recall;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
-use memory_store::suspicion::{HeldBack, Quarantine, Withholding};
-use processor::pulled::Limits;
+use memory_store::trust::{HeldBack, Trust};
 
 use crate::failure::{Failure, Result};
 use crate::world::World;
@@ -29,7 +25,6 @@ pub struct Stores {
     pub user: Store,
     /// The settings in effect.
     pub settings: Settings,
-    withheld: Arc<Withheld>,
 }
 
 /// A memory file that is held back.
@@ -43,19 +38,13 @@ pub struct Held {
 }
 
 impl Held {
-    /// The file, if it is held by what is known of its store.
-    fn of(stored: Stored, quarantine: &Quarantine, redactor: &Redactor) -> Option<Self> {
-        let why = quarantine.held(&stored, redactor)?;
-        let mark = quarantine.mark(&stored, redactor);
-        let release = format!("{}@{mark}", stored.memory.id.short());
+    /// The file, if it is held by what its store gives.
+    fn of(stored: Stored, trust: &Trust, redactor: &Redactor) -> Option<Self> {
+        let why = trust.held(&stored, redactor)?;
+        let release = format!("{}@{}", stored.memory.id.short(), Trust::mark(&stored));
         Some(Self { stored, why, release })
     }
 }
-
-/// What others committed and is not given, as git tells it now and not when it was synced. Asked at the first
-/// question: most commands have none.
-type Withheld =
-    LazyLock<Result<Arc<Withholding>>, Box<dyn FnOnce() -> Result<Arc<Withholding>> + Send>>;
 
 impl Stores {
     /// Opens both stores; a failure when nobody vouched for the working tree.
@@ -67,21 +56,20 @@ impl Stores {
     pub fn at(world: &World, tree: Tree) -> Result<Self> {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
-        let (dirs, now, asked) = (world.dirs.clone(), world.now, (tree.clone(), settings.clone()));
-        let ask = move || {
-            let (tree, settings) = asked;
-            Ok(processor::pulled::withheld(&dirs, &tree, &settings, now)?)
-        };
-        let withheld = Arc::new(Withheld::new(Box::new(ask)));
         let user = Store::user(&world.dirs)?;
-        let mut stores = Self { tree, project, user, settings, withheld };
+        let mut stores = Self { tree, project, user, settings };
         stores.project = stores.judged(&stores.project)?;
         stores.user = stores.judged(&stores.user)?;
         Ok(stores)
     }
 
     fn judged(&self, store: &Store) -> Result<Store> {
-        Ok(store.clone().judged(self.quarantine(store)?, &self.settings))
+        Ok(store.clone().judged(self.trust(store)?, &self.settings))
+    }
+
+    /// What one of the stores gives, by what is released now.
+    pub fn trust(&self, store: &Store) -> Result<Trust> {
+        Ok(Trust::of(store, &self.settings)?)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -127,35 +115,11 @@ impl Stores {
 
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
     pub fn held(&self) -> Result<Vec<Held>> {
-        // That nobody can tell who committed what is said here, where it was asked for.
-        (**self.withheld).clone()?;
-        self.held_by(|store| self.quarantine(store))
-    }
-
-    /// Whether of what others commit not everything is given.
-    pub fn are_limited(&self) -> Result<bool> {
-        Ok(Limits::read(self.project.home(), &self.settings)?.hold())
-    }
-
-    /// How many memories are held back, by what the last sync found of others' commits: git is not asked, but where
-    /// the user says something else since, which nobody judged by yet.
-    pub fn held_count(&self, recall: &Recall) -> Result<usize> {
-        if recall.is_outdated()
-            && recall.settings().pulled != self.settings.pulled
-            && let Ok(held) = self.held()
-        {
-            return Ok(held.len());
-        }
-        let quarantine = |store: &Store| Ok(Quarantine::read(store.home(), &self.settings)?);
-        Ok(self.held_by(quarantine)?.len())
-    }
-
-    fn held_by(&self, quarantine: impl Fn(&Store) -> Result<Quarantine>) -> Result<Vec<Held>> {
         let mut held = Vec::new();
         for store in [&self.project, &self.user] {
-            let (quarantine, redactor) = (quarantine(store)?, store.redactor(&self.settings));
+            let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
             let files = store.files().into_iter();
-            held.extend(files.filter_map(|stored| Held::of(stored, &quarantine, &redactor)));
+            held.extend(files.filter_map(|stored| Held::of(stored, &trust, &redactor)));
         }
         held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
             (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
@@ -163,32 +127,32 @@ impl Stores {
         Ok(held)
     }
 
-    /// What is held in one of the stores, by what is released now.
-    pub fn quarantine(&self, store: &Store) -> Result<Quarantine> {
-        let quarantine = Quarantine::releases(store.home())?;
-        match store.root() {
-            None => Ok(quarantine),
-            Some(_) => {
-                let withheld = self.withheld.clone();
-                // Where git cannot be asked, all that may be somebody else's is withheld.
-                let all = || Arc::new(Withholding::new().of_judged(BTreeSet::new()));
-                let ask = move || (**withheld).clone().unwrap_or_else(|_| all());
-                Ok(quarantine.withholding_when_asked(ask))
-            }
-        }
-    }
-
-    /// Whether of what others commit only what is signed is taken.
-    pub fn takes_only_signed(&self) -> Result<bool> {
-        let identity = Identity::read(self.project.home())?;
-        Ok(identity.and_then(|identity| identity.authors).is_some_and(|authors| authors.signed))
-    }
-
     /// The same of one memory, if it is held back.
     pub fn held_as(&self, stored: &Stored) -> Result<Option<Held>> {
         let store = self.store_of(stored);
-        let (quarantine, redactor) = (self.quarantine(store)?, store.redactor(&self.settings));
-        Ok(Held::of(stored.clone(), &quarantine, &redactor))
+        let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
+        Ok(Held::of(stored.clone(), &trust, &redactor))
+    }
+
+    /// The memories that are from the repository, by id, without those that look like an order.
+    pub fn unreleased(&self) -> Result<Vec<Stored>> {
+        let (trust, redactor) = (self.trust(&self.project)?, self.project.redactor(&self.settings));
+        let mut files = self.project.files();
+        files.retain(|stored| {
+            trust.is_from_repository(stored) && !trust.is_order(&stored.memory, &redactor, true)
+        });
+        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
+        Ok(files)
+    }
+
+    /// Tells which memories are from the repository.
+    pub fn labels(&self) -> Result<impl Fn(&Stored) -> bool> {
+        let (project, user) = (self.trust(&self.project)?, self.trust(&self.user)?);
+        let users = self.user.folder().to_owned();
+        Ok(move |stored: &Stored| match stored.path.starts_with(&users) {
+            true => user.is_from_repository(stored),
+            false => project.is_from_repository(stored),
+        })
     }
 
     /// The files that count, each of all with its id.

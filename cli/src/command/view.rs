@@ -6,7 +6,7 @@ use std::path::Path;
 use memory_store::memory::{CommandRecord, Fact, Memory, Relation, Scope, Source, Status};
 use memory_store::neighbour::{CONTRADICTS, Neighbour};
 use memory_store::store::{Saved, Stored};
-use memory_store::suspicion::HeldBack;
+use memory_store::trust::HeldBack;
 use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
@@ -58,9 +58,16 @@ pub struct MemoryView<'a> {
     file: &'a Path,
     /// Whether it is held back; `throughline review --json` says why.
     held: bool,
+    /// Whether it was neither learned, written nor released on this machine.
+    from_repository: bool,
 }
 
 impl MemoryView<'_> {
+    /// The same, labelled as from the repository if it is.
+    pub fn labelled(self, from_repository: bool) -> Self {
+        Self { from_repository, ..self }
+    }
+
     /// The same, marked as held back if it is.
     pub fn held(self, held: bool) -> Self {
         Self { held, ..self }
@@ -103,6 +110,7 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
             author: memory.author.as_deref(),
             file: &stored.path,
             held: false,
+            from_repository: false,
         }
     }
 }

@@ -6,7 +6,8 @@ mod learned;
 mod learning;
 mod memories;
 mod neighbours;
-mod pulled;
+
 mod secrets;
 mod setup;
+mod trust;
 mod watch;

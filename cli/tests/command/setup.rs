@@ -512,7 +512,7 @@ fn what_cannot_be_set_up_is_not_said_to_be() {
 #[test]
 fn config_prints_what_can_be_written_and_values_as_they_are() {
     let machine = Machine::new();
-    let text = "memories_per_session = 2.5\npulled = \"authors\"\nkinds = [\"fix\"]\n";
+    let text = "memories_per_session = 2.5\npulled = \"reviewed\"\nkinds = [\"fix\"]\n";
     machine.write("home/.config/throughline/config.toml", text);
     let shown = machine.ok(&["config"]);
     let (settings, _) = shown.split_once("\n\n").unwrap();
@@ -520,7 +520,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
     let said = machine.run(&["config"]);
     assert_eq!(said.stderr, "", "what is printed can be put into the file");
     assert!(
-        said.stdout.contains("# llm is not set") && said.stdout.contains("pulled = \"authors\"")
+        said.stdout.contains("# llm is not set") && said.stdout.contains("pulled = \"reviewed\"")
     );
 
     machine.write("home/.config/throughline/config.toml", text);
@@ -530,7 +530,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
         lines.iter().find(|line| line["key"] == key).unwrap()["value"].clone()
     };
     assert_eq!((value("start_tokens"), value("alpha")), (400.into(), 0.05.into()));
-    assert_eq!((value("notice"), value("pulled")), ("first".into(), "authors".into()));
+    assert_eq!((value("notice"), value("pulled")), ("first".into(), "reviewed".into()));
     assert_eq!((value("inject_thinking"), value("llm")), (false.into(), serde_json::Value::Null));
     assert_eq!(value("index"), serde_json::json!({"search": "auto"}));
     assert_eq!(

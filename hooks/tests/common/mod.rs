@@ -88,12 +88,18 @@ impl World {
     pub fn publish_with(&self, memories: &[Memory], turns: Turns<'_>, settings: &Settings) {
         let wishes = memories.iter().filter(|memory| memory.kind == Kind::Preference);
         let start = wishes.map(|memory| memory.id).collect();
-        self.publish_all(memories, turns, start, settings);
+        self.publish_all(memories, turns, start, settings, false);
+    }
+
+    /// The same, where all of them came with the repository, and sessions would start with each.
+    pub fn publish_pulled(&self, memories: &[Memory], settings: &Settings) {
+        let start = memories.iter().map(|memory| memory.id).collect();
+        self.publish_all(memories, Turns::Keep, start, settings, true);
     }
 
     /// The same, where sessions start with these memories.
     pub fn publish_started(&self, memories: &[Memory], start: &[MemoryId]) {
-        self.publish_all(memories, Turns::Keep, start.to_vec(), &Settings::default());
+        self.publish_all(memories, Turns::Keep, start.to_vec(), &Settings::default(), false);
     }
 
     fn publish_all(
@@ -102,6 +108,7 @@ impl World {
         turns: Turns<'_>,
         start: Vec<MemoryId>,
         settings: &Settings,
+        are_pulled: bool,
     ) {
         let tree = Tree { project: PROJECT, root: self.root.clone(), main_root: self.root.clone() };
         let store = Store::open(&self.dirs, &tree).unwrap();
@@ -113,6 +120,8 @@ impl World {
         let index = self.state().index();
         let publisher = Publisher::begin(&index).unwrap();
         let listing = store.list().unwrap();
+        let ids = listing.memories.iter().filter(|_| are_pulled).map(|stored| stored.memory.id);
+        let publisher = publisher.from_repository(ids.collect(), false);
         let start = StartPlan { memories: start };
         let content = Content {
             root: &self.root,

@@ -6,12 +6,12 @@ use memory_store::index::journal;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::neighbour::{self, Neighbour, Statement};
-use memory_store::recall::render;
+use memory_store::recall::{Recall, render};
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Saved, Store, read_below};
 use memory_store::{MemoryId, settings_file};
 
-use super::{Found, Local, judged, quarantine, relative};
+use super::{Found, Local, judged, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 
 /// How sure we are of what a model chose to remember.
@@ -42,22 +42,21 @@ impl Local {
             memory.relations = neighbour::contradictions(&near, &memory.supersedes);
         }
         let store = Store::open(dirs, &tree)?;
-        let (store, quarantine) = judged(store, &settings, self.indexed(&tree))?;
+        let (store, trust) = judged(store, &settings)?;
         let redactor = store.redactor_for_writing(&settings)?;
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
         let saved = store.save(memory, &redactor, now)?;
-        let noted = journal::Change::Saved(&saved.stored, &redactor, &quarantine);
+        let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
         let journalled = journal::note(dirs, &tree, scope, noted);
         let mut notes = Vec::new();
         if for_every_project {
             notes.push(OF_THIS_PROJECT.to_owned());
         }
-        let held = quarantine.held(&saved.stored, &redactor);
+        let held = trust.renewed().held(&saved.stored, &redactor);
         if let Some(held) = &held {
             notes.push(format!(
-                "It is saved but held back: {}. The user can release it with `throughline review --release {}`.",
-                held.reason(),
+                "It is saved but held back: {held}. The user can release it with `throughline review --release {}`.",
                 saved.stored.memory.id.short()
             ));
         }
@@ -110,7 +109,7 @@ impl Local {
         for id in ids {
             let found = self.find(id, tree, settings)?;
             let redactor = found.store.redactor(settings);
-            if found.quarantine.held(&found.stored, &redactor).is_some() {
+            if found.trust.held(&found.stored, &redactor).is_some() {
                 return Err(Failure::Request(format!(
                     "{id} is held back and cannot be replaced: nothing was saved"
                 )));
@@ -133,7 +132,7 @@ impl Local {
     /// Finds the memories near one that is to be saved. One of the same kind and title is not among them: it
     /// is updated.
     fn near(&self, memory: &Memory, tree: &Tree) -> Result<Vec<Neighbour>, Failure> {
-        let recall = self.recall_of(tree)?;
+        let recall = Recall::open(&self.environment.dirs, tree);
         let now = self.environment.clock.now();
         let mut near = neighbour::find(&recall, &Statement::from(memory), None, now);
         near.retain(|near| {
@@ -157,9 +156,7 @@ impl Local {
         let redactor = older.store.redactor_for_writing(settings)?;
         let newer = newer.stored.memory.id;
         let saved = older.store.supersede(&older.stored.path, id, newer, &redactor)?;
-        // Looked up anew: the one before has not seen what was written.
-        let quarantine = quarantine(&older.store, settings, self.indexed(tree))?;
-        let noted = journal::Change::Saved(&saved.stored, &redactor, &quarantine);
+        let noted = journal::Change::Saved(&saved.stored, &redactor, &older.trust);
         // The link stands in the newer memory, too, so that the index knows of it either way.
         drop(journal::note(&self.environment.dirs, tree, older.scope, noted));
         Ok(format!("{} is marked as replaced.", id.short()))

@@ -33,8 +33,8 @@ use crate::settings::Settings;
 use crate::staleness::Staleness;
 use crate::store::{Stored, private_options};
 use crate::succession;
-use crate::suspicion::Quarantine;
 use crate::time::Timestamp;
+use crate::trust::Trust;
 
 /// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
 /// memories, `root` is the user's data directory.
@@ -141,11 +141,13 @@ pub struct Publisher<'a> {
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
     /// What a person let out of quarantine.
-    quarantine: Quarantine,
+    trust: Trust,
     /// What became of the files of memories since these were learned.
     stale: BTreeMap<MemoryId, Staleness>,
-    /// Memories that are held, whatever the quarantine says of what is written of them.
-    held: BTreeSet<MemoryId>,
+    /// Memories that are from the repository.
+    from_repository: BTreeSet<MemoryId>,
+    /// Whether these are held.
+    holds_unreleased: bool,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
     /// Whether nothing of the present memories is read or kept.
@@ -198,8 +200,9 @@ impl<'a> Publisher<'a> {
             dir: dir.to_owned(),
             mark: None,
             said: BTreeSet::new(),
-            quarantine: Quarantine::default(),
-            held: BTreeSet::new(),
+            trust: Trust::default(),
+            from_repository: BTreeSet::new(),
+            holds_unreleased: false,
             stale: BTreeMap::new(),
             vectors: None,
             graphs: None,
@@ -214,15 +217,16 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// Names what is held back, and what a person let out, so that it is given as anything else.
-    pub fn quarantine(mut self, quarantine: Quarantine) -> Self {
-        self.quarantine = quarantine;
+    /// Names what a person let out of quarantine, so that it is given as anything else.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
         self
     }
 
-    /// Names the memories that whoever read their files knows to be held. They stand in nobody's place.
-    pub fn held(mut self, held: BTreeSet<MemoryId>) -> Self {
-        self.held = held;
+    /// Names the memories that are from the repository, so that they are labelled, and held where the user gives
+    /// only what is released. They stand in the place of none that is not.
+    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>, holds: bool) -> Self {
+        (self.from_repository, self.holds_unreleased) = (ids, holds);
         self
     }
 
@@ -254,7 +258,8 @@ impl<'a> Publisher<'a> {
 
     /// Writes the next generation, unless it would say what the present one says.
     pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
-        let mut documents = documents(content.root, content.memories, &self.said, &self.held);
+        let mut documents = documents(content.root, content.memories, &self.said);
+        self.label(&mut documents);
         self.embed(&mut documents);
         let start = content.start.memories.as_slice();
         let space = turns::space(self.vectors, &documents);
@@ -349,7 +354,7 @@ impl<'a> Publisher<'a> {
         if !std::mem::replace(&mut memories.read, true) {
             for document in &mut memories.documents {
                 document.read();
-                self.quarantine.judge(document);
+                self.trust.judge(document);
                 // After it was judged: what a person let out is known by all that the file says.
                 if let Some(staleness) = self.stale.get(&document.entry.id) {
                     document.mark_stale(staleness.clone());
@@ -471,7 +476,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
         // What is held follows from what memories say, from the rules and from what was let out.
-        hasher.update(&self.quarantine.fingerprint());
+        hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
         for (id, staleness) in &self.stale {
@@ -498,6 +503,16 @@ impl<'a> Publisher<'a> {
         let mut digest = [0; 16];
         digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         digest
+    }
+
+    /// Labels what is from the repository.
+    fn label(&self, documents: &mut [Document]) {
+        for document in documents {
+            document.record.from_repository = self.from_repository.contains(&document.entry.id);
+            if document.record.from_repository && self.holds_unreleased {
+                document.entry.flags |= FLAG_HELD;
+            }
+        }
     }
 
     /// Gives memories, which are in the order of their ids, their vectors. What the present index has of
@@ -665,12 +680,7 @@ fn file_generation(name: &str) -> Option<u64> {
 }
 
 /// Makes the memories that take part in recall ready, in the order of their ids.
-fn documents(
-    root: &Path,
-    memories: &[Stored],
-    said: &BTreeSet<MemoryId>,
-    held: &BTreeSet<MemoryId>,
-) -> Vec<Document> {
+fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec<Document> {
     let mut documents: Vec<Document> = memories
         .iter()
         .filter(|stored| match stored.memory.status {
@@ -685,11 +695,6 @@ fn documents(
     // A person may have copied a file: the first path stands.
     documents.dedup_by(|later, first| later.entry.id == first.entry.id);
     for document in &mut documents {
-        if held.contains(&document.entry.id) {
-            document.entry.flags |= FLAG_HELD;
-        }
-    }
-    for document in &mut documents {
         if said.contains(&document.entry.id) {
             document.entry.flags |= FLAG_SAID;
         }
@@ -699,14 +704,20 @@ fn documents(
 
 /// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file
 /// names, if that is there, or the one that names it. What is held is not given, and stands in nobody's place: to
-/// be called when that is known. What expired replaces nothing, and is left out.
+/// be called when that is known. What is from the repository names none of this machine's. What expired replaces nothing, and is left out.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     // Of several the one with the highest id, the youngest, counts.
+    let pulled: BTreeSet<MemoryId> = documents
+        .iter()
+        .filter(|document| document.record.from_repository)
+        .map(|document| document.entry.id)
+        .collect();
     let named: BTreeMap<MemoryId, MemoryId> = documents
         .iter()
         .filter(|newer| !newer.entry.has(FLAG_HELD))
         .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
         .filter(|(older, newer)| older != newer)
+        .filter(|(older, newer)| !pulled.contains(newer) || pulled.contains(older))
         .collect();
     let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
     let successor = |document: &Document| {

@@ -77,6 +77,7 @@ impl Document {
             agent: None,
             turn: 0,
             staleness: None,
+            from_repository: false,
         };
         let (confidence, pinned) = (memory.confidence, memory.pinned);
         Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)

@@ -22,7 +22,7 @@ use crate::redact::Redactor;
 #[cfg(feature = "write")]
 use crate::store::Stored;
 #[cfg(feature = "write")]
-use crate::suspicion::Quarantine;
+use crate::trust::Trust;
 
 /// Bytes of a journal that are read; a longer one is overdue for folding.
 pub const BYTES_MAX: u64 = 16 << 20;
@@ -115,13 +115,12 @@ impl Entry {
         Self::Put(Box::new(document))
     }
 
-    /// Marks what was saved when it is to be held.
+    /// Marks what was saved when it is to be held, and labels what is from the repository.
     #[cfg(feature = "write")]
-    fn held(mut self, is_held: bool) -> Self {
-        if let Self::Put(document) = &mut self
-            && is_held
-        {
-            document.entry.flags |= FLAG_HELD;
+    fn judged(mut self, is_held: bool, from_repository: bool) -> Self {
+        if let Self::Put(document) = &mut self {
+            document.record.from_repository = from_repository;
+            document.entry.flags |= if is_held { FLAG_HELD } else { 0 };
         }
         self
     }
@@ -191,7 +190,7 @@ pub fn append_within(dir: &Path, entry: &Entry, most: std::time::Duration) -> Re
 pub enum Change<'a> {
     /// It was saved in the store that this redactor belongs to: files come from editors and from
     /// pulls, so that what hooks print is redacted here too. What is held there is held here.
-    Saved(&'a Stored, &'a Redactor, &'a Quarantine),
+    Saved(&'a Stored, &'a Redactor, &'a Trust),
     /// It is gone.
     Gone(MemoryId),
 }
@@ -221,11 +220,14 @@ pub fn note(
         }
     };
     let entry = match change {
-        Change::Saved(stored, redactor, quarantine) => {
-            let is_held = quarantine.held(stored, redactor).is_some();
+        Change::Saved(stored, redactor, trust) => {
+            // The ledger learned of it a moment ago.
+            let trust = trust.clone().renewed();
+            let is_held = trust.held(stored, redactor).is_some();
+            let from_repository = trust.is_from_repository(stored);
             let memory = redactor.redacted(&stored.memory);
             let stored = Stored { memory, ..stored.clone() };
-            let entry = Entry::put(&stored, root).held(is_held);
+            let entry = Entry::put(&stored, root).judged(is_held, from_repository);
             match Table::installed(dirs) {
                 Some(table) => entry.embedded(&table),
                 None => entry,

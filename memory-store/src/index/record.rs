@@ -163,6 +163,8 @@ pub struct Record {
     pub turn: u32,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
+    /// Whether this machine did not derive, write or release it.
+    pub from_repository: bool,
 }
 
 /// The numbers of the fields. They are never used for anything else again.
@@ -191,6 +193,7 @@ mod tag {
     pub const CUE: u64 = 22;
     pub const STALENESS: u64 = 23;
     pub const NOTED: u64 = 24;
+    pub const FROM_REPOSITORY: u64 = 25;
 }
 
 impl Record {
@@ -260,6 +263,7 @@ impl Record {
         if self.noted {
             put_number(out, tag::NOTED, 1);
         }
+        put_number(out, tag::FROM_REPOSITORY, i64::from(self.from_repository));
     }
 
     /// Reads a record; fields of later versions are skipped.
@@ -299,6 +303,7 @@ impl Record {
             tag::TURN => self.turn = u32::try_from(number(value)?).ok()?,
             tag::STALENESS => self.staleness = Staleness::decode(value),
             tag::NOTED => self.noted = number(value)? != 0,
+            tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
             _ => {}
         }
         Some(())
@@ -429,6 +434,7 @@ mod tests {
                 path: "src/a.rs".into(),
                 target: Some("src/c.rs".into()),
             }),
+            from_repository: true,
         };
         let mut bytes = Vec::new();
         record.encode(&mut bytes);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::entry::Entry;
+use super::entry::{Entry, text_hash};
 use super::{Event, Ledger, lines};
 use crate::error::Result;
 use crate::file::{EXTENSION, MemoryFile, parts};
@@ -28,9 +28,11 @@ impl Ledger {
         }
         let mut entries = std::mem::take(&mut self.entries);
         for entry in entries.values_mut() {
-            let before = entry.text.clone();
+            let is_own = self.texts.is_own(&text_hash(&entry.text)) || entry.is_own();
             entry.clean(redactor);
-            self.copies.extend(self.copy(&entry.text, Some(&before)));
+            if is_own {
+                self.texts.own(&text_hash(&entry.text));
+            }
         }
         self.entries = entries;
         for tombstone in self.tombstones.values_mut() {

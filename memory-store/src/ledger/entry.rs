@@ -83,6 +83,12 @@ impl Entry {
         self.written.contains(&text_hash(text))
     }
 
+    /// Whether the last text seen was written on this machine, by us or for somebody.
+    pub fn is_own(&self) -> bool {
+        let hash = text_hash(&self.text);
+        self.written.contains(&hash) || self.changed.contains(&hash)
+    }
+
     /// Whether the last text seen was changed by a person.
     pub fn is_edited(&self) -> bool {
         !self.text.is_empty() && !self.wrote(&self.text)
@@ -120,18 +126,6 @@ pub(crate) struct Seen {
     /// Whether the store's README was there and not committed: what removes untracked files takes
     /// it along, a person who deletes a memory does not.
     pub loose_readme: bool,
-    /// What a later version of the program notes besides.
-    #[serde(flatten)]
-    pub more: More,
-}
-
-/// A text that we made of another one, or put aside: whoever that was of, this is theirs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Copied {
-    /// The hash of the text.
-    pub text: String,
-    /// The hash of the one that it was made of; `None` when that was held for being somebody else's.
-    pub of: Option<String>,
     /// What a later version of the program notes besides.
     #[serde(flatten)]
     pub more: More,

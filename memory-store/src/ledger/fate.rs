@@ -104,6 +104,10 @@ impl<'a> Traces<'a> {
 
     fn fate_at_rest(&self, entry: &Entry) -> Fate {
         let path = repository_path(&entry.name);
+        if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
+            // Whoever removed it did so on another branch, which may be anybody's.
+            return Fate::Moved;
+        }
         if self.removed.contains(path.as_path()) {
             return Fate::Deleted(Reason::RemovedInCommit);
         }
@@ -184,7 +188,8 @@ impl<'a> Traces<'a> {
         self.git.forward || self.seen.head == self.git.head
     }
 
-    fn changed_branch(&self) -> bool {
+    /// Whether another branch is checked out than the one that was seen last.
+    pub fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }
 

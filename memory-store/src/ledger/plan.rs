@@ -66,9 +66,6 @@ pub(super) enum Note {
     Drop(MemoryId),
     Bury(Tombstone),
     Seen(Seen),
-    /// A text was made of another one.
-    Copied {
-        text: String,
-        of: String,
-    },
+    /// The text with this hash is of this machine.
+    Own(String),
 }

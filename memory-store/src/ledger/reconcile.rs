@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::{Note, Plan};
 use super::survey::Survey;
 use super::turn::{Turn, Wanted};
-use super::{Desired, GitState, Ledger, Outcome};
+use super::{Desired, GitState, Ledger, Outcome, text_hash};
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::memory::Memory;
@@ -21,8 +21,8 @@ use crate::time::Timestamp;
 
 /// Makes the files say what is desired: the complete set of this project's derived memories.
 /// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
-/// among them goes to the main one. What people wrote is kept without what `redactor` hides; of what a judged
-/// `store` withholds nothing is kept.
+/// among them goes to the main one. What people wrote is kept without what `redactor` hides; of what is from the
+/// repository nothing is kept.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,
@@ -58,8 +58,14 @@ fn run(
     let _lock = store.lock()?;
     let mut ledger = Ledger::open(store.home())?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
-    let survey = Survey::look(store, &ledger, trees)?;
-    let mut plan = plan(&survey, &ledger, redactor, desired, (now, keeps));
+    let (wanted, refused) = wanted(desired);
+    // What is derived here is of this machine, whatever the ledger knows.
+    let mut texts = ledger.texts();
+    wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
+    let survey = Survey::look(store, &ledger, &texts, trees)?;
+    let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, keeps));
+    plan.outcome.refused.splice(0..0, refused);
+    plan.intents.extend(survey.written().cloned().map(Note::Own));
     if steps == 0 {
         return Ok(plan.outcome);
     }
@@ -77,23 +83,26 @@ fn run(
     Ok(plan.outcome)
 }
 
+/// Returns the desired memories with their texts, and why some have none.
+fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, Wanted>, Vec<String>) {
+    let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
+    for desired in desired {
+        match Wanted::new(desired) {
+            Ok(one) => drop(wanted.insert(one.memory.id, one)),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    (wanted, refused)
+}
+
 fn plan(
     survey: &Survey,
     ledger: &Ledger,
     redactor: &Redactor,
-    desired: Vec<Desired>,
+    wanted: &BTreeMap<MemoryId, Wanted>,
     (now, keeps): (Timestamp, &dyn Fn(&Memory) -> bool),
 ) -> Plan {
     let mut plan = Plan::default();
-    let mut wanted: BTreeMap<MemoryId, Wanted> = BTreeMap::new();
-    for desired in desired {
-        match Wanted::new(desired) {
-            Ok(one) => {
-                wanted.insert(one.memory.id, one);
-            }
-            Err(error) => plan.outcome.refused.push(error.to_string()),
-        }
-    }
     let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
     ids.extend(wanted.keys());
     for id in ids {
@@ -234,7 +243,7 @@ mod tests {
 
     /// Another run that says the same notes nothing more, and a rewrite keeps what is known.
     #[test]
-    fn what_a_text_was_made_of_stays_known() {
+    fn what_somebody_wrote_here_stays_known() {
         let home = home();
         let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
         home.run(&[memory(1, "One", "a")], usize::MAX);
@@ -243,18 +252,61 @@ mod tests {
         let text =
             std::fs::read_to_string(&path).unwrap().replace("\na\n", &format!("\n{token}\n"));
         std::fs::write(&path, &text).unwrap();
-        let of = crate::ledger::text_hash(&text);
+        let of = text_hash(&text);
         for _ in 0..SPARE_ROUNDS {
             home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
             home.run(&[memory(1, "One", "a"), memory(2, "Two", "c")], usize::MAX);
         }
         let ledger = Ledger::open(home.store.home()).unwrap();
-        let kept = crate::ledger::text_hash(&ledger.entry(memory(1, "", "").id).unwrap().text);
+        let kept = text_hash(&ledger.entry(memory(1, "", "").id).unwrap().text);
         assert_ne!(kept, of);
-        let origins = ledger.origins();
-        assert_eq!(origins, BTreeMap::from([(kept.as_str(), Some(of.as_str()))]));
+        let texts = ledger.texts();
+        assert!([&kept, &of].iter().all(|hash| texts.is_own(hash)), "{texts:?}");
         let lines = std::fs::read_to_string(home.store.home().ledger()).unwrap();
-        assert_eq!(lines.matches("\"copied\"").count(), 1);
+        assert_eq!(lines.matches(&format!("{{\"own\":\"{of}\"}}")).count(), 1);
+    }
+
+    #[test]
+    fn what_was_pulled_moves_nothing_and_what_was_derived_stays_known() {
+        let home = home();
+        home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
+        let mut files = home.store.list().unwrap().memories;
+        let (one, two) = (files.remove(0), files.remove(0));
+        let text = std::fs::read_to_string(&one.path).unwrap().replace("\na\n", "\nz\n");
+        std::fs::write(&one.path, &text).unwrap();
+        let open = || Ledger::open(home.store.home()).unwrap();
+        open().pulled([text_hash(&text)]).unwrap();
+        // The text of a memory that nothing says any more may still be in another branch.
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        assert_eq!(std::fs::read_to_string(&one.path).unwrap(), text);
+        let mut files = home.store.files();
+        let pulled = files.remove(files.iter().position(|file| file.path == one.path).unwrap());
+        let texts = open().texts();
+        assert!(!texts.owns(&pulled));
+        assert!(texts.owns(&one) && texts.owns(&two));
+        // What came in its place on the same branch counts: somebody corrected it, or committed a correction.
+        assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
+        assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
+        // So it does after a rewrite of the ledger.
+        open().forget_history().unwrap();
+        let texts = open().texts();
+        assert!(texts.owns(&two) && texts.is_pulled(&pulled.text) && !texts.owns(&pulled));
+    }
+
+    #[test]
+    fn another_form_of_the_same_memory_is_of_this_machine() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let one = home.store.list().unwrap().memories.remove(0);
+        let text = std::fs::read_to_string(&one.path).unwrap();
+        let kind = "kind: \"fact\" # by hand\n";
+        std::fs::write(&one.path, text.replacen("kind: fact\n", kind, 1)).unwrap();
+        let other = home.store.list().unwrap().memories.remove(0);
+        assert!(other.text != one.text && other.memory == one.memory);
+        assert!(Ledger::open(home.store.home()).unwrap().texts().owns(&other));
+        std::fs::write(&one.path, text.replacen("kind: fact\n", "kind: gotcha\n", 1)).unwrap();
+        let other = home.store.list().unwrap().memories.remove(0);
+        assert!(!Ledger::open(home.store.home()).unwrap().texts().owns(&other));
     }
 
     /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
@@ -311,5 +363,5 @@ mod tests {
     }
 
     /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
-    const SPARE_ROUNDS: usize = 130;
+    const SPARE_ROUNDS: usize = 200;
 }

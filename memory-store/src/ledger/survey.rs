@@ -6,11 +6,10 @@ use std::sync::LazyLock;
 
 use super::entry::{Aside, Entry, Seen};
 use super::fate::{Fate, Traces};
-use super::{GitState, Ledger, Reason};
+use super::{GitState, Ledger, Reason, Texts, hashes};
 use crate::error::{Error, Result};
 use crate::id::MemoryId;
 use crate::store::{Read, Store, refuse_twins, visit};
-use crate::suspicion::Whose;
 
 /// What is on the disk.
 struct Disk {
@@ -28,8 +27,10 @@ pub(super) struct Survey<'a> {
     stores: BTreeMap<PathBuf, Store>,
     main_root: PathBuf,
     disk: Disk,
-    /// The files that are not the user's to begin with.
-    foreign: BTreeMap<PathBuf, Whose>,
+    /// The files that are from the repository.
+    foreign: BTreeSet<PathBuf>,
+    /// Hashes of texts that somebody wrote into files here.
+    written: BTreeSet<String>,
     traces: BTreeMap<PathBuf, Traces<'a>>,
 }
 
@@ -37,17 +38,20 @@ pub(super) struct Survey<'a> {
 pub(super) enum InTree<'s> {
     /// Files that may be its own, at least one; several when a person copied one.
     Files(Vec<&'s Read>),
-    /// Only what others committed in its place, and nobody let out.
+    /// Only what is from the repository and came in its place.
     Replaced(&'s Read),
-    /// Only what nobody judged yet.
-    Unjudged,
-    /// Nothing. What others committed under its id elsewhere is no file of it.
+    /// Nothing. What is from the repository under its id elsewhere is no file of it.
     Nothing,
 }
 
 impl<'a> Survey<'a> {
-    /// Looks at everything once.
-    pub fn look(store: &'a Store, ledger: &Ledger, trees: &'a [GitState]) -> Result<Self> {
+    /// Looks at everything once. `texts` are those of this machine, what is about to be derived among them.
+    pub fn look(
+        store: &'a Store,
+        ledger: &Ledger,
+        texts: &Texts,
+        trees: &'a [GitState],
+    ) -> Result<Self> {
         let is_private = store.root().is_none();
         let main_root = match (store.root(), trees.first()) {
             (None, _) => PathBuf::new(),
@@ -60,16 +64,15 @@ impl<'a> Survey<'a> {
         } else {
             stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
         }
-        // What we wrote is the user's, whoever commits it.
-        let mut judge = store.whose();
-        let mut whose = |Read { stored, file }: &Read| {
-            let entry = ledger.entry(stored.memory.id);
-            let is_ours = entry.is_some_and(|entry| entry.wrote(file.text()));
-            if is_ours { Whose::Users } else { judge(stored) }
-        };
-        let disk = Disk::read(store, &stores, &mut whose)?;
-        let foreign = disk.foreign(whose);
-        let mut survey = Self { store, stores, main_root, disk, foreign, traces: BTreeMap::new() };
+        let is_unknown = |read: &Read| !is_private && !texts.owns(&read.stored);
+        let is_pulled = |read: &Read| texts.pulls(&read.stored);
+        let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
+        // What nobody was seen to pull was written here, unless git is at work and may have brought it.
+        let is_moving =
+            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
+        let (foreign, written) = disk.unknown(is_unknown, |read| is_moving || is_pulled(read));
+        let traces = BTreeMap::new();
+        let mut survey = Self { store, stores, main_root, disk, foreign, written, traces };
         for (root, store) in &survey.stores {
             let git = trees.iter().find(|tree| !is_private && tree.root == *root);
             let known = ledger
@@ -88,7 +91,7 @@ impl<'a> Survey<'a> {
 
     /// Whether a memory's file is where the ledger says, readable or not, or another that took its place.
     fn is_there(&self, entry: &Entry) -> bool {
-        let has_file = |read: &Read| self.whose(read) != Whose::Others;
+        let has_file = |read: &Read| self.is_own(read);
         self.files(&entry.root, entry.id).iter().any(has_file)
             || self.replacement(entry).is_some()
             || self.is_unreadable(entry)
@@ -138,38 +141,39 @@ impl<'a> Survey<'a> {
     /// What there is in one tree of a memory, of which `entry` is known.
     pub fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
-        let are = |whose: Whose| files.iter().filter(move |file| self.whose(file) == whose);
-        let own: Vec<&Read> = are(Whose::Users).collect();
+        let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
         if !own.is_empty() {
             return InTree::Files(own);
         }
-        if are(Whose::Unknown).next().is_some() {
-            return InTree::Unjudged;
-        }
         // On another branch it is another file, which never was the memory's.
-        let was_there = entry.root == root && entry.placed && entry.committed;
-        let may_be_replaced = was_there && self.is_forward(root);
+        let was_there = entry.root == root && entry.placed;
+        let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
         match self.replacement(entry).filter(|_| may_be_replaced) {
             Some(file) => InTree::Replaced(file),
             None => InTree::Nothing,
         }
     }
 
-    /// Whose a file is, of the tree or aside.
-    pub fn whose(&self, file: &Read) -> Whose {
-        self.foreign.get(&file.stored.path).copied().unwrap_or(Whose::Users)
+    /// Hashes of what somebody wrote into files here since the last look.
+    pub fn written(&self) -> impl Iterator<Item = &String> {
+        self.written.iter()
+    }
+
+    /// Whether a file, of the tree or aside, says what this machine derived, wrote or released.
+    pub fn is_own(&self, file: &Read) -> bool {
+        !self.foreign.contains(&file.stored.path)
     }
 
     fn has_own(&self, root: &Path, id: MemoryId) -> bool {
-        self.files(root, id).iter().any(|file| self.whose(file) == Whose::Users)
+        self.files(root, id).iter().any(|file| self.is_own(file))
     }
 
-    /// What others committed under a memory's name, where its own file would be.
+    /// What is from the repository under a memory's name, where its own file would be.
     fn replacement(&self, entry: &Entry) -> Option<&Read> {
         let path = self.stores.get(&entry.root)?.folder().join(&entry.name);
         let mut files = self.files(&entry.root, entry.id).iter();
         let file = files.find(|file| file.stored.path == path)?;
-        Some(file).filter(|file| entry.aside == Aside::No && self.whose(file) == Whose::Others)
+        Some(file).filter(|file| entry.aside == Aside::No && !self.is_own(file))
     }
 
     /// The file of a memory that waits in the private folder.
@@ -224,12 +228,16 @@ impl<'a> Survey<'a> {
     fn is_displaced(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
-        self.disk.unreadable.contains(&path) || self.foreign.contains_key(&path)
+        self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
     }
 
     /// Whether the HEAD of a tree goes on from the one that was seen last.
     fn is_forward(&self, root: &Path) -> bool {
         self.traces.get(root).is_none_or(Traces::is_forward)
+    }
+
+    fn changed_branch(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::changed_branch)
     }
 
     /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
@@ -270,42 +278,50 @@ impl Disk {
     fn read(
         store: &Store,
         stores: &BTreeMap<PathBuf, Store>,
-        whose: &mut dyn FnMut(&Read) -> Whose,
+        is_foreign: &dyn Fn(&Read) -> bool,
     ) -> Result<Self> {
         let mut disk =
             Self { files: BTreeMap::new(), aside: BTreeMap::new(), unreadable: BTreeSet::new() };
         for (root, store) in stores {
             store.check_folder()?;
-            for read in disk.folder(store.folder(), whose)? {
+            for read in disk.folder(store.folder(), is_foreign)? {
                 let key = (root.clone(), read.stored.memory.id);
                 disk.files.entry(key).or_default().push(read);
             }
         }
-        for read in disk.folder(&store.home().drafts(), whose)? {
+        for read in disk.folder(&store.home().drafts(), is_foreign)? {
             disk.aside.entry(read.stored.memory.id).or_insert(read);
         }
         Ok(disk)
     }
 
-    /// The files that are not the user's.
-    fn foreign(&self, mut whose: impl FnMut(&Read) -> Whose) -> BTreeMap<PathBuf, Whose> {
+    /// Of files with a text that is not known as this machine's those that are from the repository, and the hashes
+    /// of what the others say.
+    fn unknown(
+        &self,
+        is_unknown: impl Fn(&Read) -> bool,
+        is_foreign: impl Fn(&Read) -> bool,
+    ) -> (BTreeSet<PathBuf>, BTreeSet<String>) {
+        let (mut foreign, mut written) = (BTreeSet::new(), BTreeSet::new());
         let reads = self.files.values().flatten().chain(self.aside.values());
-        let judged = reads.map(|read| (read.stored.path.clone(), whose(read)));
-        judged.filter(|(_, whose)| *whose != Whose::Users).collect()
+        for read in reads.filter(|read| is_unknown(read)) {
+            if is_foreign(read) {
+                foreign.insert(read.stored.path.clone());
+            } else {
+                written.extend(hashes(&read.stored));
+            }
+        }
+        (foreign, written)
     }
 
-    fn folder(
-        &mut self,
-        folder: &Path,
-        whose: &mut dyn FnMut(&Read) -> Whose,
-    ) -> Result<Vec<Read>> {
+    fn folder(&mut self, folder: &Path, is_foreign: &dyn Fn(&Read) -> bool) -> Result<Vec<Read>> {
         let (mut files, mut errors) = (Vec::new(), Vec::new());
         visit(&[folder], &mut |read| match read {
             Ok(read) => files.push(read),
             Err(error) => errors.push(error),
         });
-        let mut is_held = |read: &Read| whose(read) != Whose::Users;
-        let twins = refuse_twins(&[folder], &mut files, |read| &read.stored.path, &mut is_held);
+        let mut gives_way = |read: &Read| is_foreign(read);
+        let twins = refuse_twins(&[folder], &mut files, |read| &read.stored.path, &mut gives_way);
         errors.extend(twins);
         for error in errors {
             match error {

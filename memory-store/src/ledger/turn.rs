@@ -8,14 +8,13 @@ use super::entry::{Aside, Entry, More};
 use super::fate::Fate;
 use super::plan::{Note, Plan};
 use super::survey::{InTree, Survey};
-use super::{Desired, Reason, Tombstone};
+use super::{Desired, Reason, Tombstone, text_hash};
 use crate::error::{Error, Result};
 use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
 use crate::store::{Read, free_path_in};
-use crate::suspicion::Whose;
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
@@ -30,6 +29,11 @@ impl Wanted {
     pub fn new(desired: Desired) -> Result<Self> {
         let file = MemoryFile::new(desired.memory)?;
         Ok(Self { text: file.text().to_owned(), memory: file.memory, root: desired.root })
+    }
+
+    /// The text of its file.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// A memory that a review let into the folder is not held back again.
@@ -72,7 +76,6 @@ impl<'r> Turn<'r, '_> {
                 return self.present(&before, entry, file, wanted);
             }
             InTree::Replaced(file) => self.replaced(&before, entry, file),
-            InTree::Unjudged => self.unjudged(),
             InTree::Nothing => {
                 return match survey.aside(id) {
                     Some(file) => self.waiting(&before, entry, file, wanted),
@@ -97,10 +100,6 @@ impl<'r> Turn<'r, '_> {
                 self.replaced(before, entry, file);
                 return Ok(());
             }
-            InTree::Unjudged => {
-                self.unjudged();
-                return Ok(());
-            }
             InTree::Nothing => None,
         };
         let Some(file) = in_tree.or_else(|| survey.aside(before.id)) else {
@@ -115,7 +114,7 @@ impl<'r> Turn<'r, '_> {
             return Ok(());
         }
         self.plan.outcome.unchanged += 1;
-        if survey.whose(file) != Whose::Users {
+        if !survey.is_own(file) {
             return Ok(());
         }
         // A person wrote or changed it: it is theirs, and kept like what they saved themselves.
@@ -136,8 +135,8 @@ impl<'r> Turn<'r, '_> {
         Ok(())
     }
 
-    /// Others committed something else into its file, and nobody let that out: it is left alone, and moves
-    /// nothing of what is known.
+    /// Its file says something else that is from the repository: that is left alone, and moves nothing of what is
+    /// known.
     fn replaced(&mut self, before: &Entry, mut entry: Entry, file: &Read) {
         self.plan.outcome.unchanged += 1;
         // It would be offered again as the user's. A limit may be newer than the ledger.
@@ -146,12 +145,6 @@ impl<'r> Turn<'r, '_> {
             entry.text.clear();
         }
         self.plan.result(before, entry);
-    }
-
-    /// Its file came after others were judged, and may be anybody's: the next run knows.
-    fn unjudged(&mut self) {
-        self.plan.outcome.unchanged += 1;
-        self.plan.outcome.unsettled = true;
     }
 
     /// Its file is in the working tree.
@@ -226,7 +219,7 @@ impl<'r> Turn<'r, '_> {
         }
         entry.name = self.name(&entry, &file.stored.path);
         entry.text = redacted_file(noted.as_ref().unwrap_or(&file.file).text(), self.redactor);
-        self.copied(&entry.text, file.file.text());
+        self.own(&entry.text);
         entry.committed = self.survey.commits(&entry);
         self.plan.result(before, entry);
     }
@@ -252,15 +245,13 @@ impl<'r> Turn<'r, '_> {
             return found.to_owned();
         }
         let kept = redacted_file(found, self.redactor);
-        self.copied(&kept, found);
+        self.own(&kept);
         kept
     }
 
-    /// Notes what a text that is kept or written was made of: whose that was, it is theirs.
-    fn copied(&mut self, text: &str, of: &str) {
-        if text != of {
-            self.plan.intents.push(Note::Copied { text: text.to_owned(), of: of.to_owned() });
-        }
+    /// Notes that a text which is kept or written was made of one of this machine's.
+    fn own(&mut self, text: &str) {
+        self.plan.intents.push(Note::Own(text_hash(text)));
     }
 
     /// Its file waits in the private folder.
@@ -271,7 +262,7 @@ impl<'r> Turn<'r, '_> {
         file: &Read,
         wanted: &Wanted,
     ) -> Result<()> {
-        if self.survey.whose(file) != Whose::Users {
+        if !self.survey.is_own(file) {
             self.plan.outcome.unchanged += 1;
             return Ok(());
         }
@@ -355,9 +346,8 @@ impl<'r> Turn<'r, '_> {
         mut entry: Entry,
         mut file: MemoryFile,
     ) -> Result<()> {
-        let before_redaction = file.text().to_owned();
         file.redact(self.redactor)?;
-        self.copied(file.text(), &before_redaction);
+        self.own(file.text());
         if entry.is_edited() {
             file.text().clone_into(&mut entry.text);
         }

@@ -32,7 +32,9 @@ impl Kept {
             self.0.push(Words::of([&next.title, &next.text]));
         }
         let words = Words::of([&hit.title, &hit.text]);
-        let stands = |better: &Hit| hit.held || !better.held;
+        let stands = |better: &Hit| {
+            (hit.held || !better.held) && (hit.from_repository || !better.from_repository)
+        };
         let mut known = kept.iter().zip(&self.0);
         let same =
             known.position(|(better, known)| stands(better) && words.likeness(known) >= SAME);

@@ -179,6 +179,7 @@ pub fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         superseded: false,
         superseded_by: None,
         held: false,
+        from_repository: false,
         staleness: None,
         signatures: Vec::new(),
         session: record.session,

@@ -63,7 +63,7 @@ pub use when::whole as time_named;
 use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::embed::{Embed, Table};
 use crate::error::Error;
@@ -139,8 +139,10 @@ pub struct Hit {
     pub superseded: bool,
     /// What replaces it, where that is known.
     pub superseded_by: Option<MemoryId>,
-    /// Whether it is in quarantine; only an explicit search shows such ones.
+    /// Whether it is in quarantine, or not released; only an explicit search shows such ones.
     pub held: bool,
+    /// Whether this machine did not derive, write or release it.
+    pub from_repository: bool,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
     /// Error signatures, of a fix.
@@ -207,12 +209,6 @@ pub struct Recalled {
     pub trace: Vec<Traced>,
 }
 
-/// Knows better than the index which memories are held.
-pub trait Judge: Debug {
-    /// Whether the memory in this file is held, of which the index says `indexed`.
-    fn holds(&self, file: &Path, indexed: bool) -> bool;
-}
-
 /// Finds memories of one working tree and of its user.
 #[derive(Debug)]
 pub struct Recall {
@@ -224,8 +220,6 @@ pub struct Recall {
     embedder: OnceCell<Box<dyn Embed>>,
     /// Who is asked for vectors of the second space.
     second: Option<Asking>,
-    /// Who is asked what is held.
-    judge: Option<Box<dyn Judge>>,
     stamps: Stamps,
     traces: bool,
 }
@@ -245,7 +239,7 @@ impl Recall {
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
-        Self { sources, models, embedder, second: None, judge: None, stamps, traces: false }
+        Self { sources, models, embedder, second: None, stamps, traces: false }
     }
 
     /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
@@ -254,13 +248,6 @@ impl Recall {
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
         self.second = Some(Asking::new(ask));
         self
-    }
-
-    /// Lets somebody say what is held, for who knows more than the index. Who only filtered the hits would
-    /// miss what the held ones stand for: their successors, and what says the same.
-    #[must_use]
-    pub fn judged_by(self, judge: Box<dyn Judge>) -> Self {
-        Self { judge: Some(judge), ..self }
     }
 
     /// Keeps a trace of every query.
@@ -409,10 +396,15 @@ impl Recall {
             if let Ok(hit) = self.read(&candidate, now, &mut recalled)
                 && !hit.held
             {
+                let standing = Standing::of_entry(&candidate.entry);
+                let standing = standing
+                    .map(|standing| Standing { from_repository: hit.from_repository, ..standing });
+                let group = standing.as_ref().and_then(StartGroup::of);
+                if hit.from_repository && group.is_none() {
+                    continue;
+                }
                 let told = (hit.title.len() + hit.text.len()).min(BRIEF_CHARS);
                 room = room.saturating_sub(START_LINE + told);
-                let standing = Standing::of_entry(&candidate.entry);
-                let group = standing.as_ref().and_then(StartGroup::of);
                 let why = group.map_or("", StartGroup::why).to_owned();
                 let score = standing.map_or(0.0, |standing| worth(&standing, self.settings(), now));
                 recalled.hits.push(Hit { why, score, ..hit });
@@ -675,28 +667,26 @@ impl Recall {
             recalled.stale = true;
             return Err(Fate::Stale);
         }
-        let held = self.holds(candidate, &record, &file);
+        let held = self.holds(candidate, &record);
         let collection = self.sources.collection(candidate.at);
         Ok(Hit { held, ..hit(candidate, record, file, collection) })
     }
 
     /// Whether a memory is held, as far as that is known of it by now.
-    fn holds(&self, candidate: &Candidate, record: &Record, file: &Path) -> bool {
+    fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
         // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
-        let indexed = candidate.entry.has(FLAG_HELD)
-            || self.sources.may_be_withheld(candidate.at)
-            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some();
-        self.judge.as_ref().map_or(indexed, |judge| judge.holds(file, indexed))
+        candidate.entry.has(FLAG_HELD)
+            || self.sources.holds_unreleased(candidate.at) && record.from_repository
+            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some()
     }
 
     /// The same of a candidate that was not read yet. Where the index has judged it, nothing is read.
     fn is_held(&self, candidate: &Candidate) -> bool {
-        if !self.sources.is_unjudged(candidate.at) && self.judge.is_none() {
-            return candidate.entry.has(FLAG_HELD) || self.sources.may_be_withheld(candidate.at);
+        if !self.sources.is_unjudged(candidate.at) && !self.sources.holds_unreleased(candidate.at) {
+            return candidate.entry.has(FLAG_HELD);
         }
         let Ok(record) = self.sources.record(candidate.at, &candidate.entry) else { return true };
-        let file = self.sources.file(candidate.at, &record.file);
-        self.holds(candidate, &record, &file)
+        self.holds(candidate, &record)
     }
 
     fn new_answer(&self) -> Recalled {
@@ -769,6 +759,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
         held: entry.has(FLAG_HELD),
+        from_repository: record.from_repository,
         staleness: record.staleness,
         signatures: record.signatures,
         session: record.session,

@@ -203,7 +203,8 @@ fn head(hit: &Hit) -> String {
     let date = hit.date.date();
     let stale = hit.staleness.as_ref().map(|stale| format!(", {}", stale.mark()));
     let stale = stale.unwrap_or_default();
-    let place = format!("- [{whose}{} {}{draft}{stale}]", hit.kind.name(), hit.id.short());
+    let origin = if hit.from_repository { ", from the repository" } else { "" };
+    let place = format!("- [{whose}{} {}{draft}{origin}{stale}]", hit.kind.name(), hit.id.short());
     match told_by(hit) {
         Teller::User => format!("{place} asked on {date}: "),
         Teller::Claude => format!("{place} noted by Claude on {date}: "),
@@ -231,10 +232,12 @@ enum Teller {
 /// the model's own.
 fn told_by(hit: &Hit) -> Teller {
     // A file that does not say who said it was written by hand: by the user, in the user's own folder.
-    let is_users = match hit.said_by {
-        Some(said_by) => said_by == SaidBy::User,
-        None => hit.collection == Collection::User && !hit.noted,
-    };
+    // Of what is from the repository nobody here knows who said it.
+    let is_users = !hit.from_repository
+        && match hit.said_by {
+            Some(said_by) => said_by == SaidBy::User,
+            None => hit.collection == Collection::User && !hit.noted,
+        };
     match hit.kind {
         Kind::Preference | Kind::Convention if is_users => Teller::User,
         Kind::Preference | Kind::Convention if hit.said_by == Some(SaidBy::Assistant) => {
@@ -426,6 +429,7 @@ mod tests {
             superseded: false,
             superseded_by: None,
             held: false,
+            from_repository: false,
             staleness: None,
             signatures: Vec::new(),
             session: None,
@@ -442,6 +446,14 @@ mod tests {
             piece(&wish, Detail::TextAndPaths, 500).unwrap(),
             format!(
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
+            )
+        );
+        // Whoever wished for it, it was not the user.
+        let theirs = Hit { from_repository: true, ..wish };
+        assert_eq!(
+            piece(&theirs, Detail::Brief, 500).unwrap(),
+            format!(
+                "- [preference {short}, from the repository] 2026-10-02: Never use float for money"
             )
         );
         let fact = hit(Kind::Fact, "The cache is shared", "Clear it\nfirst.");

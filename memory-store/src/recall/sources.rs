@@ -44,9 +44,8 @@ pub struct Source {
     pub loose: Vec<Document>,
     /// Whether files were read for want of an index.
     from_files: bool,
-    /// Whether the user does not take all that others commit, and nobody judged whose this is, or not by what
-    /// the user says now.
-    is_limited: bool,
+    /// Whether the user gives only what is released, which this was not published by.
+    holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
     /// What a document of the journal, or of the files, supersedes, and by which one.
@@ -84,29 +83,27 @@ impl Sources {
         }
         sources.settings = settings_of(&opened);
         let has_index = matches!(opened, Ok(Some(_)));
-        let folders = || fallback::folders(&dirs.project(tree.project), root);
-        sources.add(Collection::Memories, root, opened, folders);
-        // Looked at only where there is no index.
+        let project = dirs.project(tree.project);
+        sources.add(Collection::Memories, root, opened, || fallback::folders(&project, root));
+        // Without an index nobody knows what is of this machine.
         for source in sources.list.iter_mut().filter(|source| source.from_files) {
-            source.is_limited = dirs.project(tree.project).withheld().exists();
+            source.label_loose(!fallback::is_private(&project));
         }
-        sources.limit(dirs, tree, has_index);
+        sources.limit(dirs, has_index);
         sources.add_user(dirs);
         sources
     }
 
-    /// Holds what others may have committed where the user's settings say more of that than they did when the
-    /// index was published. One call tells that they are the same; a reader parses none.
-    fn limit(&mut self, dirs: &UserDirs, tree: &Tree, has_index: bool) {
+    /// Holds what is from the repository where the user's settings say so, and did not when the index was published.
+    /// One call tells that they are the same; a reader parses none.
+    fn limit(&mut self, dirs: &UserDirs, has_index: bool) {
         let config = dirs.config_file();
         if Stamp::of(&config) == self.settings.config {
             return;
         }
         self.is_outdated = has_index;
-        let is_stricter = policy::pulled(&config) > self.settings.pulled;
-        if is_stricter && !fallback::is_private(&dirs.project(tree.project)) {
-            self.list.iter_mut().for_each(|source| source.is_limited = true);
-        }
+        let holds = policy::pulled(&config) > self.settings.pulled;
+        self.list.iter_mut().for_each(|source| source.holds_unreleased = holds);
     }
 
     /// Opens the user's own memories alone.
@@ -215,10 +212,9 @@ impl Sources {
         self.source(at).from_files
     }
 
-    /// Whether it may be of somebody whose memories the user does not take unseen: only who may run git can
-    /// tell.
-    pub fn may_be_withheld(&self, at: At) -> bool {
-        self.source(at).is_limited
+    /// Whether what is from the repository is held there, whatever the index says.
+    pub fn holds_unreleased(&self, at: At) -> bool {
+        self.source(at).holds_unreleased
     }
 
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
@@ -299,7 +295,7 @@ impl Source {
             bare: None,
             loose: Vec::new(),
             from_files: false,
-            is_limited: false,
+            holds_unreleased: false,
             hidden: BTreeSet::new(),
             superseded: BTreeMap::new(),
             gate,
@@ -342,9 +338,17 @@ impl Source {
         self.mark_superseded();
     }
 
+    /// Labels what was read from files, or not.
+    fn label_loose(&mut self, from_repository: bool) {
+        for document in &mut self.loose {
+            document.record.from_repository = from_repository;
+        }
+    }
+
     fn supersede(&mut self, newer: &Document) {
-        // What is not given does not stand in another's place either.
-        if newer.entry.has(FLAG_HELD) {
+        // What is not given does not stand in another's place either, nor does what is from the repository in that of
+        // what may not be.
+        if newer.entry.has(FLAG_HELD) || newer.record.from_repository {
             return;
         }
         let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);

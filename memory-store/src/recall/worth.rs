@@ -20,6 +20,8 @@ pub struct Standing {
     pub when: Timestamp,
     /// Whether its files changed much since it was learned.
     pub stale: bool,
+    /// Whether this machine did not derive, write or release it, which an entry alone does not tell.
+    pub from_repository: bool,
 }
 
 /// What is left of the worth of a stale memory.
@@ -34,6 +36,7 @@ impl Standing {
             pinned: entry.has(FLAG_PINNED),
             when: entry.when,
             stale: entry.has(FLAG_STALE),
+            from_repository: false,
         })
     }
 }
@@ -46,6 +49,7 @@ impl From<&Memory> for Standing {
             pinned: memory.pinned,
             when: memory.when(),
             stale: false,
+            from_repository: false,
         }
     }
 }
@@ -91,8 +95,12 @@ impl StartGroup {
         }
     }
 
-    /// The part that a memory belongs to; `None` when sessions do not start with it.
+    /// The part that a memory belongs to; `None` when sessions do not start with it. Of what is from the repository
+    /// that is a convention alone, whoever pinned it.
     pub fn of(standing: &Standing) -> Option<Self> {
+        if standing.from_repository {
+            return (standing.kind == Kind::Convention).then_some(Self::Rule);
+        }
         if standing.pinned {
             return Some(Self::Pinned);
         }
@@ -118,7 +126,15 @@ mod tests {
     fn standing(kind: Kind, days_ago: i64) -> (Standing, Timestamp) {
         let now = Timestamp(1_000 * DAY_MS);
         let when = Timestamp(now.0 - days_ago * DAY_MS);
-        (Standing { kind, confidence: 0.8, pinned: false, when, stale: false }, now)
+        let standing = Standing {
+            kind,
+            confidence: 0.8,
+            pinned: false,
+            when,
+            stale: false,
+            from_repository: false,
+        };
+        (standing, now)
     }
 
     #[test]
@@ -140,6 +156,15 @@ mod tests {
         assert!(group(Kind::Convention) < group(Kind::Command));
         assert!(group(Kind::Command) < group(Kind::FailedApproach));
         assert_eq!(group(Kind::Fact), None);
+        let pulled = |kind| {
+            let standing = standing(kind, 0).0;
+            StartGroup::of(&Standing { from_repository: true, pinned: true, ..standing })
+        };
+        assert_eq!(pulled(Kind::Convention), Some(StartGroup::Rule));
+        assert_eq!(
+            [Kind::Preference, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled),
+            [None; 4]
+        );
         let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
         assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::disk::refused;
-use super::{Read, Store, free_path_in, is_ours, listing};
+use super::{Read, Store, free_path_in, listing};
 use crate::error::{Error, Result};
 use crate::file::EXTENSION;
 use crate::ledger::Ledger;
@@ -52,17 +52,17 @@ impl Store {
     }
 
     /// Takes secrets out of a memory's file and its name. What we wrote stays ours. Of another text the ledger
-    /// learns only that it was made of what stood there: what somebody else wrote does not become the user's own
+    /// learns only whether what stood there was of this machine: what somebody else wrote does not become the user's own
     /// by a word that was hidden in it.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
         let Read { stored, mut file } = listing::read(path)?;
         let before = file.text().to_owned();
         file.redact(redactor)?;
         let mut ledger = Ledger::open(&self.home)?;
-        let is_ours = is_ours(&ledger, stored.memory.id, &before);
+        let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
         let tells = tells(path, redactor);
         if !is_ours {
-            ledger.copied(file.text(), Some(&before))?;
+            ledger.inherit(file.text(), ledger.texts().origin(&stored))?;
         }
         if tells && !is_ours {
             // By another name it would be a file that nobody has seen.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Read, Store, disk, listing};
+use super::{Read, Store, Stored, disk, listing};
 use crate::error::{Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
@@ -97,7 +97,7 @@ impl Store {
         for Found { read, rest } in self.of(gone, &ledger) {
             let Read { stored, file } = read;
             let is_aside = stored.path.starts_with(self.home.archived_memories());
-            let (path, memory) = (stored.path, stored.memory);
+            let (path, memory) = (stored.path.clone(), stored.memory.clone());
             let Some(rest) = rest else {
                 if is_aside {
                     match check_unchanged(&path, &file).and_then(|()| disk::remove(&path)) {
@@ -112,7 +112,7 @@ impl Store {
             if is_aside {
                 aside.insert(memory.id);
             }
-            match self.strip(&mut ledger, &path, file, &rest) {
+            match self.strip(&mut ledger, &stored, file, &rest) {
                 Ok(()) => done.kept.push((path, rest)),
                 Err(error) => done.refused.push((path, error)),
             }
@@ -165,14 +165,15 @@ impl Store {
     fn strip(
         &self,
         ledger: &mut Ledger,
-        path: &Path,
+        stored: &Stored,
         mut file: MemoryFile,
         rest: &Memory,
     ) -> Result<()> {
+        let path = &stored.path;
         check_unchanged(path, &file)?;
-        let before = file.text().to_owned();
+        let origin = ledger.texts().origin(stored);
         file.set(rest)?;
-        ledger.copied(file.text(), Some(&before))?;
+        ledger.inherit(file.text(), origin)?;
         self.write(path, file.bytes())
     }
 }

@@ -10,6 +10,7 @@ use super::disk::{self, refused};
 use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::id::MemoryId;
+use crate::ledger::text_hash;
 use crate::memory::Memory;
 use crate::names;
 
@@ -37,6 +38,8 @@ pub struct Stored {
     pub modified_ns: i128,
     /// Its length in bytes.
     pub len: u64,
+    /// The hash of its text (see [`crate::ledger::text_hash`]).
+    pub text: String,
 }
 
 /// What a store holds.
@@ -208,6 +211,7 @@ pub(crate) fn read(path: &Path) -> Result<Read> {
         memory: file.memory.clone(),
         modified_ns: modified_ns(&metadata),
         len: metadata.len(),
+        text: text_hash(file.text()),
     };
     Ok(Read { stored, file })
 }
@@ -222,6 +226,7 @@ pub(super) fn read_back(path: &Path, written: &MemoryFile) -> Result<Stored> {
                 memory: written.memory.clone(),
                 modified_ns: 0,
                 len: written.bytes().len() as u64,
+                text: text_hash(written.text()),
             })
         }
         read => read.map(|read| read.stored),

@@ -8,18 +8,12 @@
 
 mod decode;
 mod markup;
-#[cfg(feature = "write")]
-mod quarantine;
 mod rules;
 mod words;
 
 use std::fmt;
 
 use crate::index::record::Record;
-#[cfg(feature = "write")]
-pub(crate) use quarantine::Whose;
-#[cfg(feature = "write")]
-pub use quarantine::{HeldBack, Quarantine, Why, Withheld, Withholding};
 use rules::{Held, RULES};
 use words::Word;
 pub(crate) use words::is_invisible;
@@ -36,7 +30,16 @@ const TEXT_BYTES_MAX: usize = 16 << 10;
 const MENTION_WORDS_MAX: usize = 8;
 /// The number of this way of judging; another one judges what is stored anew.
 #[cfg(feature = "write")]
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// This machine derived, wrote or released it: what its project does is no attack on it.
+    Own,
+    /// Anybody may have written it.
+    Repository,
+}
 
 /// Why a text is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,14 +110,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// Judges what an index holds of a memory.
+/// Judges what an index holds of a memory, by where that says it is from.
 pub fn of_record(record: &Record) -> Option<Suspicion> {
     let (title, body) = judged_text(record);
-    suspicion(title, &body)
+    let of = if record.from_repository { Origin::Repository } else { Origin::Own };
+    suspicion_of(title, &body, of)
 }
 
 /// What is judged of a memory: its title, its text, and whatever else of it is prose.
-fn judged_text(record: &Record) -> (&str, String) {
+pub(crate) fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
     for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
         let told = prose(label);
@@ -124,6 +128,15 @@ fn judged_text(record: &Record) -> (&str, String) {
         }
     }
     (&record.title, body)
+}
+
+/// Returns a hash of the rules and of the way in which they are applied.
+#[cfg(feature = "write")]
+pub(crate) fn fingerprint() -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&VERSION.to_le_bytes());
+    hasher.update(include_bytes!("rules.txt"));
+    *hasher.finalize().as_bytes()
 }
 
 /// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
@@ -150,14 +163,19 @@ fn prose(name: &str) -> String {
     told
 }
 
-/// Judges a text with a title: `None` when it may be given to a model.
+/// Judges a text of this machine with a title: `None` when it may be given to a model.
 pub fn suspicion(title: &str, body: &str) -> Option<Suspicion> {
+    suspicion_of(title, body, Origin::Own)
+}
+
+/// The same of a text from there.
+pub fn suspicion_of(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
     // The title is a line of its own, and a paragraph.
     let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());
     let readings = decode::readings(&text);
     readings.iter().find_map(|reading| {
-        let mut suspicion = judge(&reading.text)?;
+        let mut suspicion = judge(&reading.text, of)?;
         let place = &mut suspicion.place;
         if !reading.way.is_empty() {
             place.way = reading.way;
@@ -168,7 +186,7 @@ pub fn suspicion(title: &str, body: &str) -> Option<Suspicion> {
     })
 }
 
-fn judge(text: &str) -> Option<Suspicion> {
+fn judge(text: &str, of: Origin) -> Option<Suspicion> {
     let plain = without_mentions(&words::plain(text));
     if let Some(fake) = markup::fakes(&plain).first() {
         let line = plain[..fake.at].matches('\n').count();
@@ -178,7 +196,7 @@ fn judge(text: &str) -> Option<Suspicion> {
         return Some(Suspicion { reason, place: Place { line, way: "", words } });
     }
     let words = words::words(&plain, &|text| RULES.known(text));
-    let held = RULES.held(&words);
+    let held = RULES.held(&words, of);
     let window = heaviest(&held)?;
     let strongest = window.iter().max_by_key(|held| (held.weight, reason(held.reason)))?;
     Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })

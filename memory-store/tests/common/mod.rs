@@ -263,5 +263,11 @@ pub fn write(folder: &Path, memory: Memory) -> Stored {
 fn stored(path: PathBuf, memory: Memory) -> Stored {
     let meta = fs::metadata(&path).unwrap();
     let modified = meta.modified().unwrap().duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    Stored { path, memory, modified_ns: modified.as_nanos() as i128, len: meta.len() }
+    Stored {
+        path,
+        memory,
+        modified_ns: modified.as_nanos() as i128,
+        len: meta.len(),
+        text: String::new(),
+    }
 }

@@ -229,7 +229,13 @@ fn publish(folder: &Path, rows: &Rows<'_>, graphs: Option<&dyn Graphs>) -> Resul
         entropy[2..].copy_from_slice(&(number as u64).to_be_bytes());
         let (id, title) = (MemoryId::new(Timestamp(0), entropy), number.to_string());
         let memory = Memory::new(id, Kind::Fact, title, String::new(), Timestamp(0));
-        Stored { path: folder.join("memory.md"), memory, modified_ns: 0, len: 0 }
+        Stored {
+            path: folder.join("memory.md"),
+            memory,
+            modified_ns: 0,
+            len: 0,
+            text: String::new(),
+        }
     };
     let memories: Vec<Stored> = (0..rows.0.len()).map(memory).collect();
     publisher.publish(Content {

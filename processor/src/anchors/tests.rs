@@ -79,7 +79,6 @@ impl Bench {
             dirs,
             settings: &self.settings,
             vectors: None,
-            withheld: &BTreeMap::new(),
             anchors: Some(&anchors),
             distrusted: &Default::default(),
             now: self.now,

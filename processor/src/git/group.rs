@@ -90,7 +90,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::Duration;
 
-    use super::super::answer_within;
+    use super::super::answer_from;
 
     const NOTE: &str = "THROUGHLINE_TEST_GROUP_NOTE";
 
@@ -103,7 +103,7 @@ mod tests {
         sleep
             .args(["-c", "sleep 1000 & echo $! >\"$0.part\"; mv \"$0.part\" \"$0\"; wait"])
             .arg(note);
-        answer_within(sleep.stdout(Stdio::piped()), Duration::from_secs(100));
+        answer_from(sleep.stdout(Stdio::piped()), Vec::new(), Duration::from_secs(100));
     }
 
     fn runs(process: &str) -> bool {

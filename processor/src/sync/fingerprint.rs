@@ -2,12 +2,12 @@
 
 use memory_store::identity;
 use memory_store::layout::Tree;
-use memory_store::suspicion::Quarantine;
+use memory_store::store::Store;
+use memory_store::trust::Trust;
 
 use super::Run;
 use crate::git;
 use crate::known::Known;
-use crate::pulled::{Grounds, Limits};
 use crate::stamp;
 
 impl Run<'_> {
@@ -35,7 +35,7 @@ impl Run<'_> {
     pub(super) fn fingerprint_around(&self, trees: &str) -> String {
         // Somebody changed memories or git moved them since they were looked at.
         let has_moved = self.written_to.as_ref().is_some_and(|written_to| written_to != trees);
-        if self.names_wait || self.signatures_wait || has_moved {
+        if self.names_wait || has_moved {
             return String::new();
         }
         let mut hasher = blake3::Hasher::new();
@@ -51,13 +51,6 @@ impl Run<'_> {
         // Where memories lie may change without any of them changing.
         let mode = identity::mode(self.options.dirs, self.options.tree.project);
         add(&format!("{:?}", mode.ok()));
-        // What was judged by, and not what a person may have said since.
-        let limits = Limits::read(&self.home, &self.settings).ok();
-        for tree in &self.trees {
-            let judged = self.judge.as_ref().and_then(|judge| judge.grounds(&tree.root)).cloned();
-            let now = |limits| Grounds::of(limits, &tree.root, self.options.now);
-            add(&format!("{:?}", judged.or_else(|| limits.clone().map(now))));
-        }
         add(trees);
         for tree in &self.trees {
             let state = self.options.dirs.tree(&tree.root);
@@ -76,11 +69,13 @@ impl Run<'_> {
             add(&stamp::of_folder(&folder));
         }
         add(&stamp::of_file(&self.home.ledger()));
-        for home in [&self.home, &self.options.dirs.user_dir()] {
+        let dirs = self.options.dirs;
+        for store in [Store::open(dirs, self.options.tree), Store::user(dirs)] {
             // Of releases that cannot be read, publishing says so.
-            let judged =
-                Quarantine::read(home, &self.settings).map(|quarantine| quarantine.fingerprint());
-            hasher.update(&judged.unwrap_or_default());
+            let trust = store.and_then(|store| Trust::of(&store, &self.settings)).ok();
+            let holds = trust.as_ref().is_some_and(Trust::holds_unreleased);
+            hasher.update(&[u8::from(holds)]);
+            hasher.update(&trust.map(|trust| trust.fingerprint()).unwrap_or_default());
         }
         hasher.finalize().to_hex()[..32].to_owned()
     }

@@ -11,13 +11,13 @@ use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
 use memory_store::memory::Status;
 use memory_store::settings::Promote;
 use memory_store::store::Store;
-use memory_store::suspicion::Quarantine;
+use memory_store::trust::Trust;
 
 use super::Run;
 use super::names::HiddenNames;
 use crate::consolidate::{Mined, Told, consolidate_with};
-use crate::git;
 use crate::mine::MinedFile;
+use crate::{git, trust};
 
 impl Run<'_> {
     pub(super) fn write_memories(&mut self, mined: &[MinedFile]) -> Result<Outcome> {
@@ -43,10 +43,7 @@ impl Run<'_> {
             .collect();
         let main = self.trees.first().unwrap_or(self.options.tree);
         let store = Store::open(self.options.dirs, main)?;
-        // What is withheld must not become the user's own by way of the ledger.
-        let withheld = self.withheld_before()?;
-        let quarantine = Quarantine::releases(&self.home)?.withholding(withheld.into());
-        let store = store.judged(quarantine, &self.settings);
+        let store = store.clone().judged(Trust::of(&store, &self.settings)?, &self.settings);
         // The archive holds what only this user reads; committed files are held to more.
         let redactor = store.redactor_for_writing(&self.settings)?;
         let mut names = HiddenNames::default();
@@ -67,7 +64,10 @@ impl Run<'_> {
             .collect();
         self.names_wait = names.waiting > 0;
         self.report.warnings.extend(names.warning());
+        // First the states, so that what git does during the look is noticed.
         let states = self.git_states()?;
+        let Self { options, trees, settings, .. } = self;
+        trust::look(options.dirs, trees, settings, options.now)?;
         let lost = RefCell::default();
         let keeps = |memory: &Memory| self.rests_on_lost_turns(memory, mined, &lost);
         let now = self.options.now;

@@ -204,7 +204,7 @@ fn name_files(folder: &Path, memories: impl Iterator<Item = Memory>) -> Result<V
         } else {
             fs::hard_link(&first, &path)?;
         }
-        named.push(Stored { path, memory, modified_ns, len });
+        named.push(Stored { path, memory, modified_ns, len, text: String::new() });
     }
     Ok(named)
 }

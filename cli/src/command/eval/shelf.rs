@@ -2,7 +2,6 @@
 //! memories come into the index as all memories do: written as memory files, listed, embedded where
 //! there is a model, published.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -111,7 +110,6 @@ impl Shelf {
             ..Settings::default()
         });
         let publication = Publication {
-            withheld: &BTreeMap::new(),
             dirs: &self.dirs,
             settings: &settings,
             vectors: self.embedding.as_ref().map(|embedding| embedding as &dyn Vectors),

@@ -1,0 +1,127 @@
+//! The texts whose origin a ledger knows, by content hash.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::entry::{Entry, text_hash};
+use crate::file::MemoryFile;
+use crate::memory::Memory;
+use crate::store::Stored;
+
+/// Texts of each origin that are remembered beside those of memories that are there; the oldest go.
+const TEXTS_MAX: usize = 50_000;
+
+/// The texts that this machine derived, wrote or released, and those that came with the repository.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    own: Hashes,
+    pulled: Hashes,
+}
+
+/// Where a text is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// It was derived, written or released on this machine.
+    Own,
+    /// It came with the repository.
+    Pulled,
+    /// It came since the last look.
+    Unknown,
+}
+
+/// Hashes with the order in which they came.
+#[derive(Clone, Debug, Default)]
+struct Hashes {
+    numbers: BTreeMap<String, u64>,
+    order: BTreeMap<u64, String>,
+}
+
+impl Texts {
+    /// Whether a memory's file says what was derived, written or released here, in whatever form: an editor
+    /// that writes the front matter in another way changes nothing.
+    pub fn owns(&self, stored: &Stored) -> bool {
+        self.is_own(&stored.text) || self.owns_meaning(&stored.memory)
+    }
+
+    /// Whether the origin of what a memory's file says is known.
+    pub fn knows(&self, stored: &Stored) -> bool {
+        self.origin(stored) != Origin::Unknown
+    }
+
+    /// Tells where what a memory's file says is from.
+    pub(crate) fn origin(&self, stored: &Stored) -> Origin {
+        match () {
+            () if self.owns(stored) => Origin::Own,
+            () if self.pulls(stored) => Origin::Pulled,
+            () => Origin::Unknown,
+        }
+    }
+
+    /// Whether a memory's file says what came with the repository, in whatever form.
+    pub(super) fn pulls(&self, stored: &Stored) -> bool {
+        let is_pulled = |hash: &str| self.pulled.numbers.contains_key(hash);
+        is_pulled(&stored.text) || meaning_hash(&stored.memory).is_some_and(|hash| is_pulled(&hash))
+    }
+
+    /// Whether something of this machine says the same in its usual form.
+    fn owns_meaning(&self, memory: &Memory) -> bool {
+        meaning_hash(memory).is_some_and(|hash| self.is_own(&hash))
+    }
+
+    /// Whether a text, by its hash, is of this machine.
+    pub fn is_own(&self, hash: &str) -> bool {
+        self.own.numbers.contains_key(hash)
+    }
+
+    pub(super) fn is_pulled(&self, hash: &str) -> bool {
+        self.pulled.numbers.contains_key(hash)
+    }
+
+    pub(super) fn own(&mut self, hash: &str) {
+        self.own.add(hash);
+    }
+
+    pub(super) fn own_all(&mut self, entry: &Entry) {
+        entry.written.iter().chain(&entry.changed).for_each(|hash| self.own(hash));
+    }
+
+    pub(super) fn pulled(&mut self, hash: &str) {
+        self.pulled.add(hash);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.own.order.len() + self.pulled.order.len()
+    }
+
+    pub(super) fn all_own(&self) -> impl Iterator<Item = String> {
+        self.own.order.values().cloned()
+    }
+
+    pub(super) fn all_pulled(&self) -> impl Iterator<Item = String> {
+        self.pulled.order.values().cloned()
+    }
+}
+
+impl Hashes {
+    fn add(&mut self, hash: &str) {
+        let next = self.order.last_key_value().map_or(0, |(number, _)| number + 1);
+        if let Some(before) = self.numbers.insert(hash.to_owned(), next) {
+            self.order.remove(&before);
+        }
+        self.order.insert(next, hash.to_owned());
+        if self.order.len() > TEXTS_MAX
+            && let Some((_, oldest)) = self.order.pop_first()
+        {
+            self.numbers.remove(&oldest);
+        }
+    }
+}
+
+/// Returns the hashes by which a memory's file is known from now on: that of its text, and that of what it says.
+pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
+    meaning_hash(&stored.memory).into_iter().chain([stored.text.clone()]).collect()
+}
+
+/// Returns the hash of a memory in the form that a program of ours gives it; `None` when it has none.
+fn meaning_hash(memory: &Memory) -> Option<String> {
+    MemoryFile::new(memory.clone()).ok().map(|file| text_hash(file.text()))
+}
