@@ -14,6 +14,7 @@ use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::settings::Settings;
 use memory_store::stamp::Stamp;
+use memory_store::{Kind, Memory};
 use serde_json::json;
 
 /// A world with hooks beside a program that writes down how it was started.
@@ -161,7 +162,11 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
         world.run(&start, &payload).said()
     };
     let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
-    world.publish_with(&memories(), Turns::Add(&mut std::iter::once(turn)), &Settings::default());
+    // Without an index nobody knows whose wish the first one is, and a session starts with what all do.
+    let mut memories = memories();
+    let title = "Prices are integer cents".to_owned();
+    memories[1] = Memory { kind: Kind::Convention, title, ..memories[1].clone() };
+    world.publish_with(&memories, Turns::Add(&mut std::iter::once(turn)), &Settings::default());
     installed.progress(inbox_bytes(&world.state()), NOW);
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");
@@ -174,7 +179,7 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
             session += 1;
             fs::write(&path, &bytes[..cut]).unwrap();
             // Memories are read from their files where the index has none.
-            assert!(begin(&format!("b{session}")).contains("Money is integer cents"));
+            assert!(begin(&format!("b{session}")).contains("integer cents"));
             assert!(installed.started().is_some(), "{} cut at {cut}", path.display());
         }
         fs::write(&path, bytes).unwrap();

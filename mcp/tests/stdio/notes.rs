@@ -47,6 +47,8 @@ fn claude_changes_nothing_that_the_user_said() {
     let mut server = world.connect(&[]);
     remember(&mut server, "preference", "Ask before a release", "Not needed on Fridays.");
     assert_eq!(fs::read_to_string(&wish.path).unwrap().matches("Each time.").count(), 1);
+    // Without an index nobody knows whose wish it is.
+    world.publish(Vec::new());
     let (text, ..) = server.call("recall", json!({"query": "ask before a release"}));
     assert!(text.contains("asked on 2026-10-02: Ask before a release. Each time."), "{text}");
     assert!(text.contains("noted by Claude on 2026-10-02: Ask before a release. Not"), "{text}");
