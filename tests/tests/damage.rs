@@ -220,7 +220,7 @@ fn files_of_the_index() {
     let names = damaged.named(is_of_index);
     assert_named(
         &names,
-        &["MANIFEST", "index/memories-", "index/turns-", "journal-", "thinking/turns-"],
+        &["MANIFEST", "index/memories-", "index/turns-", "journal-", "thinking/MANIFEST"],
     );
     damaged.each(&names);
 }
