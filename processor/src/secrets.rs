@@ -15,7 +15,7 @@ use memory_store::redact::known::{KEY_BYTES, Known};
 use memory_store::redact::{Given, Redactor};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
@@ -166,17 +166,33 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Cleans the texts of what is written as JSON; whether there was something.
+/// Fields that say where something belongs: hidden, a record would belong nowhere. They are found by whoever hides
+/// a record's own secrets, before.
+const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
+
+/// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something.
 pub fn clean_texts<T: Serialize + DeserializeOwned>(
     redactor: &Redactor,
     of: &mut T,
 ) -> Result<bool> {
     let mut value = serde_json::to_value(&*of)?;
-    let changed = clean_value(redactor, &mut value);
+    let changed = match &mut value {
+        Value::Object(fields) => clean_fields(redactor, fields, &LINKS),
+        Value::Array(values) => values.iter_mut().fold(false, |changed, value| match value {
+            Value::Object(fields) => clean_fields(redactor, fields, &LINKS) | changed,
+            other => clean_value(redactor, other) | changed,
+        }),
+        other => clean_value(redactor, other),
+    };
     if changed {
         *of = serde_json::from_value(value)?;
     }
     Ok(changed)
+}
+
+fn clean_fields(redactor: &Redactor, fields: &mut Map<String, Value>, but: &[&str]) -> bool {
+    let fields = fields.iter_mut().filter(|(name, _)| !but.contains(&name.as_str()));
+    fields.fold(false, |changed, (_, value)| clean_value(redactor, value) | changed)
 }
 
 fn clean_value(redactor: &Redactor, value: &mut Value) -> bool {
@@ -190,9 +206,7 @@ fn clean_value(redactor: &Redactor, value: &mut Value) -> bool {
         Value::Array(values) => {
             values.iter_mut().fold(false, |changed, value| clean_value(redactor, value) | changed)
         }
-        Value::Object(fields) => fields
-            .iter_mut()
-            .fold(false, |changed, (_, value)| clean_value(redactor, value) | changed),
+        Value::Object(fields) => clean_fields(redactor, fields, &[]),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }

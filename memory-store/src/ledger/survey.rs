@@ -70,7 +70,8 @@ impl<'a> Survey<'a> {
         // What nobody was seen to pull was written here, unless git is at work and may have brought it.
         let is_moving =
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
-        let (foreign, written) = disk.unknown(is_unknown, |read| is_moving || is_pulled(read));
+        let is_doubtful = is_moving || texts.forgets();
+        let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
         let traces = BTreeMap::new();
         let mut survey = Self { store, stores, main_root, disk, foreign, written, traces };
         for (root, store) in &survey.stores {

@@ -76,6 +76,11 @@ impl Texts {
         self.pulled.numbers.contains_key(hash)
     }
 
+    /// Whether some of what came with the repository may be forgotten: what is not known may be from there.
+    pub(super) fn forgets(&self) -> bool {
+        self.pulled.order.len() >= TEXTS_MAX
+    }
+
     pub(super) fn own(&mut self, hash: &str) {
         self.own.add(hash);
     }

@@ -14,12 +14,17 @@ const LINE_BYTES_MAX: usize = 4 << 10;
 /// The signs between the cells of a table.
 const SEPARATORS: &[u8] = b"|,;\t";
 
-/// Finds the secrets in the column that is headed by the name around `hit`.
-pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Vec<Range<usize>> {
-    column(text, hit).unwrap_or_default()
+/// A column below a heading.
+#[derive(Default)]
+pub(super) struct Column {
+    /// Where its secrets stand.
+    pub(super) secrets: Vec<Range<usize>>,
+    /// Where its table's rows stand: what they name heads no other table.
+    pub(super) rows: Range<usize>,
 }
 
-fn column(text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
+/// Finds the column that is headed by the name around `hit`.
+pub(super) fn find(text: &[u8], hit: &Range<usize>) -> Option<Column> {
     let (separator, name) = heading(text, hit)?;
     if !assignment::names_secret(text, &name) {
         return None;
@@ -51,7 +56,7 @@ fn column(text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
         }
         at = end + 1;
     }
-    Some(found)
+    Some(Column { secrets: found, rows: line_end + 1..at })
 }
 
 /// The separator of the line in which the name around `hit` is a cell of its own, and that name.

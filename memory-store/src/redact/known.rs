@@ -9,7 +9,7 @@ mod file;
 mod spread;
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::{Arc, RwLock};
 
@@ -40,8 +40,8 @@ struct Shared {
 #[derive(Default)]
 struct Table {
     values: BTreeSet<Value>,
-    /// The values by the hash of their first word.
-    by_word: HashMap<u64, Vec<Value>>,
+    /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
+    by_word: HashMap<u64, BTreeMap<usize, HashSet<String>>>,
     /// Whether a value begins with a word of so many bytes.
     lengths: Vec<bool>,
 }
@@ -161,7 +161,12 @@ impl Table {
             self.lengths.resize(value.word_bytes + 1, false);
         }
         self.lengths[value.word_bytes] = true;
-        self.by_word.entry(value.word).or_default().push(value);
+        self.by_word
+            .entry(value.word)
+            .or_default()
+            .entry(value.bytes)
+            .or_default()
+            .insert(value.all);
         true
     }
 
@@ -176,15 +181,15 @@ impl Table {
                 if !self.lengths.get(word.len()).is_some_and(|known| *known) {
                     continue;
                 }
-                let values = self.by_word.get(&shared.word(&text[word]));
-                let fits = |value: &&Value| {
-                    let end = start + value.bytes;
+                let Some(values) = self.by_word.get(&shared.word(&text[word])) else { continue };
+                let fits = |(bytes, hashes): &(&usize, &HashSet<String>)| {
+                    let end = start + **bytes;
                     let ends = text.get(end).is_none_or(|byte| !is_word(*byte));
-                    end <= text.len() && ends && shared.all(&text[start..end]) == value.all
+                    end <= text.len() && ends && hashes.contains(&shared.all(&text[start..end]))
                 };
-                if let Some(value) = values.into_iter().flatten().find(fits) {
-                    let range = start..start + value.bytes;
-                    found.push(Finding { rule: KNOWN, range });
+                // The longest one that stands here.
+                if let Some((bytes, _)) = values.iter().rev().find(fits) {
+                    found.push(Finding { rule: KNOWN, range: start..start + bytes });
                 }
             }
         }
@@ -262,6 +267,22 @@ mod tests {
             assert_eq!(redactor.redact(text), clean);
             assert_eq!(redactor.redact(&clean), clean, "once is enough");
         }
+    }
+
+    #[test]
+    fn values_that_overlap_are_hidden_together() {
+        let redactor =
+            known(&["umber-Cobaltheron6629", "Cobaltheron6629", "6629-umber-Tallow7704"]);
+        let hidden = "[redacted:known-secret]";
+        for redactor in [redactor.only_known(), redactor] {
+            for text in ["umber-Cobaltheron6629", "Cobaltheron6629", "umber-Cobaltheron6629"] {
+                assert_eq!(redactor.redact(&format!("say {text}!")), format!("say {hidden}!"));
+            }
+        }
+        // One begins in the other.
+        let both = known(&["umber-Cobaltheron6629", "Cobaltheron6629-brine7704"]);
+        let text = "umber-Cobaltheron6629-brine7704";
+        assert_eq!(both.only_known().redact(text), hidden);
     }
 
     #[test]

@@ -145,7 +145,8 @@ impl Redactor {
         if self.only_known {
             let mut found = self.options.known.find(text);
             found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
-            return found;
+            // One value may stand within another, or begin where another has not ended.
+            return united(found);
         }
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
@@ -298,6 +299,7 @@ impl Engine {
         let mut failures = Failures::default();
         let mut last_name = 0;
         let mut cookies = cookie::Reader::default();
+        let mut rows = 0..0;
         for hit in self.keywords.find_overlapping_iter(text) {
             for &detector in &self.detectors[hit.pattern().as_usize()] {
                 let range = hit.range();
@@ -317,8 +319,14 @@ impl Engine {
                     last_name = range.end;
                 }
                 if detector == Detector::Assignment {
-                    let cells = column::find(text, &range);
-                    found.extend(cells.into_iter().map(|cell| (detector, cell)));
+                    // A table whose every cell is a name is read once, not for each of them.
+                    let column = (!rows.contains(&range.start))
+                        .then(|| column::find(text, &range))
+                        .flatten();
+                    if let Some(column) = column {
+                        found.extend(column.secrets.into_iter().map(|cell| (detector, cell)));
+                        rows = column.rows;
+                    }
                 }
                 match self.find(detector, text, &range, is_dense) {
                     Some(secret) if detector == Detector::Assignment => {

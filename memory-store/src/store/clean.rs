@@ -6,7 +6,7 @@ use super::disk::refused;
 use super::{Read, Store, free_path_in, listing};
 use crate::error::{Error, Result};
 use crate::file::EXTENSION;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Origin};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 
@@ -62,7 +62,12 @@ impl Store {
         let is_ours = ledger.entry(stored.memory.id).is_some_and(|entry| entry.wrote(&before));
         let tells = tells(path, redactor);
         if !is_ours {
-            ledger.inherit(file.text(), ledger.texts().origin(&stored))?;
+            let origin = match ledger.texts().origin(&stored) {
+                // Nobody has looked yet where it is from; rewritten, it would look like the user's own.
+                Origin::Unknown if self.root().is_some() => Origin::Pulled,
+                known => known,
+            };
+            ledger.inherit(file.text(), origin)?;
         }
         if tells && !is_ours {
             // By another name it would be a file that nobody has seen.

@@ -86,11 +86,12 @@ impl Run<'_> {
             };
             let id = if id.is_empty() { main.to_owned() } else { id };
             let count = drafts.len();
+            // What was removed of it for its age stays removed.
             let header = Header {
                 session: id,
                 agent,
                 from_folder: session.from_folder,
-                ..Header::default()
+                ..std::mem::take(&mut remains.header)
             };
             remains.take_in(Remains { header, last: session.last, cwd, turns, drafts, lost: true });
             self.expired.store(&name, &remains)?;

@@ -111,6 +111,13 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
             Err(error).at(path)
         }
+        // What is there may be the key of all projects: without it they know nothing.
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyExists
+                && read_if_there(path, KEY_BYTES).is_err() =>
+        {
+            Err(error).at(path)
+        }
         // A file system without links, or what is there is no key.
         Err(_) => replace(path, &key, Privacy::Private),
     }
