@@ -31,6 +31,17 @@ fn copy_program(from: impl AsRef<Path>, to: &Path) {
 }
 
 impl Installed {
+    /// Installs the hook of a session's start, and returns what runs it.
+    fn starter(&self) -> impl Fn(&str) -> String {
+        let world = &self.world;
+        let start = world.home().join("bin/throughline-session-start");
+        copy_program(SESSION_START, &start);
+        move |session| {
+            let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
+            world.run(&start, &payload).said()
+        }
+    }
+
     fn new() -> Self {
         let world = World::trusted();
         let stop = world.home().join("bin/throughline-stop");
@@ -122,12 +133,7 @@ fn it_is_started_when_due_and_not_before() {
 fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     let installed = Installed::new();
     let world = &installed.world;
-    let start = world.home().join("bin/throughline-session-start");
-    copy_program(SESSION_START, &start);
-    let begin = |session: &str| {
-        let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
-        world.run(&start, &payload).said()
-    };
+    let begin = installed.starter();
     let prompt = |session: &str| world.prompt(session, "how are prices written down").said();
     let publish = || {
         let config = Stamp::of(&world.dirs.config_file());
@@ -155,12 +161,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
 fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
     let installed = Installed::new();
     let world = &installed.world;
-    let start = world.home().join("bin/throughline-session-start");
-    copy_program(SESSION_START, &start);
-    let begin = |session: &str| {
-        let payload = world.payload("SessionStart", session, json!({"source": "startup"}));
-        world.run(&start, &payload).said()
-    };
+    let begin = installed.starter();
     let turn = Turn { session: "old".into(), text: "The vat is full".into(), ..Turn::default() };
     // Without an index nobody knows whose wish the first one is, and a session starts with what all do.
     let mut memories = memories();

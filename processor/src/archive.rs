@@ -16,6 +16,7 @@ use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
+use crate::state::remove_if_there;
 use crate::transcript::name::TranscriptName;
 use crate::transcript::record::Record;
 
@@ -241,12 +242,7 @@ impl Archive {
 
     /// Removes the file of a session; whether there was one.
     pub fn remove(&self, name: &str) -> Result<bool> {
-        let path = self.path(name);
-        match fs::remove_file(&path) {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(error).with_context(|| path.display().to_string()),
-        }
+        remove_if_there(&self.path(name))
     }
 
     /// Puts a damaged file aside (see [`is_damaged`]), so that what its transcript still holds can be read again.

@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
 use crate::archive::Header;
 use crate::extract::draft::Draft;
-use crate::state::{read_json, write_json};
+use crate::state::{read_json, remove_if_there, write_json};
 
 /// What stays of a session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -109,23 +109,15 @@ impl Expired {
     /// Keeps what stays of a session.
     pub fn store(&self, name: &str, remains: &Remains) -> Result<()> {
         write_json(&self.path(name, remains.lost), remains)?;
-        remove(&self.path(name, !remains.lost)).map(drop)
+        remove_if_there(&self.path(name, !remains.lost)).map(drop)
     }
 
     /// Removes what stays of a session; whether there was something.
     pub fn remove(&self, name: &str) -> Result<bool> {
-        Ok(remove(&self.path(name, true))? | remove(&self.path(name, false))?)
+        Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
     }
 
     fn path(&self, name: &str, lost: bool) -> PathBuf {
         self.folder.join(format!("{name}{}", ENDINGS[usize::from(lost)]))
-    }
-}
-
-fn remove(path: &Path) -> Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error).with_context(|| path.display().to_string()),
     }
 }

@@ -166,8 +166,7 @@ impl Redact for Learning<'_> {
     }
 }
 
-/// Fields that say where something belongs: hidden, a record would belong nowhere. They are found by whoever hides
-/// a record's own secrets, before.
+/// Fields that say where something belongs: rewritten, a record would belong nowhere.
 const LINKS: [&str; 8] = ["u", "p", "cwd", "id", "message", "after", "leaf", "turns"];
 
 /// Cleans the texts of what is written as JSON, but for what links it to others; whether there was something.

@@ -174,6 +174,15 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
 
+/// Removes a file; whether there was one.
+pub fn remove_if_there(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| path.display().to_string()),
+    }
+}
+
 /// Reads a file of this kind; `None` when it is missing or too large.
 pub fn read_bounded(path: &Path) -> Option<Vec<u8>> {
     let len = fs::metadata(path).ok()?.len();

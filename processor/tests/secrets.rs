@@ -204,14 +204,19 @@ fn what_is_told_last_is_hidden_in_all_that_came_before() {
     assert_eq!(kept(&sliced), kept(&at_once));
 }
 
-#[test]
-fn a_later_session_cleans_what_earlier_ones_stored() {
-    let sealed = Sealed::new();
+/// Syncs a first session that uses a value nobody has called a secret: it is stored.
+fn stored_bare(sealed: &Sealed) {
     let mut first = Script::new("s1", sealed.root());
     first.prompt("Please look at how the operators log in.");
     uses(&mut first, "Brightotter7714");
     sealed.write_script(&first);
-    assert!(!stored(&sealed, &["Brightotter7714"]).is_empty());
+    assert!(!stored(sealed, &["Brightotter7714"]).is_empty());
+}
+
+#[test]
+fn a_later_session_cleans_what_earlier_ones_stored() {
+    let sealed = Sealed::new();
+    stored_bare(&sealed);
     // What a person and a model saved, and what hooks left.
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let mut memory = Memory::new(
@@ -279,11 +284,7 @@ fn nothing_that_is_remembered_tells_a_secret() {
 #[test]
 fn a_run_that_was_killed_before_it_cleaned_is_made_good() {
     let sealed = Sealed::new();
-    let mut first = Script::new("s1", sealed.root());
-    first.prompt("Please look at how the operators log in.");
-    uses(&mut first, "Brightotter7714");
-    sealed.write_script(&first);
-    assert!(!stored(&sealed, &["Brightotter7714"]).is_empty());
+    stored_bare(&sealed);
     // The value became known, and that was all.
     let home = sealed.dirs.project(sealed.tree.project);
     let known = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();

@@ -1,4 +1,4 @@
-//! What of a project's private files cannot be read, for whoever asks how it is doing.
+//! Damage of a project's private files, for whoever asks how it is doing.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use processor::expired::Expired;
 use super::doctor::Check;
 use crate::world::World;
 
-/// What cannot be read of the indexes that there are: the project's, what was thought in it, and the user's.
+/// Finds the first damage of the indexes that are there: the project's, what was thought in it, and the user's.
 pub fn of_indexes(world: &World, tree: &Tree, depth: Depth) -> Option<Error> {
     let state = world.dirs.tree(&tree.root);
     let folders = [state.index(), state.thinking(), world.dirs.user_state().index()];

@@ -10,7 +10,7 @@ use std::process::Command;
 use clap::Args;
 use memory_store::Kind;
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile};
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, Scope};
 use memory_store::redact::Redactor;
@@ -21,7 +21,7 @@ use super::add::body;
 use super::stores::Stores;
 use super::view;
 use crate::exit;
-use crate::failure::{At as _, Failure, Result, after_saving};
+use crate::failure::{At as _, Failure, Result};
 use crate::world::World;
 
 /// Changes a memory; without options, in your editor ($VISUAL or $EDITOR).
@@ -95,7 +95,7 @@ pub fn run(args: &Edit, world: &World, out: &mut dyn Write) -> Result {
     };
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(&saved.stored, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved.stored), noted))?;
+    stores.note(world, &saved.stored, noted)?;
     let held = trust.clone().renewed().held(&saved.stored, &redactor);
     if args.json {
         return view::saved_json(&saved, held.as_ref(), None, out);

@@ -3,12 +3,12 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget as How, Store, Stored};
 
 use super::stores::Stores;
 use super::view::plain;
-use crate::failure::{Failure, Result, after_saving};
+use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -70,12 +70,7 @@ pub fn put_aside(
 ) -> Result {
     let memory = &stored.memory;
     store.forget(&memory.id.to_string(), how, &store.redactor(&stores.settings), world.now)?;
-    after_saving(journal::note(
-        &world.dirs,
-        &stores.tree,
-        stores.scope_of(stored),
-        Noted::Gone(memory.id),
-    ))?;
+    stores.note(world, stored, Noted::Gone(memory.id))?;
     if how == How::Delete {
         return tell_deleted(stored, out);
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 
 use dialoguer::Input;
 use dialoguer::console::{Key, Term};
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
 use memory_store::reviewed::Reviewed;
@@ -16,7 +16,7 @@ use memory_store::{Kind, MemoryId};
 
 use super::stores::Stores;
 use super::{edit, forget, neighbours, review, view};
-use crate::failure::{Failure, Result, after_saving};
+use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, STRONG, paint};
 use crate::world::World;
 
@@ -45,7 +45,7 @@ pub fn confirm(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wr
     let redactor = store.redactor(&stores.settings);
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(stored, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), noted))?;
+    stores.note(world, stored, noted)?;
     let id = paint(NAME, stored.memory.id.short());
     writeln!(out, "Confirmed: {id} {}", view::plain(&stored.memory.title))?;
     Ok(())
@@ -300,7 +300,7 @@ fn change(
     let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?.stored;
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(&saved, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted))?;
+    stores.note(world, &saved, noted)?;
     Ok(())
 }
 

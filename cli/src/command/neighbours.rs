@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::neighbour::{self, Neighbour, Statement};
 use memory_store::recall::Recall;
 use memory_store::store::Stored;
@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::stores::Stores;
 use super::view::plain;
-use crate::failure::{Result, after_saving};
+use crate::failure::Result;
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -69,7 +69,7 @@ pub fn supersede(
     let saved = store.supersede(&older.path, id, newer, &redactor)?.stored;
     let trust = stores.trust(store)?;
     let noted = Noted::Saved(&saved, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&saved), noted))?;
+    stores.note(world, &saved, noted)?;
     writeln!(out, "Replaced: {} by {}", paint(NAME, id.short()), paint(NAME, newer.short()))?;
     Ok(())
 }

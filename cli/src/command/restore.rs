@@ -3,11 +3,11 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 
 use super::stores::Stores;
 use super::view;
-use crate::failure::{Result, after_saving};
+use crate::failure::Result;
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -47,12 +47,7 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             Some(stored) => {
                 let trust = stores.trust(store)?;
                 let saved = Noted::Saved(&stored, redactor, &trust);
-                after_saving(journal::note(
-                    &world.dirs,
-                    &stores.tree,
-                    stores.scope_of(&stored),
-                    saved,
-                ))?;
+                stores.note(world, &stored, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
                 writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;
             }

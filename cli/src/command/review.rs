@@ -7,7 +7,7 @@ use std::io::Write;
 use clap::Args;
 use dialoguer::Select;
 use memory_store::MemoryId;
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::trust;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use super::stores::{Held, Stores};
 use super::view::{self, MemoryView, plain};
 use super::{forget, neighbours};
 use crate::exit;
-use crate::failure::{Failure, Result, after_saving};
+use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
 use crate::world::World;
 
@@ -296,7 +296,7 @@ fn release(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Write)
     }
     let trust = stores.trust(store)?;
     let saved = Noted::Saved(stored, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved))?;
+    stores.note(world, stored, saved)?;
     let (id, title) = (paint(NAME, stored.memory.id.short()), plain(&stored.memory.title));
     writeln!(out, "Released: {id} {title}")?;
     Ok(())
@@ -382,7 +382,7 @@ pub fn accept(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
     let promoted = stores.project.promote(&stored.memory.id.to_string(), &redactor)?;
     let trust = stores.trust(&stores.project)?;
     let saved = Noted::Saved(&promoted, &redactor, &trust);
-    after_saving(journal::note(&world.dirs, &stores.tree, stores.scope_of(&promoted), saved))?;
+    stores.note(world, &promoted, saved)?;
     for older in &promoted.memory.supersedes {
         // It may be gone by now, or be replaced by something else.
         if let Ok((_, older)) = stores.find(&older.to_string())
@@ -402,12 +402,7 @@ pub fn reject(world: &World, stores: &Stores, stored: &Stored, out: &mut dyn Wri
     let memory = &stored.memory;
     let redactor = stores.project.redactor(&stores.settings);
     stores.project.reject(&memory.id.to_string(), &redactor, world.now)?;
-    after_saving(journal::note(
-        &world.dirs,
-        &stores.tree,
-        stores.scope_of(stored),
-        Noted::Gone(memory.id),
-    ))?;
+    stores.note(world, stored, Noted::Gone(memory.id))?;
     writeln!(out, "Turned down: {} {}", paint(NAME, memory.id.short()), plain(&memory.title))?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use memory_store::Error;
+use memory_store::index::journal::{self, Change};
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
 use memory_store::redact::Redactor;
@@ -12,7 +13,7 @@ use memory_store::settings_file;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::trust::{HeldBack, Trust};
 
-use crate::failure::{Failure, Result};
+use crate::failure::{Failure, Result, after_saving};
 use crate::world::World;
 
 /// The project's store and the user's own.
@@ -67,7 +68,12 @@ impl Stores {
         Ok(store.clone().judged(self.trust(store)?, &self.settings))
     }
 
-    /// What one of the stores gives, by what is released now.
+    /// Lets the next hook see what became of a memory, once its file is written.
+    pub fn note(&self, world: &World, of: &Stored, change: Change<'_>) -> Result {
+        after_saving(journal::note(&world.dirs, &self.tree, self.scope_of(of), change))
+    }
+
+    /// Reads what one of the stores gives, by what is released now.
     pub fn trust(&self, store: &Store) -> Result<Trust> {
         Ok(Trust::of(store, &self.settings)?)
     }
@@ -127,7 +133,7 @@ impl Stores {
         Ok(held)
     }
 
-    /// The same of one memory, if it is held back.
+    /// Tells why one memory is held back, if it is.
     pub fn held_as(&self, stored: &Stored) -> Result<Option<Held>> {
         let store = self.store_of(stored);
         let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));

@@ -58,8 +58,8 @@ impl Texts {
 
     /// Whether a memory's file says what came with the repository, in whatever form.
     pub(super) fn pulls(&self, stored: &Stored) -> bool {
-        let is_pulled = |hash: &str| self.pulled.numbers.contains_key(hash);
-        is_pulled(&stored.text) || meaning_hash(&stored.memory).is_some_and(|hash| is_pulled(&hash))
+        self.is_pulled(&stored.text)
+            || meaning_hash(&stored.memory).is_some_and(|hash| self.is_pulled(&hash))
     }
 
     /// Whether something of this machine says the same in its usual form.
