@@ -86,6 +86,13 @@ fn add(record: &mut CommandRecord, newer: &CommandRecord) {
 /// A command that is mostly run in the sessions of another one, in the same folder, is told by the memory
 /// of that one: three checks of one project are one thing to know.
 fn told_together(mut entries: Vec<Entry>) -> Vec<Entry> {
+    let whole: Vec<CommandRecord> = (entries.iter().filter_map(|it| it.draft.command.clone()))
+        .filter(|record| places(&record.line).all(|place| WHOLE.contains(&place)))
+        .collect();
+    entries.retain(|entry| {
+        let part = |of: &CommandRecord| whole.iter().any(|whole| is_part_of(of, whole));
+        !entry.draft.command.as_ref().is_some_and(part)
+    });
     let mut order: Vec<usize> =
         (0..entries.len()).filter(|&at| entries[at].draft.command.is_some()).collect();
     order.sort_by(|&a, &b| {
@@ -118,6 +125,28 @@ fn told_together(mut entries: Vec<Entry>) -> Vec<Entry> {
         at.next().is_some_and(|at| entry.draft.command.is_none() || told.contains_key(&at))
     });
     entries
+}
+
+/// Arguments that stand for everything below a folder.
+const WHOLE: [&str; 3] = [".", "./", "./..."];
+
+/// The places that a command line names.
+fn places(line: &str) -> impl Iterator<Item = &str> {
+    line.split_whitespace().skip(1).filter(|word| is_place(word))
+}
+
+fn is_place(word: &str) -> bool {
+    !word.starts_with('-') && (word.starts_with('.') || word.contains('/'))
+}
+
+/// Whether a command does for a part of the project what another one does for all of it: which part is of one task.
+fn is_part_of(record: &CommandRecord, whole: &CommandRecord) -> bool {
+    let words = |line: &str| -> Vec<String> {
+        line.split_whitespace().filter(|word| !is_place(word)).map(str::to_owned).collect()
+    };
+    record.directory == whole.directory
+        && places(&record.line).any(|place| !WHOLE.contains(&place))
+        && words(&record.line) == words(&whole.line)
 }
 
 /// Whether most sessions of a command are sessions of another one in its folder.

@@ -94,6 +94,26 @@ fn commands_add_up_over_sessions() {
 }
 
 #[test]
+fn a_command_for_a_part_is_left_out_where_one_for_all_is_known() {
+    let of = |line: &str| {
+        let mut draft = command("a", 1, 5);
+        let record = draft.command.as_mut().unwrap();
+        line.clone_into(&mut record.line);
+        draft.effect = Effect::Confirms { key: format!("command . {line}") };
+        draft.turns = vec![line.to_owned()];
+        draft
+    };
+    let lines = |drafts: &[Draft]| -> Vec<String> {
+        let memories = consolidated(drafts);
+        memories.iter().filter_map(|it| Some(it.command.as_ref()?.line.clone())).collect()
+    };
+    let [all, part, other] =
+        ["go test ./...", "go test ./store/... ./sync/...", "go vet ./store/..."].map(of);
+    assert_eq!(lines(&[all, part.clone(), other]), ["go test ./...", "go vet ./store/..."]);
+    assert_eq!(lines(&[part]), ["go test ./store/... ./sync/..."]);
+}
+
+#[test]
 fn a_wish_said_twice_is_surer_and_one_memory() {
     let memories = consolidated(&[
         draft("a", 10, Kind::Preference, "Never log phone numbers", ""),

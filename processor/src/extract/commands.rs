@@ -117,7 +117,7 @@ pub fn has_outcome(call: &Call) -> bool {
 /// A command that names one file, port or process belongs to its moment.
 fn is_passing(line: &str) -> bool {
     let bare = matches!(
-        line,
+        line.trim_end_matches(" -"),
         "python" | "python3" | "node" | "ruby" | "bash" | "sh" | "php" | "perl" | "deno" | "lua"
     );
     bare || words::SCRATCH.is_match(line)

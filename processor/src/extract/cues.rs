@@ -28,8 +28,8 @@ pub fn of(episodes: &[Episode<'_>]) -> Vec<String> {
     cues
 }
 
-/// The first words of a sentence that fit.
-fn short(sentence: &str) -> String {
+/// The first words of a sentence, or of a command line, that fit.
+pub fn short(sentence: &str) -> String {
     let mut cue = String::new();
     for word in sentence.split_whitespace() {
         if cue.chars().count() + word.chars().count() + 1 > CUE_CHARS_MAX {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use memory_store::memory::{SaidBy, Scope};
 use memory_store::signature::{
-    CommandClass, classify, error_signature, normalise_command, telling_lines,
+    CommandClass, classify, error_signature, normalise_command, shell::split, telling_lines,
 };
 use memory_store::{Kind, text};
 
@@ -58,8 +58,8 @@ struct Cure<'a> {
     files: Vec<&'a str>,
     /// The command run in between, or instead.
     command: Option<String>,
-    /// Whether the command was run instead of the failed one.
-    instead: bool,
+    /// What was put wrongly, as a title names it, where the other command was run instead of it.
+    wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
     /// The line that the last edit wrote, where it is one.
@@ -129,7 +129,7 @@ fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<Failure<'a>> {
     // A tool repeats what it was given; its first line is the error.
     let told = if matches!(call.input, Input::Shell { .. }) { output } else { line.as_str() };
     let signature = error_signature(told)?;
-    if words::TOOL_HABIT.is_match(&line) {
+    if words::TOOL_HABIT.is_match(&line) || words::MISTYPED.is_match(&line) {
         return None;
     }
     let error = cut(&plain(&line), ERROR_CHARS_MAX);
@@ -237,8 +237,10 @@ fn cure<'a>(miner: &Miner<'_>, steps: &[&'a Step], failure: &Failure<'a>) -> Opt
             }
             continue;
         }
-        if let Some(line) = instead(miner, failure, call).filter(|_| calls <= REACH_CALLS) {
-            return Some(Cure { command: Some(line), instead: true, change: None, ..cure });
+        if calls <= REACH_CALLS
+            && let Some((wrong, right)) = instead(miner, failure, call)
+        {
+            return Some(Cure { command: Some(right), wrong: Some(wrong), change: None, ..cure });
         }
         cure.take(failure, call);
     }
@@ -264,7 +266,9 @@ impl<'a> Cure<'a> {
                     self.files.push(path);
                 }
             }
-            Input::Shell { command, .. } if changes(command) => {
+            Input::Shell { command, .. }
+                if changes(command) && !words::ASSIGNS.is_match(command) =>
+            {
                 self.command = Some(one_line(command));
             }
             _ => {}
@@ -314,31 +318,71 @@ fn related(failure: &Failure<'_>, call: &Call) -> bool {
     overlap(&word_set(&failure.key), &word_set(&other)) >= 0.5
 }
 
-/// The command that did what a wrongly put one was for.
-fn instead(miner: &Miner<'_>, failure: &Failure<'_>, call: &Call) -> Option<String> {
+/// What was put wrongly, and the command that did what it was for.
+fn instead(miner: &Miner<'_>, failure: &Failure<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
-    // A mistyped path is nobody's lesson, and of a chain nobody knows what was wrong.
+    // A mistyped path is nobody's lesson.
     if !words::WRONG_USE.is_match(&failure.call.output)
-        || is_long(miner, &failure.call.input)
         || failure.key == normalise_command(right)
         || call.output.trim().is_empty() && matches!(failure.call.input, Input::Shell { .. })
     {
         return None;
     }
     match &failure.call.input {
-        Input::Shell { command: wrong, .. } if !is_long(miner, &call.input) => {
-            let words = word_set(right);
-            let shared =
-                word_set(wrong).into_iter().filter(|word| word.len() > 2 && words.contains(word));
-            (shared.count() >= 2).then(|| one_line(right))
+        Input::Shell { command: wrong, .. } => {
+            let wrong = blamed(wrong, &failure.error)?;
+            let program = wrong.words.first()?;
+            if !wrong.alone {
+                let right =
+                    split(right).into_iter().find(|it| it.words.first() == Some(program))?;
+                let (wrong, right) = (put(&wrong.words), put(&right.words));
+                return (wrong != right).then(|| (format!("`{wrong}`"), right));
+            }
+            if is_long(miner, &failure.call.input) || is_long(miner, &call.input) {
+                return None;
+            }
+            let known = word_set(right);
+            let shared = word_set(&wrong.words.join(" "))
+                .into_iter()
+                .filter(|word| word.len() > 2 && known.contains(word));
+            (shared.count() >= 2).then(|| (named(miner, failure.call), one_line(right)))
         }
         // Another tool was asked for something it does not have; the shell did it.
         Input::Other { .. } | Input::Unknown => {
             let asked = word_set(&failure.call.output);
-            shell::commands(right).into_iter().find_map(|simple| head(&simple.line, &asked))
+            let right = shell::commands(right).into_iter();
+            let mut heads = right.filter_map(|simple| head(&simple.line, &asked));
+            heads.next().map(|right| (named(miner, failure.call), right))
         }
         _ => None,
     }
+}
+
+/// A simple command of a line.
+struct Blamed {
+    words: Vec<String>,
+    /// Whether it is the only one.
+    alone: bool,
+}
+
+/// The simple command that an error is about: the only one of its line, or the one whose program the error names.
+fn blamed(line: &str, error: &str) -> Option<Blamed> {
+    let mut commands = split(line);
+    commands.retain(|simple| simple.words.first().is_some_and(|program| program != "cd"));
+    if commands.len() == 1 {
+        return commands.pop().map(|simple| Blamed { words: simple.words, alone: true });
+    }
+    let program = error.split(':').next()?.rsplit('/').next()?.trim();
+    let mut named =
+        commands.into_iter().filter(|it| it.words.first().is_some_and(|it| it == program));
+    named.next().map(|simple| Blamed { words: simple.words, alone: false })
+}
+
+/// The program and the options of a simple command.
+fn put(words: &[String]) -> String {
+    let mut told = words.iter().enumerate().filter(|(at, word)| *at == 0 || word.starts_with('-'));
+    let first = told.next().map_or(String::new(), |(_, word)| word.clone());
+    told.fold(first, |line, (_, word)| format!("{line} {word}"))
 }
 
 /// The first words of a command line, up to one of `asked`.
@@ -364,8 +408,8 @@ fn one_line(command: &str) -> String {
 }
 
 fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Draft {
-    let name = name(miner, failure.call);
-    let mut said = said_between(steps, failure.at, cure.at);
+    let name = cure.wrong.clone().unwrap_or_else(|| named(miner, failure.call));
+    let mut said = said_between(steps, failure, cure);
     if !explains(&said) {
         said.extend(said_at_end(miner, failure, &steps[cure.at].uuid));
     }
@@ -374,7 +418,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
     let files: Vec<String> =
         cure.files.iter().filter_map(|file| miner.roots.relative(file)).collect();
     let told = outcome(miner, failure, cure, &files);
-    if cure.instead {
+    if cure.wrong.is_some() {
         parts.insert(0, told);
     } else {
         parts.push(told);
@@ -384,7 +428,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
     // What was said matters more than the changed line, where both do not fit.
-    if join(&parts).chars().count() > room && !cure.instead && cure.change.is_some() {
+    if join(&parts).chars().count() > room && !cure.wrong.is_some() && cure.change.is_some() {
         parts.pop();
     }
     let body = cut(&join(&parts), room);
@@ -406,7 +450,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
         body,
         scope: Scope::Project,
         occurred: failure.step.at,
-        confidence: if cure.instead || explained { EXPLAINED_SURE } else { SEEN_SURE },
+        confidence: if cure.wrong.is_some() || explained { EXPLAINED_SURE } else { SEEN_SURE },
         session: miner.session.id.clone(),
         turns: vec![failure.step.uuid.clone(), steps[cure.at].uuid.clone()],
         ordinal: 0,
@@ -423,9 +467,16 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
         worth,
         importance: None,
         standing: false,
-        cues: Vec::new(),
+        cues: cue(miner, failure.call).into_iter().collect(),
         effect: Effect::Confirms { key: cure_key(failure, cure) },
     }
+}
+
+/// The command line that failed: the next one is put alike.
+fn cue(miner: &Miner<'_>, call: &Call) -> Option<String> {
+    let Input::Shell { command, .. } = &call.input else { return None };
+    let cue = super::cues::short(&miner.roots.strip(&one_line(command)));
+    (!cue.is_empty() && !super::unit::names_machine(&cue)).then_some(cue)
 }
 
 /// Whether a signature tells one error from others: by a name, or by enough words.
@@ -440,7 +491,7 @@ const TELLING_TERMS_MIN: usize = 3;
 /// What is the same when a fix is seen again: the command and the one that cured it, or the error.
 fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {
     match &cure.command {
-        Some(line) if !cure.instead => cured_by(&failure.key, line),
+        Some(line) if !cure.wrong.is_some() => cured_by(&failure.key, line),
         Some(_) | None => format!("fix {}", failure.signature),
     }
 }
@@ -451,7 +502,7 @@ fn cured_by(key: &str, line: &str) -> String {
 
 /// What made the failed call pass, or did its work instead.
 fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[String]) -> String {
-    match (&cure.command, cure.instead) {
+    match (&cure.command, cure.wrong.is_some()) {
         (Some(line), true) => format!("`{}` worked instead.", told_line(miner, line)),
         (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(miner, line)),
         (None, _) if matches!(failure.call.input, Input::Edit { .. }) && cure.read => {
@@ -471,7 +522,7 @@ fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[S
 /// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
 /// failed on work in progress least, unless it was explained.
 fn worth(failure: &Failure<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
-    if cure.instead {
+    if cure.wrong.is_some() {
         return 1.6;
     }
     let gain = if explained { 0.5 } else { 0.0 };
@@ -483,7 +534,7 @@ fn worth(failure: &Failure<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
         {
             UNTOLD_WORTH
         }
-        (Some(_), _) => 1.1 + gain,
+        (Some(_), _) => COMMAND_CURE_WORTH + gain,
         (None, true) if only_tests(cure) => TEST_WORTH,
         (None, true) if !explained => UNTOLD_WORTH,
         (None, true) => gain,
@@ -505,6 +556,9 @@ fn only_tests(cure: &Cure<'_>) -> bool {
 /// A test that was wrong and is right now is nobody's fix, however often.
 const TEST_WORTH: f32 = -4.0;
 
+/// What a cure by a command is worth at least.
+pub const COMMAND_CURE_WORTH: f32 = 1.1;
+
 /// A fix that nobody explained is kept only when it is seen again.
 const UNTOLD_WORTH: f32 = -0.5;
 
@@ -525,14 +579,17 @@ impl Failure<'_> {
 const NAME_CHARS_MAX: usize = 60;
 
 /// How a call is called in a title.
-fn name(miner: &Miner<'_>, call: &Call) -> String {
+fn named(miner: &Miner<'_>, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
             let line = normalise_command(&miner.roots.strip(command));
             let line = format!("{}{line}", variables(command));
             format!("`{}`", cut(&line, NAME_CHARS_MAX).replace('`', "'"))
         }
-        _ => call.tool.clone(),
+        _ => match touched(call).and_then(|(path, _)| path.rsplit(['/', '\\']).next()) {
+            Some(file) => format!("{} of `{file}`", call.tool),
+            None => call.tool.clone(),
+        },
     }
 }
 
@@ -542,9 +599,12 @@ fn variables(command: &str) -> String {
 }
 
 /// What was said between a failure and its cure, the sentences that explain first.
-fn said_between(steps: &[&Step], from: usize, to: usize) -> Vec<String> {
+fn said_between(steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Vec<String> {
     let mut told: Vec<(u8, usize, String)> = Vec::new();
-    for step in &steps[from + 1..to.min(steps.len())] {
+    let mut about = word_set(without_status(&failure.call.output));
+    about.extend(word_set(&failure.key));
+    let is_shell = matches!(failure.call.input, Input::Shell { .. });
+    for step in &steps[failure.at + 1..cure.at.min(steps.len())] {
         let What::Text { text } = &step.what else { continue };
         let mut before: Option<String> = None;
         for sentence in prose::sentences(text) {
@@ -553,6 +613,11 @@ fn said_between(steps: &[&Step], from: usize, to: usize) -> Vec<String> {
                 continue;
             };
             let explains = words::CAUSE.is_match(&text) || words::SURPRISE.is_match(&text);
+            // Where nothing was changed, the talk between the two may be about something else.
+            if is_shell && cure.files.is_empty() && word_set(&text).is_disjoint(&about) {
+                before = None;
+                continue;
+            }
             // A sentence that points at the one before it is told together with that one.
             let points = words::POINTS_BACK.is_match(&text);
             let whole = match before.take().filter(|_| points) {

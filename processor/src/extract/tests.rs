@@ -461,6 +461,56 @@ fn a_wrongly_put_command_is_told_with_the_right_one() {
 }
 
 #[test]
+fn of_a_chain_the_command_that_the_error_names_is_told() {
+    let mined = |wrong: &str, error: &str, right: &str| {
+        let story = Story::default().prompt("Look at the blanks").fails(wrong, error);
+        let drafts = story.runs(right, "one\ntwo").mined();
+        of(&drafts, Kind::Fix).iter().map(|fix| (fix.title.clone(), fix.body.clone())).collect()
+    };
+    let told: Vec<(String, String)> = mined(
+        "tail -n 3 notes/a.md && sort -V notes/a.md",
+        "sort: illegal option -- V\nusage: sort [-bcdfimnru] [file ...]",
+        "sort -n notes/b.md | head",
+    );
+    let title = "`sort -V` failed: sort: illegal option -- V".to_owned();
+    assert_eq!(told, [(title, "`sort -n` worked instead.".to_owned())]);
+    let told: Vec<(String, String)> = mined(
+        "git add notes && git log --shorter && git push",
+        "error: unrecognized option '--shorter'",
+        "git log -1 notes && git push",
+    );
+    assert_eq!(told, [], "nobody knows which of them it was");
+}
+
+#[test]
+fn a_slip_of_the_shell_is_no_failure() {
+    for error in
+        ["rm: cannot remove 'a.txt': No such file or directory", "Command timed out after 2m"]
+    {
+        let drafts = Story::default()
+            .prompt("Tidy up")
+            .fails("make clean", error)
+            .runs("make distclean", "removed")
+            .runs("make clean", "done")
+            .mined();
+        assert_eq!(of(&drafts, Kind::Fix).len(), 0, "{drafts:#?}");
+    }
+}
+
+#[test]
+fn what_was_said_of_something_else_explains_no_failure() {
+    let drafts = Story::default()
+        .prompt("Make the check pass")
+        .fails("shopcheck", "error: unsorted keys in prices.toml")
+        .says("The header was too wide because its logo was lost.")
+        .runs("shopcheck --fix", "sorted")
+        .runs("shopcheck", "ok")
+        .mined();
+    let fixes = of(&drafts, Kind::Fix);
+    assert_eq!(fixes[0].body, "Cured by `shopcheck --fix`; then it passed.");
+}
+
+#[test]
 fn a_cure_that_did_not_work_is_taken_back() {
     let failing = "error: the schema is out of date";
     let learned = Story::default()

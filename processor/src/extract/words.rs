@@ -82,7 +82,11 @@ patterns! {
     /// What Claude proposes to do next.
     PROPOSES = r"(?i)\b(?:next(?: steps?)?\b|want me to|shall i|should i|would you like|let me know|you(?:'ll| will)? (?:still )?need to|once (?:the|you)|to (?:complete|finish) (?:the|this)|ready to|remain(?:s|ing)|still (?:to do|needs?|open)|you can (?:now )?(?:re-?run|run|push|test|try|start))\b";
     /// What Claude Code's own tools say in every project.
-    TOOL_HABIT = r"(?i)has not been read yet|modified since read|unexpectedly modified|read it (?:again|first)|no changes to make|exceeds maximum allowed (?:tokens|size)|user (?:doesn't want|rejected)|cancelled|file does not exist|eisdir|is a directory|request timed out|operation timed out|blocked by hook|permission to use";
+    TOOL_HABIT = r"(?i)has not been read yet|modified since read|unexpectedly modified|read it (?:again|first)|no changes to make|exceeds maximum allowed (?:tokens|size)|user (?:doesn't want|rejected)|cancelled|file does not exist|eisdir|is a directory|(?:request|operation|command) timed out|blocked by hook|permission to use";
+    /// A file that a shell's own tool did not find: a slip.
+    MISTYPED = r"(?i)^(?:/\S*/)?(?:rm|cp|mv|ls|cat|cd|mkdir|rmdir|touch|find|grep|sed|head|tail|stat|wc|chmod|ln|bash|sh|zsh): .*(?:no such file or directory|not a directory|file exists|cannot (?:remove|stat|access|open))";
+    /// A command that keeps the output of another one.
+    ASSIGNS = r"^\s*[A-Za-z_]\w*=\$\(";
     /// What a command line only does to its output.
     OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?|\|\|\s*true)\s*";
     /// A line that a tool marks as an error.

@@ -10,14 +10,14 @@ use memory_store::Kind;
 
 use super::window::Window;
 use crate::extract::draft::Draft;
-use crate::extract::{overlap, word_set};
+use crate::extract::{COMMAND_CURE_WORTH, overlap, word_set};
 
 /// Words that two drafts of the same record share from which they are about the same thing.
 const SAME_RECORD_SHARE: f32 = 0.3;
 /// Words that a model's fix and a cure that was seen to pass share, whatever their records.
 const SAME_CURE_SHARE: f32 = 0.5;
-/// Worth of a cure that the model does not tell of: readers found such cards to be slips of the hour. Only a
-/// third session that saw it makes a memory of it (`consolidate/budget.rs`).
+/// Worth of a cure by a change that the model does not tell of: readers found such cards to be slips of the hour. Only
+/// a third session that saw it makes a memory of it (`consolidate/budget.rs`).
 const UNTOLD_WORTH: f32 = -1.0;
 /// Paths of one draft.
 const PATHS_MAX: usize = 8;
@@ -43,7 +43,10 @@ pub fn merge(
         } else if draft.signatures.is_empty() {
             lend_paths(&draft, &mut proposed, &sets);
         } else if !prove(&draft, &mut proposed, &sets) {
-            draft.worth = UNTOLD_WORTH;
+            // What cured by a command is about tools and the machine, and comes again.
+            if draft.worth < COMMAND_CURE_WORTH {
+                draft.worth = UNTOLD_WORTH;
+            }
             kept.push(draft);
         }
     }
@@ -188,6 +191,7 @@ mod tests {
         cure.signatures = vec!["econnrefused".to_owned()];
         cure.effect = Effect::Confirms { key: "k".to_owned() };
         let mut slip = cure.clone();
+        slip.worth = COMMAND_CURE_WORTH - 0.1;
         slip.title = "Unknown option: run it without".to_owned();
         let told = draft(
             "model",
@@ -205,8 +209,11 @@ mod tests {
         assert_eq!((untold.worth, untold.turns), (UNTOLD_WORTH, cure.turns.clone()));
         assert_eq!((merged[1].kind, &merged[1].title), (Kind::Fix, &told.title));
         assert_eq!((&merged[1].signatures, &merged[1].effect), (&cure.signatures, &cure.effect));
-        let untold = merge(vec![cure.clone()], Vec::new(), &windows, &all);
-        assert_eq!(untold[0].worth, UNTOLD_WORTH);
+        let mut by_command = cure.clone();
+        by_command.worth = COMMAND_CURE_WORTH;
+        let untold = merge(vec![cure.clone(), by_command], Vec::new(), &windows, &all);
+        let worth: Vec<f32> = untold.iter().map(|draft| draft.worth).collect();
+        assert_eq!(worth, [UNTOLD_WORTH, COMMAND_CURE_WORTH]);
         assert_eq!(merge(vec![cure.clone()], Vec::new(), &windows, &BTreeSet::new()), [cure]);
     }
 
