@@ -428,7 +428,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
     // What was said matters more than the changed line, where both do not fit.
-    if join(&parts).chars().count() > room && !cure.wrong.is_some() && cure.change.is_some() {
+    if join(&parts).chars().count() > room && cure.wrong.is_none() && cure.change.is_some() {
         parts.pop();
     }
     let body = cut(&join(&parts), room);
@@ -491,7 +491,7 @@ const TELLING_TERMS_MIN: usize = 3;
 /// What is the same when a fix is seen again: the command and the one that cured it, or the error.
 fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {
     match &cure.command {
-        Some(line) if !cure.wrong.is_some() => cured_by(&failure.key, line),
+        Some(line) if cure.wrong.is_none() => cured_by(&failure.key, line),
         Some(_) | None => format!("fix {}", failure.signature),
     }
 }
