@@ -25,7 +25,7 @@ pub use disk::{
 };
 pub use gone::{Gone, Unlearned};
 pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
-pub(crate) use listing::{Read, refuse_twins, visit};
+pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 
 use beneath::Folder;
 

@@ -229,6 +229,23 @@ mod tests {
     }
 
     #[test]
+    fn what_git_puts_back_after_the_folder_was_read_is_not_written_twice() {
+        let home = home();
+        let one = memory(1, "One", "a");
+        let trees = [GitState { root: home.root.clone(), ..GitState::default() }];
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        let survey = Survey::look(&home.store, &ledger, &ledger.texts(), &trees).unwrap();
+        home.run(std::slice::from_ref(&one), usize::MAX);
+        let desired = vec![Desired { memory: one.clone(), root: home.root.clone() }];
+        let (wanted, _) = wanted(desired);
+        let keeps = &|_: &Memory| false;
+        let plan = plan(&survey, &ledger, &Redactor::default(), &wanted, (NOW, keeps));
+        assert_eq!((plan.changes(), plan.outcome.unsettled), (0, true));
+        let again = home.run(&[one], usize::MAX);
+        assert_eq!((again.unchanged, again.written), (1, 0));
+    }
+
+    #[test]
     fn the_ledger_stays_small_however_often_it_changes() {
         let home = home();
         for round in 0..SPARE_ROUNDS {

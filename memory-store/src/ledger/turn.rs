@@ -14,7 +14,7 @@ use crate::file::{MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
-use crate::store::{Read, free_path_in};
+use crate::store::{Read, free_path_in, read_file};
 use crate::time::Timestamp;
 
 /// A memory as it is to be written.
@@ -276,9 +276,7 @@ impl<'r> Turn<'r, '_> {
         };
         entry.placed = true;
         if !waits {
-            self.return_from_aside(before, entry, file, text)?;
-            self.plan.outcome.written += 1;
-            return Ok(());
+            return self.return_from_aside(before, entry, file, text);
         }
         if entry.aside == Aside::No {
             entry.aside = Aside::Review;
@@ -370,7 +368,9 @@ impl<'r> Turn<'r, '_> {
             (_, false) => Aside::No,
         };
         if entry.aside == Aside::No {
-            self.write_into_tree(before, entry, text, memory)?;
+            if !self.write_into_tree(before, entry, text, memory)? {
+                return Ok(());
+            }
         } else {
             let path = free_path_in(&self.survey.aside_folder(), memory)?;
             if before.name.is_empty() {
@@ -392,21 +392,29 @@ impl<'r> Turn<'r, '_> {
     ) -> Result<()> {
         let memory = parse_kept(&file.stored.path, text)?.memory;
         let store = self.survey.store(&entry.root);
-        self.write_into_tree(before, Entry { aside: Aside::No, ..entry }, text, &memory)?;
-        self.plan.remove(store, &file.stored.path);
+        let entry = Entry { aside: Aside::No, ..entry };
+        if self.write_into_tree(before, entry, text, &memory)? {
+            self.plan.remove(store, &file.stored.path);
+            self.plan.outcome.written += 1;
+        }
         Ok(())
     }
 
     /// Writes where the file was under a name that a person gave it, or else under the one that
-    /// follows from the title.
+    /// follows from the title. Returns false, and writes nothing, where git put the file back since the folder was
+    /// read: the next run finds it.
     fn write_into_tree(
         &mut self,
         before: &Entry,
         mut entry: Entry,
         text: &str,
         memory: &Memory,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let store = self.survey.store(&entry.root);
+        if holds_memory(&store.folder().join(file_name(memory)), memory.id) {
+            self.plan.outcome.unsettled = true;
+            return Ok(false);
+        }
         let was_at = store.folder().join(&before.name);
         let is_theirs = !before.name.is_empty() && !before.named.contains(&before.name);
         let path = match is_theirs && store.may_create(&was_at) {
@@ -419,7 +427,7 @@ impl<'r> Turn<'r, '_> {
         }
         entry.committed = false;
         self.write_new(entry, &path, text);
-        Ok(())
+        Ok(true)
     }
 
     fn write_new(&mut self, mut entry: Entry, path: &Path, text: &str) {
@@ -504,6 +512,11 @@ impl<'r> Turn<'r, '_> {
     fn name(&self, entry: &Entry, path: &Path) -> String {
         self.survey.store(&entry.root).relative(path).unwrap_or_default()
     }
+}
+
+/// Whether a file is one of this memory.
+fn holds_memory(path: &Path, id: MemoryId) -> bool {
+    read_file(path).is_ok_and(|read| read.stored.memory.id == id)
 }
 
 /// The memory of a text that the ledger keeps: what a person wrote need not be one without its secrets.
