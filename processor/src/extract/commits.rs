@@ -10,8 +10,8 @@ use super::{Miner, Said, paths, words};
 
 /// Confidence in a message that gives a reason, in a paragraph of it that stands by itself, and in a message
 /// that tells what was done alone.
-const REASON_SURE: f32 = 0.6;
-const REST_SURE: f32 = 0.5;
+const REASON_SURE: f32 = 0.4;
+const REST_SURE: f32 = 0.3;
 const PLAIN_SURE: f32 = 0.35;
 
 /// What a message is worth, and what each further sign of a reason adds.

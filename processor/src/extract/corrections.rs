@@ -12,7 +12,7 @@ use super::{Miner, Said, prose, words};
 use crate::transcript::session::{PromptBy, Step, What};
 
 /// Confidence in a correction that was agreed to.
-const SURE: f32 = 0.6;
+const SURE: f32 = 0.5;
 
 /// What it is worth.
 const WORTH: f32 = 2.2;

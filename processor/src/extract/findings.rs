@@ -13,8 +13,8 @@ use super::{Miner, Said, words};
 use crate::transcript::session::{Input, PromptBy, Step, Turn, What};
 
 /// Confidence in a paragraph that gives a reason, and in one that gives none.
-const REASON_SURE: f32 = 0.5;
-const PLAIN_SURE: f32 = 0.35;
+const REASON_SURE: f32 = 0.3;
+const PLAIN_SURE: f32 = 0.15;
 
 /// Worth of a finding without any sign, and of one below which nothing is kept.
 const WORTH: f32 = -0.4;

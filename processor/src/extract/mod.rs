@@ -3,7 +3,8 @@
 //! Each source of material has a module: commit messages, replies that agree, knowledge files, wishes, answers,
 //! plans, final messages, commands, fixes, open tasks. What is told is a whole paragraph, list item or table row
 //! (`unit.rs`), or nothing: precision comes first, and a session without anything worth keeping leaves nothing.
-//! How sure a draft is, is how often a reader judged its source useful.
+//! How sure a draft is, is how often a strict reader judged its source useful, middling ones counted half
+//! (`scripts/fit-confidence --sources VERDICTS`).
 //!
 //! Everything here is a pure function of the session: no clock, no disk, no order of processing.
 

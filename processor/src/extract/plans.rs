@@ -11,7 +11,7 @@ use super::{Miner, Said, words};
 use crate::transcript::session::{Input, What};
 
 /// Confidence in what a plan lays down.
-const SURE: f32 = 0.4;
+const SURE: f32 = 0.2;
 
 /// What it is worth, and what each sign of a reason adds.
 const WORTH: f32 = 0.5;
