@@ -24,7 +24,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 /// Bytes that a page may have: README fits a screen, the others five minutes.
-const BYTES_MAX: [(&str, usize); 10] = [
+const BYTES_MAX: [(&str, usize); 11] = [
     ("README.md", 8 << 10),
     ("ARCHITECTURE.md", 14 << 10),
     ("CONTRIBUTING.md", 9 << 10),
@@ -34,6 +34,7 @@ const BYTES_MAX: [(&str, usize); 10] = [
     ("docs/performance.md", 9 << 10),
     ("docs/ranking.md", 9 << 10),
     ("docs/redaction.md", 9 << 10),
+    ("docs/storage.md", 9 << 10),
     ("docs/trust.md", 9 << 10),
 ];
 
