@@ -21,7 +21,6 @@ pub mod payload;
 pub mod program;
 pub mod prompt;
 pub mod receipt;
-pub mod second;
 pub mod session;
 pub mod spelling;
 pub mod start;

@@ -10,7 +10,6 @@ use crate::hook::Hook;
 use crate::inbox;
 use crate::notice;
 use crate::output::Output;
-use crate::second;
 use crate::start;
 
 /// Sources of prompts that people made: at the terminal, or through an editor.
@@ -29,7 +28,7 @@ pub fn answer(hook: &Hook) -> Output {
         hook.attempt("note", inbox::leave_note(&hook.state, &hook.event, hook.now));
     }
     let Some(mut session) = hook.session() else { return Output::default() };
-    let recall = second::with_second(hook, hook.recall());
+    let recall = hook.recall();
     let settings = recall.settings();
     let asked = said(&prompt.text);
     // Looked up before anything is claimed, while the hard limit still holds.

@@ -48,9 +48,6 @@ pub struct Settings {
     pub half_life_days: BTreeMap<Kind, u32>,
     /// How the index is searched.
     pub index: IndexSettings,
-    /// Whether hooks may give what the model thought when an error came up, as they give what was said.
-    #[serde(skip_serializing_if = "is_off")]
-    pub inject_thinking: bool,
     /// What is hidden beside secrets, and what is not.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
@@ -258,18 +255,12 @@ pub struct Embedder {
     pub timeout_s: u32,
     /// Milliseconds that a search waits for the vector of its words.
     pub search_ms: u32,
-    /// Milliseconds that a hook waits for that of a prompt; 0 means that hooks do not ask.
-    pub hook_ms: u32,
     /// What stands before the text of a memory; without, what the model is known to want.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_prefix: Option<String>,
     /// What stands before a query; without, what the model is known to want.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_prefix: Option<String>,
-    /// The address on this machine that hooks ask, as the processor compiles it into the manifest; in no
-    /// settings file.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub hook_address: String,
 }
 
 impl Default for Embedder {
@@ -281,10 +272,8 @@ impl Default for Embedder {
             consented_hosts: Vec::new(),
             timeout_s: 60,
             search_ms: 2_000,
-            hook_ms: 0,
             document_prefix: None,
             query_prefix: None,
-            hook_address: String::new(),
         }
     }
 }
@@ -320,11 +309,6 @@ impl Embedder {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
-fn is_off(setting: &bool) -> bool {
-    !setting
-}
-
 fn default_timeout_s() -> u32 {
     120
 }
@@ -353,7 +337,6 @@ impl Default for Settings {
             kinds: Vec::new(),
             half_life_days: BTreeMap::new(),
             index: IndexSettings::default(),
-            inject_thinking: false,
             redact: RedactSettings::default(),
             llm: None,
             embedder: None,

@@ -99,7 +99,6 @@ fn values(settings: &Settings) -> Table {
     let mut values = Table::try_from(settings).unwrap_or_default();
     let left_out = [
         ("pulled", Value::try_from(settings.pulled)),
-        ("inject_thinking", Value::try_from(settings.inject_thinking)),
         ("redact", Value::try_from(&settings.redact)),
     ];
     for (key, value) in left_out {
@@ -269,7 +268,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 22] = [
+static KEYS: [Key; 21] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -289,7 +288,6 @@ static KEYS: [Key; 22] = [
     user("archive_bytes_max", |s, v| number(v, 1 << 20..=1 << 50).map(|v| s.archive_bytes_max = v)),
     user("ignore_paths", ignore_paths),
     user("redact", redact),
-    user("inject_thinking", |s, v| parsed(v, "true or false").map(|v| s.inject_thinking = v)),
     user("index", |s, v| parsed(v, INDEX).map(|v| s.index = v)),
     user("llm", |s, v| llm(v).map(|v| s.llm = v)),
     user("names", names),
@@ -558,8 +556,6 @@ fn embedder(value: Value) -> Result<Embedder, String> {
     const EXPECTED: &str = "a table such as `model = \"nomic-embed-text\"`";
     const MODEL_BYTES_MAX: usize = 200;
     const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
-    // A hook has 50 ms for everything.
-    const HOOK_MS: RangeInclusive<u32> = 0..=40;
     let embedder: Embedder = parsed(value, EXPECTED)?;
     provider(&embedder.provider, &EMBEDDERS)?;
     if embedder.model.trim().is_empty() || embedder.model.len() > MODEL_BYTES_MAX {
@@ -567,12 +563,7 @@ fn embedder(value: Value) -> Result<Embedder, String> {
     }
     within("timeout_s", embedder.timeout_s, TIMEOUT_S)?;
     within("search_ms", embedder.search_ms, SEARCH_MS)?;
-    within("hook_ms", embedder.hook_ms, HOOK_MS)?;
-    Ok(Embedder {
-        model: embedder.model.trim().to_owned(),
-        hook_address: String::new(),
-        ..embedder
-    })
+    Ok(Embedder { model: embedder.model.trim().to_owned(), ..embedder })
 }
 
 fn llm(value: Value) -> Result<Option<Llm>, String> {
@@ -684,7 +675,6 @@ mod tests {
         let files = files(
             "start_tokens = 800\nnotice = \"each\"\n[llm]\nprovider = \"ollama\"\nmodel = \"m\"\n",
             "start_tokens = 500\nkinds = [\"fix\", \"todo\"]\nnotice = \"off\"\npromote = \"review\"\n\
-             inject_thinking = true\n\
              [half_life_days]\nfix = 90\n[llm]\nprovider = \"ollama\"\nmodel = \"evil\"\nhost = \"http://evil\"\n",
         );
         let (settings, warnings) = load(&files.dirs, Some(&files.tree));
@@ -695,9 +685,8 @@ mod tests {
         assert_eq!(settings.half_life_days(Kind::Task), 30);
         assert_eq!(settings.llm.unwrap().model, "m");
         let refused: Vec<_> = warnings.iter().map(|warning| warning.key.as_str()).collect();
-        assert_eq!(refused, ["inject_thinking", "llm", "notice", "promote"]);
-        assert!(!settings.inject_thinking);
-        assert!(warnings[1].to_string().contains("config.toml: llm: may only be set"));
+        assert_eq!(refused, ["llm", "notice", "promote"]);
+        assert!(warnings[0].to_string().contains("config.toml: llm: may only be set"));
         assert_eq!(load(&files.dirs, None).0.start_tokens, 800);
     }
 
@@ -829,9 +818,9 @@ mod tests {
 
     #[test]
     fn a_second_space_is_the_user_s_to_set() {
-        let text = "[embedder]\nhook_ms = 20\n";
+        let text = "[embedder]\nsearch_ms = 500\n";
         let embedder = load(&files(text, "").dirs, None).0.embedder.unwrap();
-        assert_eq!((embedder.model.as_str(), embedder.hook_ms), ("nomic-embed-text", 20));
+        assert_eq!((embedder.model.as_str(), embedder.search_ms), ("nomic-embed-text", 500));
         assert_eq!(embedder.document("a"), "search_document: a");
         assert_eq!(embedder.query("a"), "search_query: a");
         let other = Embedder { model: "bge-m3".to_owned(), ..Embedder::default() };
@@ -841,15 +830,12 @@ mod tests {
         let from_repository = files("", text);
         assert_eq!(load(&from_repository.dirs, Some(&from_repository.tree)).0.embedder, None);
         for wrong in
-            ["hook_ms = 41", "search_ms = 1", "model = \" \"", "provider = \"x\"", "hots = 1"]
+            ["search_ms = 60001", "search_ms = 1", "model = \" \"", "provider = \"x\"", "hots = 1"]
         {
             let (settings, warnings) =
                 load(&files(&format!("[embedder]\n{wrong}\n"), "").dirs, None);
             assert_eq!((settings.embedder, warnings.len()), (None, 1), "{wrong}");
         }
-        let (settings, _) =
-            load(&files("[embedder]\nhook_address = \"1.2.3.4:5\"\n", "").dirs, None);
-        assert_eq!(settings.embedder.unwrap().hook_address, "");
     }
 
     #[test]
@@ -927,10 +913,7 @@ mod tests {
             assert_eq!(warnings(&files_of_user(&line)), [], "{line}");
         }
         assert_eq!(find("pulled").value.as_deref(), Some("\"all\""));
-        assert_eq!(
-            (find("inject_thinking").json.as_bool(), find("llm").value.is_none()),
-            (Some(false), true)
-        );
+        assert!(find("llm").value.is_none());
         // Every field of the settings can be set, and nothing else.
         let llm = Llm { model: "m".to_owned(), ..Llm::default() };
         let redact = RedactSettings { deny: vec!["x".to_owned()], ..RedactSettings::default() };
@@ -940,7 +923,6 @@ mod tests {
             redact,
             embedder,
             names: Some(NameFinder { model: "m".to_owned(), host: String::new(), timeout_s: 9 }),
-            inject_thinking: true,
             pulled: Pulled::Reviewed,
             ..Settings::default()
         };

@@ -367,14 +367,6 @@ impl Ask for Asker {
     }
 }
 
-/// The address that hooks ask, where they may and can: of this machine, without encryption.
-pub fn hook_address(embedder: &Embedder, ollama_host: Option<&str>) -> String {
-    let server = Server::named(&embedder.host, ollama_host).ok();
-    let address =
-        server.filter(|_| embedder.hook_ms > 0).and_then(|server| server.loopback_address());
-    address.map(|address| address.to_string()).unwrap_or_default()
-}
-
 /// How many of the memories in an index have their vectors; `None` without an index.
 pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
     let index = Index::open(&state.index()).ok().flatten()?;

@@ -53,7 +53,6 @@ use crate::ownership::Ownership;
 use crate::progress::Progress;
 use crate::publish::{self, Publication};
 use crate::purged::Purged;
-use crate::second::hook_address;
 use crate::secrets::Secrets;
 use crate::state::{Learned, State, read_roots, write_json};
 use crate::{git, left, trees};
@@ -174,9 +173,6 @@ impl<'a> Run<'a> {
         let config = Stamp::of(&options.dirs.config_file());
         let (mut settings, warnings) = settings_file::load(options.dirs, Some(options.tree));
         settings.config = config;
-        if let Some(embedder) = &mut settings.embedder {
-            embedder.hook_address = hook_address(embedder, options.ollama_host);
-        }
         let state = State::read(&home);
         let secrets = Secrets::open(options.dirs, &home)?;
         let territory = Territory::new(options.dirs, options.tree, &read_roots(&home));

@@ -5,7 +5,7 @@ mod scripts;
 
 use std::path::Path;
 
-use memory_store::recall::{Collection, Hit, Recall, Search, render};
+use memory_store::recall::{Collection, Hit, Recall, Search};
 use processor::purge::{What, purge};
 use scripts::{Script, Sealed, now};
 use serde_json::json;
@@ -89,54 +89,6 @@ fn a_session_that_goes_on_adds_to_it_and_a_lost_index_is_made_again() {
     assert_eq!(thoughts(&sealed, "yak").len(), 0);
     sealed.sync();
     assert_eq!((thoughts(&sealed, "yak").len(), thoughts(&sealed, "zebra").len()), (1, 1));
-}
-
-#[test]
-fn a_hook_may_give_what_was_thought_of_an_error_only_where_that_was_set() {
-    const ERROR: &str = "error: the walrus buffer overflows in lane seven";
-    let sealed = Sealed::new();
-    let mut script = Script::new("s1", sealed.root());
-    script.prompt("Build it");
-    script.bash_fails("make walrus", ERROR);
-    let thought =
-        "The walrus buffer overflows because lane seven was never drained. token=Hq7Zk2Lm9Rt4Xw8P";
-    script.block_of("m1", json!({"type": "thinking", "thinking": thought, "signature": "x"}));
-    script.say("I will look into that.");
-    sealed.write_script(&script);
-    let asked = || {
-        sealed.sync();
-        let recall = Recall::open(&sealed.dirs, &sealed.tree);
-        recall.error("make walrus", &format!("Exit code 1\n{ERROR}"), now(), &|_| false).hits
-    };
-    let is_thought = |hit: &Hit| hit.collection == Collection::Thinking;
-    assert!(!asked().iter().any(is_thought));
-    // A repository cannot turn it on.
-    let repository = sealed.tree.store().join("config.toml");
-    std::fs::create_dir_all(sealed.tree.store()).unwrap();
-    std::fs::write(&repository, "inject_thinking = true\n").unwrap();
-    let report = processor::sync::sync(&sealed.options()).unwrap();
-    assert!(report.warnings.iter().any(|warning| warning.contains("inject_thinking")));
-    let recall = Recall::open(&sealed.dirs, &sealed.tree);
-    assert!(!recall.settings().inject_thinking);
-    std::fs::remove_file(repository).unwrap();
-
-    std::fs::create_dir_all(&sealed.dirs.config).unwrap();
-    std::fs::write(sealed.dirs.config_file(), "inject_thinking = true\n").unwrap();
-    let hits = asked();
-    let thoughts: Vec<&Hit> = hits.iter().filter(|hit| is_thought(hit)).collect();
-    let [hit] = thoughts[..] else { panic!("{hits:?}") };
-    assert!(hit.text.contains("never drained") && !hit.text.contains("Hq7Zk2"), "{}", hit.text);
-    let text = render::injection("error", std::slice::from_ref(hit), 500).text;
-    assert!(text.contains("[thought by the model in turn 1 of session s1]"), "{text}");
-    // In the session that thought it, it stands above.
-    let own = memory_store::index::document::session_bits("s1", None);
-    let recall = Recall::open(&sealed.dirs, &sealed.tree);
-    let skip = |id: memory_store::MemoryId| id.0.starts_with(&own);
-    assert!(!recall.error("make walrus", ERROR, now(), &skip).hits.iter().any(is_thought));
-    let committed = sealed.files(|path| !path.starts_with("work/.throughline"));
-    assert!(
-        committed.iter().all(|(_, bytes)| !bytes.windows(13).any(|word| word == b"never drained"))
-    );
 }
 
 #[test]

@@ -14,15 +14,11 @@ pub fn shown(world: &World, tree: &Tree, embedder: &Embedder) -> String {
 }
 
 fn told(standing: Option<(usize, usize)>, embedder: &Embedder) -> String {
-    let hooks = match embedder.hook_ms {
-        0 => String::new(),
-        most => format!("; hooks wait {most} ms for it"),
-    };
     let have = match standing {
         Some((have, all)) => format!("{have} of {all} memories have vectors"),
         None => "there is no index yet".to_owned(),
     };
-    format!("{} ({}), {have}{hooks}", embedder.model, embedder.provider)
+    format!("{} ({}), {have}", embedder.model, embedder.provider)
 }
 
 /// Whether the model answers and every memory has its vector.

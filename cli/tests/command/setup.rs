@@ -410,12 +410,11 @@ fn doctor_names_what_is_broken_and_what_helps() {
 fn a_second_space_without_its_server_is_told_and_holds_up_nothing() {
     let machine = Machine::new();
     machine.ok(&["init", "--yes"]);
-    machine.write("home/.config/throughline/config.toml", "[embedder]\nhook_ms = 20\n");
+    machine.write("home/.config/throughline/config.toml", "[embedder]\n");
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("second space") && doctor.contains("ollama serve"), "{doctor}");
     let status = machine.ok(&["status"]);
     assert!(status.contains("nomic-embed-text (ollama)"), "{status}");
-    assert!(status.contains("hooks wait 20 ms"), "{status}");
     machine.ok(&["add", "--kind", "fact", "The zebra parser keeps comments"]);
     machine.ok(&["sync"]);
     assert!(machine.ok(&["search", "zebra"]).contains("keeps comments"));
@@ -531,7 +530,7 @@ fn config_prints_what_can_be_written_and_values_as_they_are() {
     };
     assert_eq!((value("start_tokens"), value("alpha")), (400.into(), 0.05.into()));
     assert_eq!((value("notice"), value("pulled")), ("first".into(), "reviewed".into()));
-    assert_eq!((value("inject_thinking"), value("llm")), (false.into(), serde_json::Value::Null));
+    assert_eq!(value("llm"), serde_json::Value::Null);
     assert_eq!(value("index"), serde_json::json!({"search": "auto"}));
     assert_eq!(
         (value("kinds")[0].clone(), value("memories_per_session")),

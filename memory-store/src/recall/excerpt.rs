@@ -1,5 +1,4 @@
-//! What was said, word for word, when the same error came up in an earlier session; or what the model
-//! thought then, where the user's settings let hooks give that.
+//! Excerpts: the words that an earlier session had for the same error.
 //!
 //! Turns are many and were judged by nobody, so they answer only what they match exactly: an error
 //! with the very same signature for which no memory is known; and of the turn only the piece that
@@ -29,19 +28,30 @@ const SHARED_MIN: usize = 2;
 const MASS_MIN: f32 = background::IDF_MAX;
 
 /// The piece of the newest turn that talks about this error; `skip` says which turns may not answer.
-/// Where nothing was said about it, what was thought may answer, if that was set.
 pub fn of_error(
     sources: &Sources,
     query: &Query,
     error: &str,
     skip: &dyn Fn(MemoryId) -> bool,
 ) -> Option<Hit> {
-    let thought = || {
-        let hit = newest(sources, true, query, error, skip)?;
-        Some(Hit { collection: Collection::Thinking, ..hit })
-    };
-    newest(sources, false, query, error, skip)
-        .or_else(|| sources.settings.inject_thinking.then(thought)?)
+    let signature = error_signature(error)?;
+    if !signature.split(" | ").any(names_cause) {
+        return None;
+    }
+    let hash = signature_hash(&signature);
+    let mut found: Vec<Hit> = Vec::new();
+    for segment in &segments(sources, false) {
+        match with_signature(segment, hash, skip) {
+            Ok(hits) => found.extend(hits),
+            Err(error) => sources.note(&error),
+        }
+    }
+    found.sort_by(|a, b| b.date.cmp(&a.date).then(b.id.cmp(&a.id)));
+    found.into_iter().take(READ_MAX).find_map(|hit| {
+        // Turns are not judged when they are indexed: most are never given.
+        let text = piece(query, &hit.text).filter(|text| suspicion("", text).is_none())?;
+        Some(Hit { text, why: "the same error came up".to_owned(), ..hit })
+    })
 }
 
 /// Whether a turn of this id is there, in what hooks may answer with.
@@ -53,8 +63,7 @@ pub fn is_there(sources: &Sources, id: MemoryId) -> bool {
             false
         }
     };
-    let is_among = |thinking| segments(sources, thinking).iter().any(is_in);
-    is_among(false) || sources.settings.inject_thinking && is_among(true)
+    segments(sources, false).iter().any(is_in)
 }
 
 /// The segments of turns, or of what the model thought in them; what cannot be read is noted.
@@ -63,7 +72,7 @@ pub fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
         return Vec::new();
     };
     let (segments, damage) = if thinking {
-        // Beside the index, and in no hook's way unless that was set.
+        // Beside the index, and in no hook's way.
         let folder = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
         match folder.map(|folder| Index::open(&folder)) {
             Some(Ok(Some(index))) => index.turns(),
@@ -77,33 +86,6 @@ pub fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
         sources.note(&damage);
     }
     segments
-}
-
-fn newest(
-    sources: &Sources,
-    thinking: bool,
-    query: &Query,
-    error: &str,
-    skip: &dyn Fn(MemoryId) -> bool,
-) -> Option<Hit> {
-    let signature = error_signature(error)?;
-    if !signature.split(" | ").any(names_cause) {
-        return None;
-    }
-    let hash = signature_hash(&signature);
-    let mut found: Vec<Hit> = Vec::new();
-    for segment in &segments(sources, thinking) {
-        match with_signature(segment, hash, skip) {
-            Ok(hits) => found.extend(hits),
-            Err(error) => sources.note(&error),
-        }
-    }
-    found.sort_by(|a, b| b.date.cmp(&a.date).then(b.id.cmp(&a.id)));
-    found.into_iter().take(READ_MAX).find_map(|hit| {
-        // Turns are not judged when they are indexed: most are never given.
-        let text = piece(query, &hit.text).filter(|text| suspicion("", text).is_none())?;
-        Some(Hit { text, why: "the same error came up".to_owned(), ..hit })
-    })
 }
 
 /// The newest turns of a segment in which an error came up.

@@ -1,6 +1,6 @@
 //! Where Ollama listens: `OLLAMA_HOST` in all the forms that Ollama itself takes.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use url::{Host, Url};
 
@@ -73,19 +73,6 @@ impl Server {
             "{name} is another machine, and nobody agreed to send redacted text there; add it to \
              `{table}.consented_hosts` in your own settings to agree"
         ))
-    }
-
-    /// The address that a program without a resolver may ask: of this machine, without encryption or
-    /// a path.
-    pub fn loopback_address(&self) -> Option<SocketAddr> {
-        let port = self.url.port_or_known_default()?;
-        let plain = self.url.scheme() == "http" && self.url.path() == "/";
-        let address = match self.url.host()? {
-            Host::Domain(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-            Host::Ipv4(address) => IpAddr::V4(address),
-            Host::Ipv6(address) => IpAddr::V6(address),
-        };
-        (plain && self.is_local()).then_some(SocketAddr::new(address, port))
     }
 
     /// Whether it runs on this machine, so that nothing leaves it.
@@ -163,21 +150,6 @@ mod tests {
         }
         for wrong in ["ftp://x", "x:99999", "x:port", "http://u:p@x", "a b"] {
             assert!(Server::parse(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn hooks_are_given_addresses_of_this_machine_only() {
-        for (text, address) in [
-            ("", Some("127.0.0.1:11434")),
-            ("localhost:9", Some("127.0.0.1:9")),
-            ("[::1]:9", Some("[::1]:9")),
-            ("https://localhost", None),
-            ("http://localhost/ollama", None),
-            ("box.lan", None),
-        ] {
-            let found = Server::parse(text).unwrap().loopback_address();
-            assert_eq!(found.map(|found| found.to_string()).as_deref(), address, "{text}");
         }
     }
 
