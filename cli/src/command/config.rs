@@ -55,7 +55,7 @@ struct Reading {
     /// Tokens that a day may cost; 0 for no bound
     #[arg(long, global = true, value_name = "COUNT")]
     tokens_per_day: Option<u64>,
-    /// Tokens of question and answer together that the model takes, if fewer than 12288
+    /// Tokens of question and answer together that the model takes, if fewer than 14336
     #[arg(long, global = true, value_name = "TOKENS", value_parser = clap::value_parser!(u32).range(4096..))]
     context: Option<u32>,
     /// US dollars that a day may cost; 0 for no bound

@@ -1,6 +1,7 @@
 //! The command as people and scripts use it, in a sealed environment.
 
 mod common;
+mod configuration;
 mod damaged;
 mod learned;
 mod learning;
