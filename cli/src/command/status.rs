@@ -92,7 +92,8 @@ pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
 
 fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let tree = &stores.tree;
-    let listing = stores.project.list()?;
+    let survey = stores.survey()?;
+    let listing = &survey.project;
     let state = world.dirs.tree(&tree.root);
     let progress = Progress::read(&state.progress());
     let inbox_bytes = background::inbox_bytes(&state);
@@ -118,12 +119,12 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held()?.len(),
-        from_repository: stores.unreleased()?.len(),
+        held_back: survey.held()?.len(),
+        from_repository: survey.unreleased()?.len(),
         settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),
-        user_memories: stores.user.list()?.memories.len(),
+        user_memories: survey.user.memories.len(),
         broken_files: listing.broken.len(),
         index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
             .map(|it| it.to_string()),
