@@ -139,7 +139,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         Reader::Ollama { model, host: at } => {
             let model = match model {
                 Some(model) => model.clone(),
-                None => first_model(world, &host(at))?,
+                None => first_model(world, &host(at), &reading.consent)?,
             };
             Llm { host: host(at), ..ollama_model(&model) }
         }
@@ -173,9 +173,16 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// The first model of the Ollama that answers.
-pub fn first_model(world: &World, host: &str) -> Result<String> {
-    let models = ollama::models(world, host)
+/// The first model of the Ollama that answers. Machines that the user agreed to, here or before, may be asked.
+pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    let models = ollama::models(world, host, &[consent, &before].concat())
+        .map_err(|why| {
+            Failure::new(why).hint(
+                "Name it with `throughline config llm ollama --consent HOST` to agree; redacted text is sent there then.",
+            )
+        })?
         .ok_or_else(|| Failure::new("no Ollama answers").hint("Start it with `ollama serve`."))?;
     models.into_iter().next().ok_or_else(|| {
         Failure::new("Ollama has no model").hint("Get one with `ollama pull <model>`.")

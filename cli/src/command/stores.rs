@@ -245,9 +245,7 @@ impl Survey<'_> {
                 let is_pulled = self.is_pulled(stored);
                 is_pulled && trust.holds_unreleased() || !self.judged.gives(stored, is_pulled)
             });
-            held.extend(
-                unclear.filter_map(|stored| Held::of(stored.clone(), &trust, &redactor)),
-            );
+            held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), &trust, &redactor)));
         }
         held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
             (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))

@@ -25,6 +25,7 @@ const PROGRAMS: [&str; 6] = [
 /// A machine with one project, which is a git working tree without commits.
 pub struct Machine {
     folder: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command said.
@@ -36,7 +37,7 @@ pub struct Said {
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Self { folder: tempfile::tempdir().unwrap() };
+        let machine = Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() };
         for folder in ["home", "bin", "home/work/.git", "tmp"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
@@ -52,6 +53,12 @@ impl Machine {
             machine.program(program, &script);
         }
         machine
+    }
+
+    /// The same with a variable of the environment.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
+        self
     }
 
     /// Puts a shell script in the place of a program of ours.
@@ -147,7 +154,8 @@ impl Machine {
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
             // Nothing answers there.
-            .env("OLLAMA_HOST", "127.0.0.1:9");
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
