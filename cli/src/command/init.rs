@@ -18,7 +18,7 @@ use super::reader::Reader;
 use super::{ask, config, eval, folders, reader, sync};
 
 use crate::claude::places::Scope;
-use crate::claude::register::{Registered, register};
+use crate::claude::register::{self, Registered, register};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -104,6 +104,9 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         folders::check_writable(&memories)?;
     }
     folders::check_writable(&world.dirs.data)?;
+    if !args.no_register {
+        register::check(world, args.settings, &observed.root)?;
+    }
     let moves = match before {
         Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
         Some(_) | None => None,
@@ -114,7 +117,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     }
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
-    writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
+    writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
     match &joins {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,
         None if is_new => show_similar(world, &tree, &observed, out)?,
@@ -136,8 +139,10 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         show_registered(world, &tree.root, args.settings, &registered, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
+    writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
     if !args.no_sync {
-        learn(args, world, &tree, choice.is_some(), out)?;
+        learn(args, world, &tree, choice.is_some(), out)
+            .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
     writeln!(
         out,

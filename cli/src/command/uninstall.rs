@@ -2,12 +2,20 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use memory_store::file::EXTENSION;
 
+use super::{ask, view};
 use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
+
+/// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 3] = ["LICENSE", "NOTICE", "MODEL"];
+/// How the names of the embedder's files begin.
+const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
 /// Takes hooks and MCP server out of Claude Code's files, and the service of `throughline watch`. Memories stay.
 ///
@@ -16,7 +24,8 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Uninstall {
     /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
-    /// your own memories and those of private projects, your settings. Memories in repositories stay.
+    /// your own memories and those of private projects, your settings. Memories in repositories and the programs' own
+    /// files stay. It is shown before it is asked for, and nothing is done unless you agree
     #[arg(long)]
     purge: bool,
     /// Ask nothing
@@ -26,6 +35,13 @@ pub struct Uninstall {
 
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+    // Asked first: who declines has changed nothing.
+    if args.purge && !args.yes {
+        show_purge(world, out)?;
+        if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
+            return Err(ask::declined(world, "nothing was changed"));
+        }
+    }
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
@@ -42,7 +58,7 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing was registered.")?;
     }
     if args.purge {
-        purge(args, world, out)?;
+        purge(world, out)?;
     } else {
         writeln!(
             out,
@@ -52,21 +68,76 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn purge(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
-    let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
-    if !args.yes {
-        let question =
-            "Delete archive, index, trust, settings, and all memories outside of repositories?";
-        if !super::ask::confirm(world, question, false)? {
-            return Err(super::ask::declined(world, "nothing was deleted"));
-        }
+/// Says what a purge deletes, and where.
+fn show_purge(world: &World, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
+    let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
+    let private = projects.map(|project| memories(&project.path().join("memories"))).sum::<usize>();
+    let own = memories(&dirs.user_memories());
+    let what = [
+        (
+            &dirs.data,
+            format!(
+                "archive, ledger, trust, {own} memories of your own, {private} of private projects"
+            ),
+        ),
+        (&dirs.state, "index, receipts, logs".to_owned()),
+        (&dirs.config, "your settings".to_owned()),
+    ];
+    for (folder, what) in what.into_iter().filter(|(folder, _)| folder.exists()) {
+        writeln!(out, "{}: {what}", view::path(folder))?;
     }
-    for folder in folders {
-        match fs::remove_dir_all(folder) {
-            Ok(()) => writeln!(out, "Deleted {}", folder.display())?,
+    writeln!(out, "Memories in repositories stay.")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// How many memory files lie in a folder.
+fn memories(folder: &Path) -> usize {
+    let files = fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
+}
+
+fn purge(world: &World, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
+    let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
+    for folder in [&dirs.data, &dirs.state, &dirs.config] {
+        let deleted = match installed {
+            Some(_) if *folder == dirs.data => empty(folder),
+            Some(_) | None => fs::remove_dir_all(folder),
+        };
+        match deleted {
+            Ok(()) => writeln!(out, "Deleted {}", view::path(folder))?,
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).at(folder),
         }
     }
+    if let Some(folder) = installed.filter(|folder| folder.exists()) {
+        writeln!(out, "The programs' own files stay in {}.", view::path(folder))?;
+    }
     Ok(())
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(one) == real(other)
+}
+
+/// Deletes what is in a folder but the programs' own files, and the folder where that leaves nothing in it.
+fn empty(folder: &Path) -> std::io::Result<()> {
+    let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.into_iter().map(|entry| entry.path()).partition(|path| is_installed(path));
+    for path in others {
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => fs::remove_dir_all(&path)?,
+            false => fs::remove_file(&path)?,
+        }
+    }
+    if ours.is_empty() { fs::remove_dir(folder) } else { Ok(()) }
+}
+
+fn is_installed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    INSTALLED.contains(&&*name) || MODELS.iter().any(|start| name.starts_with(start))
 }
