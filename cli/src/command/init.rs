@@ -12,10 +12,12 @@ use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
 use processor::progress::Silent;
+use processor::sync::SyncReport;
+use serde::Serialize;
 
 use super::preview::{self, Choice};
 use super::reader::Reader;
-use super::{ask, config, eval, folders, reader, sync};
+use super::{ask, config, eval, folders, reader, sync, view};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
@@ -41,8 +43,8 @@ pub struct Init {
     /// Tell what there is to be learned, and change nothing
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
-    /// Print JSON, with --preview
-    #[arg(long, requires = "preview")]
+    /// Print JSON
+    #[arg(long)]
     json: bool,
     /// Which of Claude Code's settings files the hooks go into
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
@@ -71,22 +73,52 @@ impl Init {
     }
 }
 
+/// What was set up.
+#[derive(Serialize)]
+struct Done {
+    root: PathBuf,
+    project: String,
+    mode: identity::Mode,
+    /// The folder of memory files.
+    folder: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registered: Option<Registered>,
+    /// What was learned from transcripts that were there already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learned: Option<SyncReport>,
+}
+
 /// Runs the command.
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
     if args.register_only {
         let registered = register(world, args.settings, &root)?;
+        if args.json {
+            return view::json(&registered, out);
+        }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
         show_registered(world, &root, args.settings, &registered, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
     super::refuse_home(world, &root)?;
-    let is_new = Tree::find(&world.dirs, &root).is_none_or(|tree| tree.root != root);
-    let observed = processor::git::observe(&root);
     if args.preview {
-        return preview::run(world, &observed, args.json, out);
+        return preview::run(world, &processor::git::observe(&root), args.json, out);
     }
+    if !args.json {
+        return set_up(args, world, &root, out).map(drop);
+    }
+    // Who is asked has to see what about.
+    let mut stderr = anstream::stderr();
+    let is_asked = world.interactive && !args.yes;
+    let told: &mut dyn Write = if is_asked { &mut stderr } else { &mut std::io::sink() };
+    let done = set_up(args, world, &root, told)?;
+    view::json(&done, out)
+}
+
+fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Result<Done> {
+    let is_new = Tree::find(&world.dirs, root).is_none_or(|tree| tree.root != root);
+    let observed = processor::git::observe(root);
     let known = identity::known(&world.dirs, &observed)?;
     let before = known.as_ref().map(|known| known.mode);
     let joins = known.filter(|_| is_new);
@@ -134,14 +166,16 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
             "              nobody could be asked; `throughline init --private` keeps them out of the repository"
         )?;
     }
+    let mut registered = None;
     if !args.no_register {
-        let registered = register(world, args.settings, &tree.root)?;
-        show_registered(world, &tree.root, args.settings, &registered, out)?;
+        let now = registered.insert(register(world, args.settings, &tree.root)?);
+        show_registered(world, &tree.root, args.settings, now, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
+    let mut learned = None;
     if !args.no_sync {
-        learn(args, world, &tree, choice.is_some(), out)
+        learned = learn(args, world, &tree, choice.is_some(), out)
             .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
     writeln!(
@@ -152,11 +186,19 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         out,
         "what was put in front of Claude, `throughline uninstall` takes the hooks out again."
     )?;
-    Ok(())
+    let (root, project) = (tree.root.clone(), tree.project.to_string());
+    let folder = store.folder().to_owned();
+    Ok(Done { root, project, mode, folder, registered, learned })
 }
 
 /// Reads the transcripts that are there already, if the user wants it.
-fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn Write) -> Result {
+fn learn(
+    args: &Init,
+    world: &World,
+    tree: &Tree,
+    was_shown: bool,
+    out: &mut dyn Write,
+) -> Result<Option<SyncReport>> {
     let found = processor::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
@@ -165,7 +207,7 @@ fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn
             let request = sync::Request { tree, from: None, afresh: false };
             sync::sync(world, &request, &Silent)?;
         }
-        return Ok(());
+        return Ok(None);
     }
     let mib = found.iter().map(|transcript| transcript.len).sum::<u64>() as f64 / BYTES_PER_MIB;
     writeln!(out, "  transcripts {} of this project ({mib:.1} MiB)", found.len())?;
@@ -174,11 +216,11 @@ fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn
         args.yes || was_shown || ask::confirm(world, "Learn from them now?", world.interactive)?;
     if world.mode != Mode::Full {
         writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
-        return Ok(());
+        return Ok(None);
     }
     if !now {
         writeln!(out, "`throughline sync` learns from them; so does your next session.")?;
-        return Ok(());
+        return Ok(None);
     }
     let request = sync::Request { tree, from: None, afresh: false };
     let report = sync::sync(world, &request, &*sync::shown())?;
@@ -189,7 +231,7 @@ fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn
     {
         writeln!(out, "{sentence}")?;
     }
-    Ok(())
+    Ok(Some(report))
 }
 
 /// How long `init` looks back for errors that came back.

@@ -2,10 +2,11 @@
 //! does not join by itself: a fork, a shallow clone, a copy without remote.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity;
+use serde::Serialize;
 
 use super::{trust, view};
 use crate::failure::{At as _, Result};
@@ -15,6 +16,16 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Link {
     /// A working tree of the project, or the start of the project's id
+    project: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A working tree and the project that it belongs to now.
+#[derive(Serialize)]
+struct Linked<'a> {
+    root: &'a Path,
     project: String,
 }
 
@@ -29,6 +40,9 @@ pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     };
     let observed = processor::git::observe(&super::root_of(&world.cwd));
     let tree = identity::link(&world.dirs, &observed, project)?;
+    if args.json {
+        return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);
+    }
     writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;
     writeln!(
         out,

@@ -98,8 +98,7 @@ enum Command {
     Why(why::Why),
     Purge(purge::Purge),
     Off(off::Off),
-    /// Ends `throughline off`
-    On,
+    On(on::On),
     Config(config::Config),
     Redact(redact::Redact),
     Audit(audit::Audit),
@@ -136,7 +135,7 @@ pub fn run(args: Args) -> Result {
         Command::Why(args) => why::run(args, &world, out),
         Command::Purge(args) => purge::run(args, &world, out),
         Command::Off(args) => off::run(args, &world, out),
-        Command::On => on::run(&world, out),
+        Command::On(args) => on::run(args, &world, out),
         Command::Config(args) => config::run(args, &world, out),
         Command::Audit(args) => audit::run(args, &world, out),
         Command::Redact(args) => redact::run(args, &world, out),

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::file::EXTENSION;
+use serde::Serialize;
 
-use super::{ask, view};
+use super::ask;
+use super::view::{self, Sentences};
 use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
@@ -31,10 +33,27 @@ pub struct Uninstall {
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was changed and deleted.
+#[derive(Default, Serialize)]
+struct Done {
+    /// Files of Claude Code that hooks or MCP server were taken out of.
+    changed: Vec<PathBuf>,
+    /// Folders that were deleted, but for the programs' own files.
+    deleted: Vec<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+    let done = take_out(args, world, &mut Sentences::of(args.json, out))?;
+    if args.json { view::json(&done, out) } else { Ok(()) }
+}
+
+fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done> {
     // Asked first: who declines has changed nothing.
     if args.purge && !args.yes {
         show_purge(world, out)?;
@@ -58,14 +77,14 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing was registered.")?;
     }
     if args.purge {
-        purge(world, out)?;
-    } else {
-        writeln!(
-            out,
-            "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories."
-        )?;
+        let deleted = purge(world, out)?;
+        return Ok(Done { changed, deleted });
     }
-    Ok(())
+    writeln!(
+        out,
+        "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories."
+    )?;
+    Ok(Done { changed, ..Done::default() })
 }
 
 /// Says what a purge deletes, and where.
@@ -98,8 +117,8 @@ fn memories(folder: &Path) -> usize {
     files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
 }
 
-fn purge(world: &World, out: &mut dyn Write) -> Result {
-    let dirs = &world.dirs;
+fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
+    let (dirs, mut gone) = (&world.dirs, Vec::new());
     let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
     for folder in [&dirs.data, &dirs.state, &dirs.config] {
         let deleted = match installed {
@@ -107,7 +126,10 @@ fn purge(world: &World, out: &mut dyn Write) -> Result {
             Some(_) | None => fs::remove_dir_all(folder),
         };
         match deleted {
-            Ok(()) => writeln!(out, "Deleted {}", view::path(folder))?,
+            Ok(()) => {
+                writeln!(out, "Deleted {}", view::path(folder))?;
+                gone.push(folder.clone());
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).at(folder),
         }
@@ -115,7 +137,7 @@ fn purge(world: &World, out: &mut dyn Write) -> Result {
     if let Some(folder) = installed.filter(|folder| folder.exists()) {
         writeln!(out, "The programs' own files stay in {}.", view::path(folder))?;
     }
-    Ok(())
+    Ok(gone)
 }
 
 fn is_same(one: &Path, other: &Path) -> bool {

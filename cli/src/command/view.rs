@@ -206,6 +206,37 @@ pub fn path(path: impl AsRef<Path>) -> String {
     plain(&path.as_ref().to_string_lossy()).replace(['\n', '\t'], " ")
 }
 
+/// Where sentences go that say what was done: nowhere when JSON says it.
+pub enum Sentences<'a> {
+    /// To the person.
+    Printed(&'a mut dyn Write),
+    /// Nowhere.
+    Left,
+}
+
+impl<'a> Sentences<'a> {
+    /// Prints them, unless it is to be JSON.
+    pub fn of(json: bool, out: &'a mut dyn Write) -> Self {
+        if json { Self::Left } else { Self::Printed(out) }
+    }
+}
+
+impl Write for Sentences<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Printed(out) => out.write(bytes),
+            Self::Left => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Printed(out) => out.flush(),
+            Self::Left => Ok(()),
+        }
+    }
+}
+
 /// Prints a value as JSON.
 pub fn json(value: &impl Serialize, out: &mut dyn Write) -> Result {
     let text = serde_json::to_string_pretty(value)

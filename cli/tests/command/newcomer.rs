@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -63,4 +64,110 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
     let doctor = machine.run(&["doctor"]).stdout;
     assert!(doctor.contains("tiny answers"), "{doctor}");
     assert_eq!(count(), 2);
+}
+
+/// What each command is tried with; `ID` stands for the id of a memory.
+const READING: [&[&str]; 27] = [
+    &["init", "--preview"],
+    &["uninstall", "--purge"],
+    &["trust"],
+    &["trust", "--list"],
+    &["link", "nowhere"],
+    &["sync", "--from", "/nowhere"],
+    &["service", "status"],
+    &["service", "install", "--dry-run"],
+    &["service", "uninstall", "--dry-run"],
+    &["search", "bread"],
+    &["search", "nothing-like-it"],
+    &["search", "--turns", "bread"],
+    &["search", "--thinking", "bread"],
+    &["show", "ID"],
+    &["list"],
+    &["list", "--archived"],
+    &["list", "--path", "/elsewhere"],
+    &["tombstones"],
+    &["pack"],
+    &["handoff"],
+    &["status"],
+    &["why"],
+    &["why", "how is bread baked?"],
+    &["why", "ID"],
+    &["config"],
+    &["redact", "src/bread.rs"],
+    &["doctor"],
+];
+/// The same of what changes something, on machines of their own.
+const CHANGING: [&[&str]; 24] = [
+    &["init", "--yes", "--no-register"],
+    &["init", "--yes", "--no-sync"],
+    &["init", "--register-only"],
+    &["uninstall"],
+    &["uninstall", "--purge", "--yes"],
+    &["trust", "--yes"],
+    &["trust", "--revoke"],
+    &["link", "."],
+    &["sync"],
+    &["sync", "--all"],
+    &["add", "Bread is baked at night", "--kind", "fact"],
+    &["edit", "ID", "--title", "Bread is bought"],
+    &["forget", "ID"],
+    &["forget", "ID", "--delete"],
+    &["restore", "ID"],
+    &["review"],
+    &["review", "--keep", "ID"],
+    &["review", "--accept-all"],
+    &["purge", "--before", "2020-01-01", "--yes"],
+    &["off", "--for", "2h"],
+    &["on"],
+    &["config", "llm", "rules"],
+    &["audit"],
+    &["eval", "self"],
+];
+
+/// Commands that print no answer: a text, what they watch, a program for a shell.
+const WITHOUT_JSON: [&str; 3] = ["help", "watch", "completions"];
+
+/// A project with a memory, and its id; without one, a folder that is not set up.
+fn stand(is_set_up: bool) -> (Machine, String) {
+    let machine = Machine::new();
+    machine.write("home/work/src/bread.rs", "");
+    if !is_set_up {
+        return (machine, "aaaaaa".to_owned());
+    }
+    machine.ok(&["init", "--yes"]);
+    let id = machine.json(&["add", "Bread is baked in the oven", "--json"])["short"].clone();
+    (machine, id.as_str().unwrap().to_owned())
+}
+
+/// Runs a command plainly and with JSON, in the same state; says so where only the one works.
+fn compare(args: &[&str], stand: &dyn Fn() -> Rc<(Machine, String)>) {
+    let run = |more: &[&str]| {
+        let stand = stand();
+        let (machine, id) = &*stand;
+        let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
+        let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
+        (said.code, said.stdout, said.stderr.replace(id, "ID"))
+    };
+    let (plain, json) = (run(&[]), run(&["--json"]));
+    assert_eq!((plain.0, &plain.2), (json.0, &json.2), "{args:?}\n{plain:?}\n{json:?}");
+    let value: Result<serde_json::Value, _> = serde_json::from_str(&json.1);
+    let is_told = plain.0 != 0 && json.1.is_empty();
+    assert!(value.is_ok() || is_told, "{args:?}\n{json:?}");
+}
+
+#[test]
+fn json_works_wherever_plain_output_does() {
+    let help = Machine::new().ok(&["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        let is_tried = READING.iter().chain(&CHANGING).any(|args| args[0] == name);
+        assert!(is_tried != WITHOUT_JSON.contains(&name), "`{name}` has no row, or two");
+    }
+    for is_set_up in [true, false] {
+        let shared = Rc::new(stand(is_set_up));
+        READING.iter().for_each(|args| compare(args, &|| Rc::clone(&shared)));
+        CHANGING.iter().for_each(|args| compare(args, &|| Rc::new(stand(is_set_up))));
+    }
 }
