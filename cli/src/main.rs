@@ -7,6 +7,7 @@ use clap::Parser as _;
 
 mod answer;
 mod claude;
+mod clock;
 mod command;
 mod exit;
 mod failure;

@@ -25,6 +25,7 @@ use super::{folders, meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
+use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -70,7 +71,11 @@ fn mode(world: &World) -> Check {
     const NAME: &str = "mode";
     match off::until(world) {
         Some(Some(until)) => {
-            return Check::care(NAME, format!("off until {until}"), "`throughline on` ends it.");
+            return Check::care(
+                NAME,
+                format!("off until {}", clock::time(until)),
+                "`throughline on` ends it.",
+            );
         }
         Some(None) => return Check::care(NAME, "off", "`throughline on` ends it."),
         None => {}
@@ -489,13 +494,18 @@ fn background(world: &World, tree: &Tree) -> Check {
     }
     let waiting = progress.leaves(background::inbox_bytes(&state));
     if waiting && world.now.0 - progress.last_run.0 > UNPROCESSED_MS_MAX {
-        let seen = format!("turns wait since {}", progress.last_run.date());
+        let seen = format!("turns wait since {}", clock::date(progress.last_run));
         return Check::bad(NAME, seen, "Run `throughline sync`.");
     }
     if let Some(warning) = log::last_warning(&state, world.warnings_since()) {
         return Check::care(
             NAME,
-            format!("last sync {}; on {}: {}", progress.last_run, warning.at.date(), warning.text),
+            format!(
+                "last sync {}; on {}: {}",
+                clock::time(progress.last_run),
+                clock::date(warning.at),
+                warning.text
+            ),
             format!("Run `throughline sync`; more in {}", state.log().display()),
         );
     }

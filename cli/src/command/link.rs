@@ -33,7 +33,7 @@ struct Linked<'a> {
 pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
     let project = if named.is_dir() {
-        let cwd = named.canonicalize().at(&named)?;
+        let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project
     } else {
         trust::find(world, &args.project)?.identity.project

@@ -63,9 +63,7 @@ mod why_memory;
 /// Memory for Claude Code that runs through every session of a project.
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version, max_term_width = 100)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found, 8 another one watches, 9 the index is damaged, 10 a lock is held."
-)]
+#[command(after_help = exit::help())]
 pub struct Args {
     /// Act as if started in this folder
     #[arg(long = "project", short = 'C', id = "folder", global = true, value_name = "DIR")]

@@ -9,6 +9,7 @@ use memory_store::store::{Privacy, replace};
 use serde::Serialize;
 
 use super::view;
+use crate::clock;
 use crate::failure::Result;
 use crate::world::World;
 
@@ -44,7 +45,9 @@ pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
         return view::json(&Silence { off: true, until }, out);
     }
     match until {
-        Some(until) => writeln!(out, "Off until {until}. `throughline on` ends it earlier.")?,
+        Some(until) => {
+            writeln!(out, "Off until {}. `throughline on` ends it earlier.", clock::time(until))?;
+        }
         None => writeln!(out, "Off until `throughline on`.")?,
     }
     Ok(())

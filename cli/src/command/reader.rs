@@ -14,6 +14,7 @@ use processor::progress::about;
 use serde::Serialize;
 
 use super::{ask, config, ollama};
+use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, STRONG, paint};
 use crate::world::World;
@@ -235,9 +236,9 @@ impl Cost {
         let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
             || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);
         warnings.extend(
-            self.trouble
-                .as_ref()
-                .map(|trouble| format!("No answer on {}: {}", trouble.at.date(), trouble.why)),
+            self.trouble.as_ref().map(|trouble| {
+                format!("No answer on {}: {}", clock::date(trouble.at), trouble.why)
+            }),
         );
         if is_spent {
             warnings.push(

@@ -23,6 +23,7 @@ use super::reader::Cost;
 use super::stores::Stores;
 use super::{meaning, off, ollama, reader, receipts, second, view};
 use crate::claude::register;
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -207,14 +208,14 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     if let Some(arrived) = &summary.arrived {
         // What was let out since is not held any more.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
-        line("pulled", format!("{}: {arrived}", arrived.at.date()))?;
+        line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }
     line("yours", format!("{} for all of your projects", summary.user_memories))?;
     line(
         "archive",
         format!("{} sessions, {} KiB", summary.archived_sessions, summary.archive_bytes >> 10),
     )?;
-    let last = summary.last_sync.map_or("never".to_owned(), |last| last.to_string());
+    let last = summary.last_sync.map_or("never".to_owned(), clock::time);
     let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
     line("last sync", format!("{last}{waiting}"))?;
     let tokens = summary.injected_tokens_mean;

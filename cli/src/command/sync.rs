@@ -13,6 +13,7 @@ use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
 use super::{reader, view};
+use crate::clock;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -121,6 +122,7 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
     let report = processor::sync::sync(&options)?;
     if report.busy {
         return Err(Failure::new("another sync is at work for very long")
+            .code(exit::LOCKED)
             .hint("`throughline doctor` says how background work is doing."));
     }
     Ok(report)
@@ -143,7 +145,7 @@ fn progress(form: Form) -> Box<dyn Told> {
 /// Nothing is learned where only recall is allowed; what syncs afterwards is not done there either.
 pub fn may_learn(world: &World) -> Result {
     if let Some(until) = super::off::until(world) {
-        let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let until = until.map(|until| format!(" until {}", clock::time(until))).unwrap_or_default();
         return Err(
             Failure::new(format!("everything is off{until}")).hint("`throughline on` ends that.")
         );

@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::ask;
 use super::stores::Stores;
 use super::view::{self, MemoryView};
+use crate::clock;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{NAME, QUIET, paint};
 use crate::world::World;
@@ -50,7 +51,7 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         return list(args, world, out);
     }
     let folder = match &args.dir {
-        Some(dir) => dir.canonicalize().at(dir)?,
+        Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
     };
     if args.revoke {
@@ -224,7 +225,7 @@ fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
             identity::Mode::Committed => "committed",
             identity::Mode::Private => "private",
         };
-        let since = format!("{mode}, since {}", known.created.date());
+        let since = format!("{mode}, since {}", clock::date(known.created));
         writeln!(out, "{}  {}", paint(NAME, &known.project), paint(QUIET, since))?;
         for path in &known.paths {
             writeln!(out, "  {}", view::path(path))?;

@@ -11,6 +11,7 @@ use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
 use super::neighbours::NeighbourView;
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 
@@ -141,7 +142,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
         out,
         "{}  {}  {:<15} {}{}",
         paint(NAME, memory.id.short()),
-        paint(QUIET, date(memory).date()),
+        paint(QUIET, clock::date(date(memory))),
         memory.kind.name(),
         plain(&memory.title),
         paint(QUIET, marks),
@@ -166,7 +167,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("id", format!("{} ({})", memory.id, memory.id.short()))?;
     field("kind", memory.kind.name().to_owned())?;
     field("status", status(memory).to_owned())?;
-    field("date", date(memory).to_string())?;
+    field("date", clock::time(date(memory)))?;
     field("confidence", format!("{:.2}", memory.confidence))?;
     field("tags", memory.tags.join(", "))?;
     let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();

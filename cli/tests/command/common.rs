@@ -153,6 +153,7 @@ impl Machine {
             .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
+            .env("TZ", "UTC")
             // Nothing answers there.
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .envs(self.variables.iter().map(|(name, value)| (name, value)));

@@ -432,7 +432,7 @@ fn the_brief_puts_pinned_things_first_and_keeps_its_budget() {
 #[test]
 fn off_and_on() {
     let machine = ready();
-    insta::assert_snapshot!(machine.ok(&["off", "--for", "2h"]), @"Off until 2026-10-02T11:30:00Z. `throughline on` ends it earlier.");
+    insta::assert_snapshot!(machine.ok(&["off", "--for", "2h"]), @"Off until 2026-10-02 11:30 +00:00. `throughline on` ends it earlier.");
     assert!(machine.ok(&["status"]).contains("Everything is off"));
     let said = machine.run(&["sync"]);
     assert!(said.code == 1 && said.stderr.contains("throughline on"), "{}", said.stderr);

@@ -171,3 +171,72 @@ fn json_works_wherever_plain_output_does() {
         CHANGING.iter().for_each(|args| compare(args, &|| Rc::new(stand(is_set_up))));
     }
 }
+
+#[test]
+fn exit_codes_are_what_help_and_readme_say() {
+    let readme = include_str!("../../../README.md");
+    let (_, table) = readme.split_once("| code | meaning |\n|--|--|\n").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let told: Vec<(&str, &str)> = table
+        .lines()
+        .map(|line| line.trim_matches(['|', ' ']).split_once(" | ").unwrap())
+        .collect();
+    let help = Machine::new().ok(&["--help"]);
+    let (_, codes) = help.split_once("Exit codes:\n").unwrap();
+    let codes: Vec<(&str, &str)> =
+        codes.lines().map_while(|line| line.trim().split_once("  ")).collect();
+    assert_eq!(told, codes);
+    assert!(told.iter().enumerate().all(|(at, (code, _))| *code == at.to_string()), "{told:?}");
+
+    let machine = Machine::new();
+    let token = format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u");
+    machine.write("secret.txt", &format!("the key is {token}\n"));
+    let secret = machine.path("secret.txt");
+    let code = |args: &[&str]| machine.run(args).code;
+    assert_eq!(code(&["status"]), 4);
+    machine.ok(&["init", "--yes"]);
+    for (args, expected) in [
+        (&["list"][..], 0),
+        (&["search", "nothing-like-it"], 0),
+        (&["config", "llm", "ollama"], 1),
+        (&["nonsense"], 2),
+        (&["list", "--kind", "nonsense"], 2),
+        (&["add", " "], 2),
+        (&["show", "zzzzzz"], 3),
+        (&["forget", "zzzzzz"], 3),
+        (&["trust", "/nowhere"], 3),
+        (&["link", "/nowhere"], 3),
+        (&["sync", "--from", "/nowhere"], 3),
+        (&["redact", "/nowhere"], 3),
+        (&["-C", "/nowhere", "list"], 3),
+        (&["purge", "--session", "zzzz"], 3),
+        (&["redact", "--check", secret.to_str().unwrap()], 7),
+    ] {
+        assert_eq!(code(args), expected, "{args:?}");
+    }
+    machine.write("home/.config/throughline/config.toml", "alpha = \n");
+    assert_eq!(code(&["config", "llm", "rules"]), 5);
+    std::fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
+    assert_eq!(code(&["doctor"]), 6);
+}
+
+#[test]
+fn people_read_times_in_their_zone_and_programs_in_utc() {
+    // Without names of zones, which not every machine has: nine hours and a half before Greenwich.
+    let machine = Machine::new().with("TZ", "<+0930>-9:30");
+    machine.ok(&["init", "--yes"]);
+    let added = machine.json(&["add", "Bread is baked at night", "--json"]);
+    assert_eq!(added["created"], "2026-10-02T09:30:00Z");
+    let id = added["short"].as_str().unwrap();
+    assert!(machine.ok(&["show", id]).contains("2026-10-02 19:00 +09:30"));
+    assert!(machine.ok(&["status"]).contains("last sync    2026-10-02 19:00 +09:30"));
+    assert_eq!(machine.json(&["status", "--json"])["last_sync"], "2026-10-02T09:30:00Z");
+    assert_eq!(machine.json(&["off", "--for", "15h", "--json"])["until"], "2026-10-03T00:30:00Z");
+    let said = machine.ok(&["off", "--for", "15h"]);
+    assert!(said.contains("Off until 2026-10-03 10:00 +09:30."), "{said}");
+    let late = [("THROUGHLINE_NOW", "2026-10-02T20:00:00Z")];
+    let said = machine.run_with(&["list"], &late);
+    assert!(said.stdout.contains("2026-10-02"), "{}", said.whole());
+    machine.run_with(&["add", "Rolls are baked at noon"], &late);
+    assert!(machine.ok(&["list"]).contains("2026-10-03"), "a day later there");
+}
