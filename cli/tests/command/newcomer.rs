@@ -240,3 +240,16 @@ fn people_read_times_in_their_zone_and_programs_in_utc() {
     machine.run_with(&["add", "Rolls are baked at noon"], &late);
     assert!(machine.ok(&["list"]).contains("2026-10-03"), "a day later there");
 }
+
+#[test]
+fn a_word_that_is_no_command_brings_none_that_deletes() {
+    let machine = Machine::new();
+    for word in ["upgrade", "update", "install", "reset", "delete", "prune", "clean"] {
+        let said = machine.run(&[word]);
+        assert_eq!(said.code, 2);
+        assert!(!said.stderr.contains("similar"), "{}", said.whole());
+    }
+    assert!(machine.run(&["serach"]).stderr.contains("'search'"));
+    let said = machine.run(&["uninstall", "--prune"]);
+    assert!(said.code == 2 && !said.stderr.contains("--purge"), "{}", said.whole());
+}
