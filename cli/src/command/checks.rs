@@ -21,7 +21,7 @@ use processor::log;
 use super::doctor::Check;
 use super::programs::{self, dry_run};
 use super::stores::Stores;
-use super::{folders, meaning, off, ollama, second};
+use super::{elsewhere, folders, meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
@@ -421,6 +421,9 @@ fn store(stores: &Stores) -> Vec<Check> {
     };
     let count = listing.memories.len();
     let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
+    if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+        checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
+    }
     checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
     checks
 }

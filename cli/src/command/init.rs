@@ -15,6 +15,7 @@ use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
 
+use super::elsewhere::{self, Moved};
 use super::preview::{self, Choice};
 use super::reader::Reader;
 use super::{ask, config, eval, folders, reader, sync, view};
@@ -143,6 +144,7 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
         Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
         Some(_) | None => None,
     };
+    let moved = if is_new { elsewhere::moved(world, root) } else { Vec::new() };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
     if args.drafts || choice == Some(Choice::Drafts) {
         config::use_drafts(world)?;
@@ -152,7 +154,7 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
     writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
     match &joins {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,
-        None if is_new => show_similar(world, &tree, &observed, out)?,
+        None if is_new => show_similar(world, &tree, &observed, &moved, out)?,
         None => {}
     }
     if let Some(moves) = moves {
@@ -202,6 +204,9 @@ fn learn(
     let found = processor::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
+        for elsewhere in elsewhere::history(world, tree) {
+            writeln!(out, "  elsewhere   {}", elsewhere.told())?;
+        }
         // Memories that came with the repository are recalled from an index, too.
         if world.mode == Mode::Full {
             let request = sync::Request { tree, from: None, afresh: false };
@@ -292,9 +297,19 @@ fn moves(
 
 /// Names the projects that this working tree might belong to, but which it does not join by
 /// itself: it may be a fork that is to be kept apart.
-fn show_similar(world: &World, tree: &Tree, observed: &Observed, out: &mut dyn Write) -> Result {
+fn show_similar(
+    world: &World,
+    tree: &Tree,
+    observed: &Observed,
+    moved: &[Moved],
+    out: &mut dyn Write,
+) -> Result {
+    for moved in moved {
+        writeln!(out, "  {} {}", paint(CARE, "!"), moved.told())?;
+    }
     let similar = identity::similar(&world.dirs, observed)?;
-    for known in similar.iter().filter(|known| known.identity.project != tree.project) {
+    let others = similar.iter().filter(|known| known.identity.project != tree.project);
+    for known in others.filter(|known| !known.trees.is_empty()) {
         let project = known.identity.project.to_string();
         let name = known.trees.first().map_or(project, |tree| tree.main_root.display().to_string());
         writeln!(

@@ -11,9 +11,11 @@ use memory_store::memory::Status;
 use memory_store::store::Stored;
 use memory_store::trust::LABEL;
 
+use super::elsewhere;
 use super::stores::{Stores, Survey};
 use super::view::{self, MemoryView};
 use crate::failure::Result;
+use crate::style::{CARE, paint};
 use crate::world::World;
 
 /// Lists memories, newest first.
@@ -75,6 +77,9 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     }
     if memories.is_empty() {
         writeln!(out, "No memories.")?;
+        if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
+        }
     }
     memories.iter().try_for_each(|stored| {
         let origin = if is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };

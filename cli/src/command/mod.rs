@@ -22,6 +22,7 @@ mod damage;
 mod doctor;
 mod duration;
 mod edit;
+pub mod elsewhere;
 mod eval;
 mod folders;
 mod forget;
@@ -146,7 +147,7 @@ pub fn run(args: Args) -> Result {
 }
 
 /// The root of the git working tree that a folder lies in, or the folder itself.
-fn root_of(folder: &Path) -> PathBuf {
+pub fn root_of(folder: &Path) -> PathBuf {
     let root = folder.ancestors().find(|folder| folder.join(".git").exists());
     root.unwrap_or(folder).to_owned()
 }

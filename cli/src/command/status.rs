@@ -19,6 +19,7 @@ use processor::archive::Archive;
 use processor::log;
 use serde::Serialize;
 
+use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{meaning, off, ollama, reader, receipts, second, view};
@@ -62,6 +63,12 @@ struct Summary {
     settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
+    /// Sessions in a folder of this name elsewhere, where there are none of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<Elsewhere>,
+    /// What is missing or was moved, and how to mend it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
     lost_sessions: usize,
     archive_bytes: u64,
     last_sync: Option<Timestamp>,
@@ -109,7 +116,15 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     }
     let waiting =
         listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
+    let has_history = archived_sessions > 0;
+    let elsewhere = if has_history { Vec::new() } else { elsewhere::history(world, tree) };
+    let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
+    if !has_history && listing.memories.is_empty() {
+        missing.extend(elsewhere::moved(world, &tree.main_root).iter().map(Moved::told));
+    }
     Ok(Summary {
+        elsewhere,
+        missing,
         root: tree.root.clone(),
         project: tree.project.to_string(),
         folder: stores.project.folder().to_owned(),
@@ -242,6 +257,8 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     if !summary.hooks_registered {
         warn("The hooks are not registered: run `throughline init`.".to_owned())?;
     }
+    summary.missing.iter().try_for_each(|missing| warn(format!("{missing}.")))?;
+    summary.elsewhere.iter().try_for_each(|elsewhere| warn(elsewhere.told()))?;
     for problem in &summary.settings_problems {
         warn(problem.clone())?;
     }

@@ -12,7 +12,7 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::{reader, view};
+use super::{elsewhere, reader, view};
 use crate::clock;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
@@ -80,6 +80,9 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
             Ok(report) => {
                 if !args.json {
                     show(tree, &report, args.all, out)?;
+                    if report.sessions == 0 {
+                        show_elsewhere(world, tree, out)?;
+                    }
                 }
                 done.push(Done { root: &tree.root, report });
             }
@@ -168,6 +171,17 @@ fn all(world: &World) -> Result<Vec<Tree>> {
         trees.extend(processor::trees::main(&world.dirs, project));
     }
     Ok(trees)
+}
+
+/// Names sessions that may be a project's, which has none.
+fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
+    for elsewhere in elsewhere::history(world, tree) {
+        writeln!(out, "{} {}", paint(CARE, "!"), elsewhere.told())?;
+    }
+    for moved in elsewhere::moved(world, &tree.main_root) {
+        writeln!(out, "{} {}", paint(CARE, "!"), moved.told())?;
+    }
+    Ok(())
 }
 
 /// Says what a sync did.

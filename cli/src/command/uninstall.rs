@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use memory_store::file::EXTENSION;
 use serde::Serialize;
 
 use super::ask;
+use super::elsewhere::memories;
 use super::view::{self, Sentences};
 use crate::claude::register;
 use crate::failure::{At as _, Result};
@@ -109,12 +109,6 @@ fn show_purge(world: &World, out: &mut dyn Write) -> Result {
     writeln!(out, "Memories in repositories stay.")?;
     out.flush()?;
     Ok(())
-}
-
-/// How many memory files lie in a folder.
-fn memories(folder: &Path) -> usize {
-    let files = fs::read_dir(folder).into_iter().flatten().flatten();
-    files.filter(|file| file.path().extension().is_some_and(|it| it == EXTENSION)).count()
 }
 
 fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {

@@ -253,3 +253,91 @@ fn a_word_that_is_no_command_brings_none_that_deletes() {
     let said = machine.run(&["uninstall", "--prune"]);
     assert!(said.code == 2 && !said.stderr.contains("--purge"), "{}", said.whole());
 }
+
+/// Moves the project, as `mv` does.
+fn project_moved(machine: &Machine) {
+    std::fs::create_dir_all(machine.path("home/elsewhere")).unwrap();
+    std::fs::rename(machine.work(), machine.path("home/elsewhere/work")).unwrap();
+}
+
+#[test]
+fn a_private_store_whose_project_was_moved_is_found() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private"]);
+    machine.ok(&["add", "Bread is baked at night"]);
+    project_moved(&machine);
+    let at = machine.path("home/elsewhere/work");
+    let at = at.to_str().unwrap();
+    let run = |args: &[&str]| {
+        let args = [&["-C", at], args].concat();
+        let output = machine.command(&args).current_dir("/").output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (code, said) = run(&["list"]);
+    assert_eq!(code, Some(4), "{said}");
+    let told = "/home/work, which is gone: if it is this one, `throughline link ";
+    assert!(said.contains(told), "{said}");
+    assert!(said.contains("brings its history and its private memory"), "{said}");
+    // Who sets it up anew is told, and sees what to do about the store that looks empty.
+    let (_, said) = run(&["init", "--yes", "--private"]);
+    assert!(said.contains(told), "{said}");
+    let (_, said) = run(&["status"]);
+    assert!(said.contains(told), "{said}");
+    let id = said.split_once("`throughline link ").unwrap().1.split('`').next().unwrap();
+    let (code, said) = run(&["link", id]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(run(&["list"]).1.contains("Bread is baked at night"));
+    assert!(!run(&["status"]).1.contains("which is gone"));
+}
+
+#[test]
+fn private_memories_that_are_gone_are_missed() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private"]);
+    machine.ok(&["add", "Bread is baked at night"]);
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let project = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    std::fs::rename(project.join("memories"), machine.path("home/aside")).unwrap();
+    for args in [&["list"][..], &["status"], &["doctor"]] {
+        let said = machine.run(args).stdout;
+        assert!(said.contains("private memories is gone: /home/.local/share"), "{args:?}: {said}");
+    }
+    let missing = machine.json(&["status", "--json"])["missing"].clone();
+    assert!(missing[0].as_str().unwrap().contains("Move it back"), "{missing}");
+    std::fs::rename(machine.path("home/aside"), project.join("memories")).unwrap();
+    assert!(!machine.ok(&["status"]).contains("is gone"));
+
+    // All of it, as with another XDG_DATA_HOME.
+    let data = [("XDG_DATA_HOME", machine.path("home/data"))];
+    let data = data.each_ref().map(|(name, path)| (*name, path.to_str().unwrap()));
+    let said = machine.run_with(&["list"], &data);
+    assert_eq!(said.code, 4);
+    assert!(said.stderr.contains("all that was kept in /home/data/throughline is gone"));
+    assert!(said.stderr.contains("XDG_DATA_HOME"), "{}", said.whole());
+}
+
+#[test]
+fn history_under_another_path_is_named_and_can_be_taken() {
+    const FOLDER: &str = "home/.claude/projects/-home-ada-old-work";
+    let machine = Machine::new();
+    let session = "11111111-1111-4111-8111-111111111111";
+    machine.transcript(&format!("{FOLDER}/{session}.jsonl"), session, "2026-09-01");
+    let text = machine.read(&format!("{FOLDER}/{session}.jsonl"));
+    let here = machine.work();
+    let moved = text.replace(here.to_str().unwrap(), "/home/ada/old/work");
+    machine.write(&format!("{FOLDER}/{session}.jsonl"), &moved);
+    // Another project's, by its name.
+    let other = text.replace(here.to_str().unwrap(), "/home/ada/bakery");
+    machine.write("home/.claude/projects/-home-ada-bakery/2.jsonl", &other);
+
+    let told = "1 session of /home/ada/old/work: `throughline sync --from /home/.claude/projects/-home-ada-old-work`";
+    let said = machine.ok(&["init", "--yes"]);
+    assert!(said.contains(told) && !said.contains("bakery"), "{said}");
+    assert!(machine.ok(&["status"]).contains(told));
+    let said = machine.ok(&["sync"]);
+    assert!(said.contains(told) && !said.contains("bakery"), "{said}");
+    let folder = machine.path(FOLDER);
+    let said = machine.ok(&["sync", "--from", folder.to_str().unwrap()]);
+    assert!(said.contains("from 1 sessions"), "{said}");
+    assert!(!machine.ok(&["status"]).contains("old/work"));
+}
