@@ -4,12 +4,14 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use dialoguer::console::Term;
 use memory_store::layout::Tree;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
+use crate::wrap::{self, Wrapped};
 
 mod add;
 mod ask;
@@ -106,11 +108,27 @@ enum Command {
     Completions(completions::Completions),
 }
 
+impl Command {
+    /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
+    fn is_prose(&self) -> bool {
+        !matches!(
+            self,
+            Self::Pack(_)
+                | Self::Redact(_)
+                | Self::Config(_)
+                | Self::Eval(_)
+                | Self::Completions(_)
+        )
+    }
+}
+
 /// Runs the command that was asked for.
 pub fn run(args: Args) -> Result {
     let world = World::read(args.folder.as_deref())?;
     let mut stdout = anstream::stdout().lock();
-    let out: &mut dyn Write = &mut stdout;
+    let columns = wrap::columns(&Term::stdout()).filter(|_| args.command.is_prose());
+    let mut wrapped = Wrapped::new(&mut stdout, columns);
+    let out: &mut dyn Write = &mut wrapped;
     match &args.command {
         Command::Init(args) => init::run(args, &world, out),
         Command::Uninstall(args) => uninstall::run(args, &world, out),

@@ -207,6 +207,20 @@ impl Machine {
         (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
     }
 
+    /// Runs the command at a terminal with so many columns and nobody to answer; returns what it shows.
+    pub fn on_screen(&self, args: &[&str], columns: u16) -> String {
+        let (terminal, program) = terminal_of(columns);
+        let stdout = program.try_clone().unwrap();
+        // The command holds the terminal open as long as it is there.
+        let spawn = |mut command: Command| command.spawn().unwrap();
+        let mut command = self.command(args);
+        command.env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout).stderr(program);
+        let mut child = spawn(command);
+        let shown = answer(terminal, &[], &|| {});
+        child.wait().unwrap();
+        self.tidy(&shown)
+    }
+
     fn seated(&self, args: &[&str], program: OwnedFd) -> Command {
         let mut command = self.command(args);
         command.env("TERM", "xterm").stdin(program.try_clone().unwrap()).stderr(program);
@@ -260,10 +274,16 @@ fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> S
 
 /// A terminal of our own: the side that a person would sit at, and a program's.
 fn terminal() -> (File, OwnedFd) {
+    terminal_of(0)
+}
+
+/// The same with so many columns; 0 for one that does not say.
+fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
-    // SAFETY: both places are valid, and the rest may be null.
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: both places and the size are valid, and the rest may be null.
     let opened =
-        unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut()) };
+        unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), &raw const size) };
     assert_eq!(opened, 0);
     // SAFETY: both were opened a moment ago, and nobody else has them.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }

@@ -341,3 +341,41 @@ fn history_under_another_path_is_named_and_can_be_taken() {
     assert!(said.contains("from 1 sessions"), "{said}");
     assert!(!machine.ok(&["status"]).contains("old/work"));
 }
+
+#[test]
+fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
+    const TITLE: &str = "Amounts are integer cents everywhere, because floats cannot hold them exactly and invoices were wrong";
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", TITLE, "--kind", "decision"]);
+    for args in [&["list"][..], &["status"], &["doctor"], &["show", "zzzzzz"], &["off"], &["sync"]]
+    {
+        let piped = machine.run(args);
+        let shown = machine.on_screen(args, 80);
+        let plain = strip(&shown);
+        // Only a word alone may be longer.
+        let long =
+            plain.lines().find(|line| line.chars().count() > 80 && line.trim().contains(' '));
+        assert_eq!(long, None, "{args:?}\n{plain}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let all = words(&(piped.stdout + &piped.stderr));
+        if args[0] != "doctor" && args[0] != "sync" {
+            assert_eq!(words(&plain), all, "{args:?}: no word is broken, and none is lost");
+        }
+    }
+    machine.ok(&["on"]);
+    assert!(machine.ok(&["list"]).contains(TITLE));
+    assert!(strip(&machine.on_screen(&["list"], 200)).contains(TITLE));
+    let json = machine.on_screen(&["list", "--json"], 80);
+    serde_json::from_str::<serde_json::Value>(&json).unwrap();
+}
+
+/// A text without its colours.
+fn strip(text: &str) -> String {
+    let mut plain = String::new();
+    for (number, part) in text.split("\u{1b}[").enumerate() {
+        let from = if number == 0 { 0 } else { part.find('m').map_or(0, |at| at + 1) };
+        plain.push_str(&part[from..]);
+    }
+    plain.replace('\r', "")
+}
