@@ -19,9 +19,10 @@ use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
 
 use super::doctor::Check;
+use super::elsewhere::{self, Elsewhere};
 use super::programs::{self, dry_run};
 use super::stores::Stores;
-use super::{elsewhere, folders, meaning, off, ollama, second};
+use super::{folders, meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
@@ -469,11 +470,16 @@ fn index(world: &World, tree: &Tree) -> Check {
 fn transcripts(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "transcripts";
     match processor::discover::transcripts(&world.dirs, tree) {
-        Ok(found) if found.is_empty() => Check::care(
-            NAME,
-            format!("none of this project in {}", world.dirs.claude.join("projects").display()),
-            "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.",
-        ),
+        Ok(found) if found.is_empty() => {
+            let elsewhere = elsewhere::history(world, &tree.main_root);
+            let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
+            let remedy = match elsewhere.is_empty() {
+                true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
+                false => elsewhere.join("; "),
+            };
+            let folder = world.dirs.claude.join("projects");
+            Check::care(NAME, format!("none of this project in {}", folder.display()), remedy)
+        }
         Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),
         Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
     }
@@ -512,7 +518,7 @@ fn background(world: &World, tree: &Tree) -> Check {
             format!("Run `throughline sync`; more in {}", state.log().display()),
         );
     }
-    Check::good(NAME, format!("last sync {}", progress.last_run))
+    Check::good(NAME, format!("last sync {}", clock::time(progress.last_run)))
 }
 
 fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {

@@ -120,8 +120,9 @@ struct Line {
     cwd: Option<PathBuf>,
 }
 
-/// The folders with transcripts of sessions that may be this project's, those with the most sessions first.
-pub fn history(world: &World, tree: &Tree) -> Vec<Elsewhere> {
+/// The folders with transcripts of sessions that may be those of the project at `root`, those with the most sessions
+/// first.
+pub fn history(world: &World, root: &Path) -> Vec<Elsewhere> {
     let folders = fs::read_dir(world.dirs.claude.join("projects")).into_iter().flatten().flatten();
     let mut found: BTreeMap<PathBuf, Elsewhere> = BTreeMap::new();
     for folder in folders.map(|entry| entry.path()).take(FOLDERS_MAX) {
@@ -129,7 +130,7 @@ pub fn history(world: &World, tree: &Tree) -> Vec<Elsewhere> {
         let files: Vec<PathBuf> =
             files.filter(|file| file.extension().is_some_and(|it| it == "jsonl")).collect();
         let Some(cwd) = files.iter().find_map(|file| working_directory(file)) else { continue };
-        if is_alike(world, tree, &cwd) {
+        if is_alike(world, root, &cwd) {
             let elsewhere = Elsewhere { cwd, sessions: files.len(), folder };
             found.insert(elsewhere.folder.clone(), elsewhere);
         }
@@ -141,9 +142,9 @@ pub fn history(world: &World, tree: &Tree) -> Vec<Elsewhere> {
 }
 
 /// Whether a working directory has the name of a project's folder and is no other project's.
-fn is_alike(world: &World, tree: &Tree, cwd: &Path) -> bool {
-    cwd.file_name() == tree.main_root.file_name()
-        && !cwd.starts_with(&tree.main_root)
+fn is_alike(world: &World, root: &Path, cwd: &Path) -> bool {
+    cwd.file_name() == root.file_name()
+        && !cwd.starts_with(root)
         && Tree::find(&world.dirs, cwd).is_none()
 }
 

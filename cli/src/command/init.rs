@@ -204,7 +204,7 @@ fn learn(
     let found = processor::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
-        for elsewhere in elsewhere::history(world, tree) {
+        for elsewhere in elsewhere::history(world, &tree.main_root) {
             writeln!(out, "  elsewhere   {}", elsewhere.told())?;
         }
         // Memories that came with the repository are recalled from an index, too.

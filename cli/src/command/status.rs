@@ -117,7 +117,8 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let waiting =
         listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
     let has_history = archived_sessions > 0;
-    let elsewhere = if has_history { Vec::new() } else { elsewhere::history(world, tree) };
+    let elsewhere =
+        if has_history { Vec::new() } else { elsewhere::history(world, &tree.main_root) };
     let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
     if !has_history && listing.memories.is_empty() {
         missing.extend(elsewhere::moved(world, &tree.main_root).iter().map(Moved::told));

@@ -175,7 +175,7 @@ fn all(world: &World) -> Result<Vec<Tree>> {
 
 /// Names sessions that may be a project's, which has none.
 fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
-    for elsewhere in elsewhere::history(world, tree) {
+    for elsewhere in elsewhere::history(world, &tree.main_root) {
         writeln!(out, "{} {}", paint(CARE, "!"), elsewhere.told())?;
     }
     for moved in elsewhere::moved(world, &tree.main_root) {

@@ -331,8 +331,10 @@ fn history_under_another_path_is_named_and_can_be_taken() {
     machine.write("home/.claude/projects/-home-ada-bakery/2.jsonl", &other);
 
     let told = "1 session of /home/ada/old/work: `throughline sync --from /home/.claude/projects/-home-ada-old-work`";
+    assert!(machine.ok(&["init", "--preview"]).contains(told));
     let said = machine.ok(&["init", "--yes"]);
     assert!(said.contains(told) && !said.contains("bakery"), "{said}");
+    assert!(machine.run(&["doctor"]).stdout.contains(told));
     assert!(machine.ok(&["status"]).contains(told));
     let said = machine.ok(&["sync"]);
     assert!(said.contains(told) && !said.contains("bakery"), "{said}");
