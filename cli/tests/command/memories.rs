@@ -405,7 +405,7 @@ fn receipts_are_read_newest_first() {
     assert_eq!(sessions, ["second", "first"]);
     let text = machine.ok(&["why", "--session", "fir"]);
     insta::assert_snapshot!(text.replace(&id, "[id]"), @r#"
-    2026-10-01T08:00:00Z  UserPromptSubmit session first, 40 tokens, 0.9 ms
+    2026-10-01 08:00 +00:00  UserPromptSubmit session first, 40 tokens, 0.9 ms
       [id]  The nightly export writes parquet files
               parquet (score 2.50)
     "#);
