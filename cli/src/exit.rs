@@ -20,5 +20,26 @@ pub const FOUND: u8 = 7;
 pub const RUNNING: u8 = 8;
 /// `throughline search --turns` or `--thinking` could not read all of the index: what was printed may not be all.
 pub const DEGRADED: u8 = 9;
-/// Another process kept a lock that is needed for longer than is waited; the message names it, and what was not done.
+/// Another process kept a lock that is needed for longer than is waited; the message says what was not done.
 pub const LOCKED: u8 = 10;
+
+/// All of them as `--help` and docs/usage.md tell them; `cli/tests/command/newcomer.rs` compares these.
+pub const TABLE: [(u8, &str); 11] = [
+    (OK, "done, also when nothing was found or there was nothing to do"),
+    (FAILED, "failed for another reason than those below"),
+    (USAGE, "the command line was not understood"),
+    (NOT_FOUND, "the thing that was named does not exist"),
+    (NOT_SET_UP, "the folder is not set up, or not trusted"),
+    (INVALID, "a file that a person wrote is not valid"),
+    (UNHEALTHY, "`doctor` found something that needs attention"),
+    (FOUND, "`redact --check` or `audit` found a secret"),
+    (RUNNING, "`watch` runs already"),
+    (DEGRADED, "`search --turns` or `--thinking` could not read all of the index"),
+    (LOCKED, "another process kept a lock for too long"),
+];
+
+/// The table for `--help`.
+pub fn help() -> String {
+    let lines = TABLE.map(|(code, meaning)| format!("  {code:>2}  {meaning}"));
+    format!("Exit codes:\n{}", lines.join("\n"))
+}

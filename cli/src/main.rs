@@ -7,6 +7,7 @@ use clap::Parser as _;
 
 mod answer;
 mod claude;
+mod clock;
 mod command;
 mod exit;
 mod failure;
@@ -14,6 +15,7 @@ mod service;
 mod style;
 mod usage;
 mod world;
+mod wrap;
 
 fn main() -> ExitCode {
     let args = command::Args::try_parse().unwrap_or_else(|error| usage::told(error).exit());
@@ -32,6 +34,8 @@ fn report(failure: &failure::Failure) {
         return;
     }
     let mut stderr = anstream::stderr().lock();
+    let columns = wrap::columns(&dialoguer::console::Term::stderr());
+    let mut stderr = wrap::Wrapped::new(&mut stderr, columns);
     // When even this cannot be written, the exit code has to say it.
     let _ = writeln!(stderr, "{} {}", style::paint(style::BAD, "throughline:"), failure.message);
     for cause in &failure.causes {

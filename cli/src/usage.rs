@@ -3,8 +3,21 @@
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-/// Names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
+/// Commands and options that take something away: only who mistyped one is told of it.
+const TAKING: [&str; 7] =
+    ["purge", "uninstall", "forget", "off", "--purge", "--delete", "--everything"];
+/// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something
+/// away. A letter too many or too few is one, and so are two that changed places.
+const MISTAKES_SHORT: usize = 1;
+const MISTAKES_LONG: usize = 2;
+const MISTAKES_TAKING: usize = 1;
+/// Letters of a beginning that stands for the whole word.
+const BEGINNING_CHARS_MIN: usize = 3;
+
+/// Leaves out suggestions that are unlike what was typed, and names the whole word that begins with a dash, where clap speaks of its first letter as of an option.
 pub fn told(mut error: clap::Error) -> clap::Error {
+    keep_alike(&mut error, ContextKind::InvalidSubcommand, ContextKind::SuggestedSubcommand);
+    keep_alike(&mut error, ContextKind::InvalidArg, ContextKind::SuggestedArg);
     let words = std::env::args_os().skip(1).filter_map(|word| word.into_string().ok());
     if let Some(remedy) = remedy(&error, words) {
         let told = ContextValue::StyledStrs(vec![StyledStr::from(remedy)]);
@@ -26,4 +39,84 @@ fn remedy(error: &clap::Error, mut words: impl Iterator<Item = String>) -> Optio
     Some(format!(
         "words that begin with a dash come after `--`, and options before it: -- {quoted}"
     ))
+}
+
+/// Leaves out suggestions that nobody meant who typed what is wrong: clap goes by letters in common.
+fn keep_alike(error: &mut clap::Error, wrong: ContextKind, suggested: ContextKind) {
+    let Some(ContextValue::String(typed)) = error.get(wrong).cloned() else { return };
+    let words = match error.remove(suggested) {
+        Some(ContextValue::Strings(words)) => words,
+        Some(ContextValue::String(word)) => vec![word],
+        Some(_) | None => return,
+    };
+    let alike = alike(&typed, words);
+    if alike.is_empty() {
+        // With a suggested option it shows how to use that.
+        error.remove(ContextKind::Usage);
+        return;
+    }
+    let alike = match &alike[..] {
+        [word] => ContextValue::String(word.clone()),
+        _ => ContextValue::Strings(alike),
+    };
+    error.insert(suggested, alike);
+}
+
+/// The words that `typed` may stand for, the likeliest first.
+fn alike(typed: &str, words: Vec<String>) -> Vec<String> {
+    let typed = typed.to_lowercase();
+    let mut alike: Vec<(usize, String)> = words
+        .into_iter()
+        .filter_map(|word| {
+            let mistakes = strsim::osa_distance(&typed, &word);
+            let most = match word.trim_start_matches('-').len() {
+                _ if TAKING.contains(&&*word) => MISTAKES_TAKING,
+                0..=4 => MISTAKES_SHORT,
+                _ => MISTAKES_LONG,
+            };
+            let letters = typed.trim_start_matches('-').len();
+            let begins = letters >= BEGINNING_CHARS_MIN && word.starts_with(&typed);
+            (mistakes <= most || begins).then_some((mistakes, word))
+        })
+        .collect();
+    alike.sort();
+    alike.into_iter().map(|(_, word)| word).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::command::Args;
+
+    #[test]
+    fn only_what_was_mistyped_is_suggested() {
+        let names: Vec<String> =
+            Args::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
+        for (typed, expected) in [
+            ("serach", &["search"][..]),
+            ("statsu", &["status"]),
+            ("lst", &["list"]),
+            ("purgee", &["purge"]),
+            ("pruge", &["purge"]),
+            ("pur", &["purge"]),
+            ("unin", &["uninstall"]),
+            ("doc", &["doctor"]),
+            // Words of their own.
+            ("upgrade", &[]),
+            ("update", &[]),
+            ("install", &[]),
+            ("merge", &[]),
+            ("urge", &["purge"]),
+            ("forge", &["forget"]),
+            ("prune", &[]),
+            ("reset", &[]),
+        ] {
+            assert_eq!(alike(typed, names.clone()), expected, "{typed}");
+        }
+        let options = || vec!["--purge".to_owned()];
+        assert_eq!(alike("--prune", options()), [""; 0]);
+        assert_eq!(alike("--purg", options()), ["--purge"]);
+    }
 }

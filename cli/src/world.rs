@@ -19,6 +19,7 @@ use processor::second::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions};
 
 use crate::claude::places::ClaudeDirs;
+use crate::command::elsewhere;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 
@@ -119,9 +120,27 @@ impl World {
                     "There is a memory folder that nobody on this machine vouched for: look at it, then run `throughline trust`.",
                 )
             } else {
-                failure.hint("Run `throughline init` in the project's folder.")
+                failure.hint(self.way_in())
             }
         })
+    }
+
+    /// What to do in a folder that is not set up.
+    fn way_in(&self) -> String {
+        let root = crate::command::root_of(&self.cwd);
+        if let Some(moved) = elsewhere::moved(self, &root).first() {
+            let told = moved.told();
+            return format!("It may have been moved: {told}. Otherwise run `throughline init`.");
+        }
+        let was_here = self.cwd.ancestors().any(|folder| self.dirs.tree(folder).0.exists());
+        if was_here && !self.dirs.data.join("projects").exists() {
+            return format!(
+                "It was set up before, but all that was kept in {} is gone. If that folder was moved, move it back or name \
+                 it with XDG_DATA_HOME; if it is lost, run `throughline init`.",
+                self.dirs.data.display()
+            );
+        }
+        "Run `throughline init` in the project's folder.".to_owned()
     }
 
     /// Fails where nobody can tell what this machine vouched for.

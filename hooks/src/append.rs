@@ -3,10 +3,8 @@
 //! One `write` with `O_APPEND` is not torn apart by others on a local file system, so a line or
 //! record is written whole, without a lock. Nothing here is synced: it is disposable.
 
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -42,6 +40,9 @@ pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
 /// Renames a file unless the new name is taken.
 #[cfg(target_os = "linux")]
 fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    use std::ffi::CString;
+    use std::os::unix::ffi::OsStrExt;
+
     let path = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
     let (from, to) = (path(from)?, path(to)?);
     // SAFETY: both paths end with a null byte.

@@ -27,8 +27,22 @@ fn c_string(text: &OsStr) -> io::Result<CString> {
     CString::new(text.as_bytes()).map_err(io::Error::other)
 }
 
+/// How the new process begins: in a session of its own.
+#[cfg(not(target_os = "macos"))]
+const FLAGS: libc::c_int = libc::POSIX_SPAWN_SETSID as libc::c_int;
+/// How the new process begins: in a session of its own (the number stands in the system's `spawn.h` since macOS
+/// 10.15, and not in the library), with no handle but those that it is given.
+#[cfg(target_os = "macos")]
+const FLAGS: libc::c_int = 0x0400 | libc::POSIX_SPAWN_CLOEXEC_DEFAULT;
+
+/// Marks every handle beyond the standard ones as not to be inherited: Claude Code would wait for
+/// its pipes to be closed. On macOS [`FLAGS`] say so.
+#[cfg(target_os = "macos")]
+fn close_on_exec_all() {}
+
 /// Marks every handle beyond the standard ones as not to be inherited: Claude Code would wait for
 /// its pipes to be closed.
+#[cfg(not(target_os = "macos"))]
 fn close_on_exec_all() {
     // SAFETY: the call only sets a flag on handles.
     let marked =
@@ -66,8 +80,7 @@ fn spawn_detached(program: &CString, arguments: &[&str]) -> io::Result<()> {
                 0,
             ))?;
         }
-        let flags = libc::POSIX_SPAWN_SETSID as libc::c_short;
-        check(libc::posix_spawnattr_setflags(attributes.as_mut_ptr(), flags))?;
+        check(libc::posix_spawnattr_setflags(attributes.as_mut_ptr(), FLAGS as libc::c_short))?;
         let spawned = libc::posix_spawn(
             &raw mut pid,
             program.as_ptr(),

@@ -73,6 +73,11 @@ impl MemoryFile {
         Err(invalid(&path, "", &fault))
     }
 
+    /// The text that [`MemoryFile::new`] tries first, which may not survive being read.
+    pub(crate) fn first_form(memory: &Memory) -> Option<String> {
+        new_text(&normal_form(memory.clone()), Style::ALL[0]).ok()
+    }
+
     /// Changes the file to say what `memory` says, in place. Only keys of ours that changed are
     /// rewritten; fails, and leaves the file as it is, when something else would be lost.
     pub fn set(&mut self, memory: &Memory) -> Result<()> {

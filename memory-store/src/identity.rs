@@ -158,7 +158,7 @@ impl Identity {
     }
 
     /// Whether a tree might be this project's, so that it is worth asking the user.
-    fn resembles(&self, observed: &Observed) -> bool {
+    pub fn resembles(&self, observed: &Observed) -> bool {
         self.shares_root_commit(observed) || self.shares_remote(observed)
     }
 }

@@ -47,9 +47,6 @@ use crate::trust::Trust;
 /// The folder of memory files inside a committed store.
 pub(crate) const MEMORIES_DIR: &str = "memories";
 
-/// Fewest characters of an id that find a memory.
-const SHORT_ID_CHARS_MIN: usize = 4;
-
 /// A store that this machine vouches for.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -259,7 +256,7 @@ impl Store {
 
     /// Finds a memory by its id, or by its last characters.
     pub fn find(&self, id: &str) -> Result<Stored> {
-        pick(self.list()?.memories, id)
+        self.list()?.find(id)
     }
 
     /// The same among those that were put aside.
@@ -267,7 +264,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] unless there is exactly one.
     pub fn find_archived(&self, id: &str) -> Result<Stored> {
-        pick(self.archived()?.memories, id)
+        self.archived()?.find(id)
     }
 
     /// Saves a memory that a person or a model wrote, without what `redactor` hides. One of the same kind
@@ -545,7 +542,7 @@ impl Store {
     }
 
     fn find_draft(&self, id: &str) -> Result<Stored> {
-        pick(self.drafts()?.memories, id)
+        self.drafts()?.find(id)
     }
 
     /// Lists what was put aside.
@@ -787,21 +784,6 @@ pub(crate) fn free_path_in(folder: &Path, memory: &Memory) -> Result<PathBuf> {
             "this file stands where a memory is to be written",
             "Move it away.",
         )),
-    }
-}
-
-fn pick(memories: Vec<Stored>, id: &str) -> Result<Stored> {
-    let asked = id.trim().to_ascii_lowercase();
-    let mut found: Vec<Stored> = match asked.len() {
-        0..SHORT_ID_CHARS_MIN => Vec::new(),
-        _ => memories
-            .into_iter()
-            .filter(|stored| stored.memory.id.to_string().ends_with(&asked))
-            .collect(),
-    };
-    match (found.len(), found.pop()) {
-        (1, Some(stored)) => Ok(stored),
-        (found, _) => Err(Error::NotFound { id: id.to_owned(), found }),
     }
 }
 

@@ -80,6 +80,35 @@ fn an_index_holds_it_back_and_says_so() {
 }
 
 #[test]
+fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
+    let fixture = Fixture::filled();
+    let order = fixture.write(poisoned());
+    let rate = memory(61, Kind::Convention, "The quota probe is rate limited", "To 20 a minute.");
+    let rate = fixture.write(rate);
+    publish(&fixture);
+    let judged = fixture.recall().judged();
+    assert!(judged.gives(&rate, false));
+    assert!(!judged.gives(&rate, true), "it was judged as this machine's");
+    assert!(!judged.gives(&order, false), "what is held is judged again: it may be let out by now");
+
+    // What changed since, and what came since, nobody has judged.
+    let stored = || {
+        let text = std::fs::read_to_string(&rate.path).unwrap();
+        std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
+        fixture.list().into_iter().find(|it| it.path == rate.path).unwrap()
+    };
+    assert!(!judged.gives(&stored(), false));
+    let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
+    assert!(!fixture.recall().judged().gives(&new, false));
+    // The journal has both once they are noted.
+    journalled(&fixture, &new);
+    assert!(fixture.recall().judged().gives(&new, false));
+    // Without an index nobody has judged anything.
+    std::fs::remove_dir_all(fixture.index()).unwrap();
+    assert!(!fixture.recall().judged().gives(&rate, false));
+}
+
+#[test]
 fn so_does_its_journal() {
     let fixture = Fixture::filled();
     let stored = fixture.write(poisoned());

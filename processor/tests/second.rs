@@ -314,7 +314,7 @@ fn a_real_ollama_embeds_where_there_is_one() {
         eprintln!("SKIPPED: OLLAMA_HOST is not set, so no real Ollama was asked");
         return;
     };
-    let models = llm::probe(Some(&host)).unwrap_or_default();
+    let models = llm::probe(&host, None, &[]).unwrap_or_default().unwrap_or_default();
     if !models.iter().any(|model| model.starts_with("nomic-embed-text")) {
         eprintln!("SKIPPED: no Ollama with nomic-embed-text answers at {host}");
         return;

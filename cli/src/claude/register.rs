@@ -50,6 +50,15 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     Ok(Registered { settings, settings_changed, backup, servers, servers_changed, client })
 }
 
+/// Fails where the files of `scope` could not be changed, before anything is.
+pub fn check(world: &World, scope: Scope, root: &Path) -> Result {
+    for path in [world.claude.settings(scope, root), world.claude.servers(scope, root)] {
+        let text = super::replace::read(&path)?;
+        Document::parse(&path, text.as_deref())?;
+    }
+    Ok(())
+}
+
 fn form(world: &World, scope: Scope, client: Option<Version>) -> Form {
     if scope.committed() { Form::ByName } else { Form::absolute(&world.bin_dir, client) }
 }

@@ -19,12 +19,14 @@ use memory_store::{Timestamp, time::DAY_MS};
 use processor::log;
 
 use super::doctor::Check;
+use super::elsewhere::{self, Elsewhere};
 use super::programs::{self, dry_run};
 use super::stores::Stores;
 use super::{folders, meaning, off, ollama, second};
 use crate::claude::client::{self, Version};
 use crate::claude::register::{self, Found};
 use crate::claude::{hooks, server};
+use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::world::World;
 
@@ -70,7 +72,11 @@ fn mode(world: &World) -> Check {
     const NAME: &str = "mode";
     match off::until(world) {
         Some(Some(until)) => {
-            return Check::care(NAME, format!("off until {until}"), "`throughline on` ends it.");
+            return Check::care(
+                NAME,
+                format!("off until {}", clock::time(until)),
+                "`throughline on` ends it.",
+            );
         }
         Some(None) => return Check::care(NAME, "off", "`throughline on` ends it."),
         None => {}
@@ -416,6 +422,9 @@ fn store(stores: &Stores) -> Vec<Check> {
     };
     let count = listing.memories.len();
     let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
+    if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+        checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
+    }
     checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
     checks
 }
@@ -461,11 +470,16 @@ fn index(world: &World, tree: &Tree) -> Check {
 fn transcripts(world: &World, tree: &Tree) -> Check {
     const NAME: &str = "transcripts";
     match processor::discover::transcripts(&world.dirs, tree) {
-        Ok(found) if found.is_empty() => Check::care(
-            NAME,
-            format!("none of this project in {}", world.dirs.claude.join("projects").display()),
-            "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.",
-        ),
+        Ok(found) if found.is_empty() => {
+            let elsewhere = elsewhere::history(world, &tree.main_root);
+            let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
+            let remedy = match elsewhere.is_empty() {
+                true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
+                false => elsewhere.join("; "),
+            };
+            let folder = world.dirs.claude.join("projects");
+            Check::care(NAME, format!("none of this project in {}", folder.display()), remedy)
+        }
         Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),
         Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
     }
@@ -489,17 +503,22 @@ fn background(world: &World, tree: &Tree) -> Check {
     }
     let waiting = progress.leaves(background::inbox_bytes(&state));
     if waiting && world.now.0 - progress.last_run.0 > UNPROCESSED_MS_MAX {
-        let seen = format!("turns wait since {}", progress.last_run.date());
+        let seen = format!("turns wait since {}", clock::date(progress.last_run));
         return Check::bad(NAME, seen, "Run `throughline sync`.");
     }
     if let Some(warning) = log::last_warning(&state, world.warnings_since()) {
         return Check::care(
             NAME,
-            format!("last sync {}; on {}: {}", progress.last_run, warning.at.date(), warning.text),
+            format!(
+                "last sync {}; on {}: {}",
+                clock::time(progress.last_run),
+                clock::date(warning.at),
+                warning.text
+            ),
             format!("Run `throughline sync`; more in {}", state.log().display()),
         );
     }
-    Check::good(NAME, format!("last sync {}", progress.last_run))
+    Check::good(NAME, format!("last sync {}", clock::time(progress.last_run)))
 }
 
 fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {

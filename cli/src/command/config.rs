@@ -13,7 +13,8 @@ use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::{ollama, view};
+use super::ollama;
+use super::view::{self, Sentences};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -64,6 +65,9 @@ struct Reading {
     /// Agree to send redacted text to this host, by name; needed once for other machines
     #[arg(long, global = true, value_name = "HOST")]
     consent: Vec<String>,
+    /// Print the settings in effect as JSON
+    #[arg(long, global = true)]
+    json: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -111,21 +115,22 @@ struct Line {
 
 /// Runs the command.
 pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
-    if let Some(What::Llm(reading)) = &args.what {
-        return read_by(reading, world, out);
-    }
-    if let Some(model) = &args.llm {
+    let reading = args.what.as_ref().map(|What::Llm(reading)| reading);
+    let json = args.json || reading.is_some_and(|reading| reading.json);
+    let told: &mut dyn Write = &mut Sentences::of(json, out);
+    if let Some(reading) = reading {
+        read_by(reading, world, told)?;
+    } else if let Some(model) = &args.llm {
         let host = args.host.clone().unwrap_or_default();
         use_llm(world, &Llm { host, ..ollama_model(model) }, &args.consent, None)?;
-        writeln!(out, "{model} helps from the next sync on.")?;
-        return Ok(());
-    }
-    if args.no_llm {
+        writeln!(told, "{model} helps from the next sync on.")?;
+    } else if args.no_llm {
         use_rules(world)?;
-        writeln!(out, "Extraction is by rules alone.")?;
-        return Ok(());
+        writeln!(told, "Extraction is by rules alone.")?;
+    } else {
+        return show(json, world, out);
     }
-    show(args, world, out)
+    if json { show(json, world, out) } else { Ok(()) }
 }
 
 fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
@@ -139,7 +144,7 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
         Reader::Ollama { model, host: at } => {
             let model = match model {
                 Some(model) => model.clone(),
-                None => first_model(world, &host(at))?,
+                None => first_model(world, &host(at), &reading.consent)?,
             };
             Llm { host: host(at), ..ollama_model(&model) }
         }
@@ -173,9 +178,16 @@ fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-/// The first model of the Ollama that answers.
-pub fn first_model(world: &World, host: &str) -> Result<String> {
-    let models = ollama::models(world, host)
+/// The first model of the Ollama that answers. Machines that the user agreed to, here or before, may be asked.
+pub fn first_model(world: &World, host: &str, consent: &[String]) -> Result<String> {
+    let (settings, _) = settings_file::load(&world.dirs, None);
+    let before = settings.llm.map(|llm| llm.consented_hosts).unwrap_or_default();
+    let models = ollama::models(world, host, &[consent, &before].concat())
+        .map_err(|why| {
+            Failure::new(why).hint(
+                "Name it with `throughline config llm ollama --consent HOST` to agree; redacted text is sent there then.",
+            )
+        })?
         .ok_or_else(|| Failure::new("no Ollama answers").hint("Start it with `ollama serve`."))?;
     models.into_iter().next().ok_or_else(|| {
         Failure::new("Ollama has no model").hint("Get one with `ollama pull <model>`.")
@@ -214,7 +226,7 @@ pub fn roots(world: &World) -> Vec<PathBuf> {
     }
 }
 
-fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
+fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
     let (_, warnings) = settings_file::load(&world.dirs, tree.as_ref());
     let lines: Vec<Line> = settings_file::explain(&world.dirs, tree.as_ref())
@@ -234,7 +246,7 @@ fn show(args: &Config, world: &World, out: &mut dyn Write) -> Result {
         let label = if warning.is_grave { "wrong:" } else { "ignored:" };
         let _ = writeln!(anstream::stderr(), "{} {warning}", paint(CARE, label));
     }
-    if args.json {
+    if json {
         return view::json(&lines, out);
     }
     for line in &lines {

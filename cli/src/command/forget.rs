@@ -3,11 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
+use memory_store::MemoryId;
 use memory_store::index::journal::Change as Noted;
 use memory_store::store::{Forget as How, Store, Stored};
+use serde::Serialize;
 
 use super::stores::Stores;
-use super::view::plain;
+use super::view::{self, Sentences, plain};
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, paint};
 use crate::world::World;
@@ -21,6 +23,19 @@ pub struct Forget {
     /// Remove them for good instead, also what was put aside before
     #[arg(long)]
     delete: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A memory that was put aside or deleted.
+#[derive(Serialize)]
+struct Gone<'a> {
+    id: MemoryId,
+    short: String,
+    title: &'a str,
+    /// Whether it was removed for good.
+    deleted: bool,
 }
 
 /// Runs the command.
@@ -36,14 +51,24 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
             ((_, stored, true), How::Archive) => return Err(is_aside(&stored)),
         }
     }
+    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {
-        put_aside(world, &stores, store, stored, how, out)?;
+        put_aside(world, &stores, store, stored, how, told)?;
     }
     for (store, stored) in &aside {
         store.delete_archived(&stored.memory.id.to_string())?;
-        tell_deleted(stored, out)?;
+        tell_deleted(stored, told)?;
     }
-    Ok(())
+    if !args.json {
+        return Ok(());
+    }
+    let gone = found.iter().chain(&aside).map(|(_, stored)| Gone {
+        id: stored.memory.id,
+        short: stored.memory.id.short(),
+        title: &stored.memory.title,
+        deleted: how == How::Delete,
+    });
+    view::json(&gone.collect::<Vec<_>>(), out)
 }
 
 fn is_aside(stored: &Stored) -> Failure {

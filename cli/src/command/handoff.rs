@@ -7,6 +7,7 @@ use memory_store::left::{Left, LeftSession};
 use processor::left::FORGOTTEN_DAYS;
 
 use super::view::{self, plain};
+use crate::clock;
 use crate::failure::Result;
 use crate::world::World;
 
@@ -42,7 +43,7 @@ fn show(session: &LeftSession, out: &mut dyn Write) -> Result {
     let branch =
         if session.branch.is_empty() { String::new() } else { format!(" on `{}`", session.branch) };
     let merged = if session.merged { ", merged since" } else { "" };
-    writeln!(out, "## {}{}{merged}\n", session.last.date(), plain(&branch))?;
+    writeln!(out, "## {}{}{merged}\n", clock::date(session.last), plain(&branch))?;
     writeln!(out, "**Goal:** {}\n", plain(&session.goal))?;
     list(out, "Done", &session.done)?;
     list(out, "Not done", &session.not_done)?;

@@ -12,13 +12,16 @@ use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
 use processor::progress::Silent;
+use processor::sync::SyncReport;
+use serde::Serialize;
 
+use super::elsewhere::{self, Moved};
 use super::preview::{self, Choice};
 use super::reader::Reader;
-use super::{ask, config, eval, folders, reader, sync};
+use super::{ask, config, eval, folders, reader, sync, view};
 
 use crate::claude::places::Scope;
-use crate::claude::register::{Registered, register};
+use crate::claude::register::{self, Registered, register};
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -41,8 +44,8 @@ pub struct Init {
     /// Tell what there is to be learned, and change nothing
     #[arg(long, conflicts_with_all = ["private", "committed", "drafts", "register_only", "yes"])]
     preview: bool,
-    /// Print JSON, with --preview
-    #[arg(long, requires = "preview")]
+    /// Print JSON
+    #[arg(long)]
     json: bool,
     /// Which of Claude Code's settings files the hooks go into
     #[arg(long, value_enum, default_value = "user", value_name = "SCOPE")]
@@ -71,22 +74,52 @@ impl Init {
     }
 }
 
+/// What was set up.
+#[derive(Serialize)]
+struct Done {
+    root: PathBuf,
+    project: String,
+    mode: identity::Mode,
+    /// The folder of memory files.
+    folder: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    registered: Option<Registered>,
+    /// What was learned from transcripts that were there already.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    learned: Option<SyncReport>,
+}
+
 /// Runs the command.
 pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
     if args.register_only {
         let registered = register(world, args.settings, &root)?;
+        if args.json {
+            return view::json(&registered, out);
+        }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
         show_registered(world, &root, args.settings, &registered, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
     super::refuse_home(world, &root)?;
-    let is_new = Tree::find(&world.dirs, &root).is_none_or(|tree| tree.root != root);
-    let observed = processor::git::observe(&root);
     if args.preview {
-        return preview::run(world, &observed, args.json, out);
+        return preview::run(world, &processor::git::observe(&root), args.json, out);
     }
+    if !args.json {
+        return set_up(args, world, &root, out).map(drop);
+    }
+    // Who is asked has to see what about.
+    let mut stderr = anstream::stderr();
+    let is_asked = world.interactive && !args.yes;
+    let told: &mut dyn Write = if is_asked { &mut stderr } else { &mut std::io::sink() };
+    let done = set_up(args, world, &root, told)?;
+    view::json(&done, out)
+}
+
+fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Result<Done> {
+    let is_new = Tree::find(&world.dirs, root).is_none_or(|tree| tree.root != root);
+    let observed = processor::git::observe(root);
     let known = identity::known(&world.dirs, &observed)?;
     let before = known.as_ref().map(|known| known.mode);
     let joins = known.filter(|_| is_new);
@@ -104,20 +137,24 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         folders::check_writable(&memories)?;
     }
     folders::check_writable(&world.dirs.data)?;
+    if !args.no_register {
+        register::check(world, args.settings, &observed.root)?;
+    }
     let moves = match before {
         Some(before) if before != mode => Some(moves(args, world, &observed, mode)?),
         Some(_) | None => None,
     };
+    let moved = if is_new { elsewhere::moved(world, root) } else { Vec::new() };
     let tree = identity::init(&world.dirs, &observed, mode, super::random()?, world.now)?;
     if args.drafts || choice == Some(Choice::Drafts) {
         config::use_drafts(world)?;
     }
     let store = Store::open(&world.dirs, &tree)?;
     store.create()?;
-    writeln!(out, "{} {}", paint(STRONG, "Throughline is set up for"), tree.root.display())?;
+    writeln!(out, "{} {}", paint(STRONG, "Setting up Throughline for"), tree.root.display())?;
     match &joins {
         Some(project) => writeln!(out, "  project     joins {}", name(project))?,
-        None if is_new => show_similar(world, &tree, &observed, out)?,
+        None if is_new => show_similar(world, &tree, &observed, &moved, out)?,
         None => {}
     }
     if let Some(moves) = moves {
@@ -131,13 +168,17 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
             "              nobody could be asked; `throughline init --private` keeps them out of the repository"
         )?;
     }
+    let mut registered = None;
     if !args.no_register {
-        let registered = register(world, args.settings, &tree.root)?;
-        show_registered(world, &tree.root, args.settings, &registered, out)?;
+        let now = registered.insert(register(world, args.settings, &tree.root)?);
+        show_registered(world, &tree.root, args.settings, now, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
+    writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
+    let mut learned = None;
     if !args.no_sync {
-        learn(args, world, &tree, choice.is_some(), out)?;
+        learned = learn(args, world, &tree, choice.is_some(), out)
+            .map_err(|failure| failure.during("it is set up, but nothing was learned yet"))?;
     }
     writeln!(
         out,
@@ -147,20 +188,31 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         out,
         "what was put in front of Claude, `throughline uninstall` takes the hooks out again."
     )?;
-    Ok(())
+    let (root, project) = (tree.root.clone(), tree.project.to_string());
+    let folder = store.folder().to_owned();
+    Ok(Done { root, project, mode, folder, registered, learned })
 }
 
 /// Reads the transcripts that are there already, if the user wants it.
-fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn Write) -> Result {
+fn learn(
+    args: &Init,
+    world: &World,
+    tree: &Tree,
+    was_shown: bool,
+    out: &mut dyn Write,
+) -> Result<Option<SyncReport>> {
     let found = processor::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
+        for elsewhere in elsewhere::history(world, &tree.main_root) {
+            writeln!(out, "  elsewhere   {}", elsewhere.told())?;
+        }
         // Memories that came with the repository are recalled from an index, too.
         if world.mode == Mode::Full {
             let request = sync::Request { tree, from: None, afresh: false };
             sync::sync(world, &request, &Silent)?;
         }
-        return Ok(());
+        return Ok(None);
     }
     let mib = found.iter().map(|transcript| transcript.len).sum::<u64>() as f64 / BYTES_PER_MIB;
     writeln!(out, "  transcripts {} of this project ({mib:.1} MiB)", found.len())?;
@@ -169,11 +221,11 @@ fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn
         args.yes || was_shown || ask::confirm(world, "Learn from them now?", world.interactive)?;
     if world.mode != Mode::Full {
         writeln!(out, "Nothing is learned here: THROUGHLINE, CI or a cloud session.")?;
-        return Ok(());
+        return Ok(None);
     }
     if !now {
         writeln!(out, "`throughline sync` learns from them; so does your next session.")?;
-        return Ok(());
+        return Ok(None);
     }
     let request = sync::Request { tree, from: None, afresh: false };
     let report = sync::sync(world, &request, &*sync::shown())?;
@@ -184,7 +236,7 @@ fn learn(args: &Init, world: &World, tree: &Tree, was_shown: bool, out: &mut dyn
     {
         writeln!(out, "{sentence}")?;
     }
-    Ok(())
+    Ok(Some(report))
 }
 
 /// How long `init` looks back for errors that came back.
@@ -245,9 +297,19 @@ fn moves(
 
 /// Names the projects that this working tree might belong to, but which it does not join by
 /// itself: it may be a fork that is to be kept apart.
-fn show_similar(world: &World, tree: &Tree, observed: &Observed, out: &mut dyn Write) -> Result {
+fn show_similar(
+    world: &World,
+    tree: &Tree,
+    observed: &Observed,
+    moved: &[Moved],
+    out: &mut dyn Write,
+) -> Result {
+    for moved in moved {
+        writeln!(out, "  {} {}", paint(CARE, "!"), moved.told())?;
+    }
     let similar = identity::similar(&world.dirs, observed)?;
-    for known in similar.iter().filter(|known| known.identity.project != tree.project) {
+    let others = similar.iter().filter(|known| known.identity.project != tree.project);
+    for known in others.filter(|known| !known.trees.is_empty()) {
         let project = known.identity.project.to_string();
         let name = known.trees.first().map_or(project, |tree| tree.main_root.display().to_string());
         writeln!(

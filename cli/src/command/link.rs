@@ -2,10 +2,11 @@
 //! does not join by itself: a fork, a shallow clone, a copy without remote.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity;
+use serde::Serialize;
 
 use super::{trust, view};
 use crate::failure::{At as _, Result};
@@ -16,19 +17,32 @@ use crate::world::World;
 pub struct Link {
     /// A working tree of the project, or the start of the project's id
     project: String,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A working tree and the project that it belongs to now.
+#[derive(Serialize)]
+struct Linked<'a> {
+    root: &'a Path,
+    project: String,
 }
 
 /// Runs the command.
 pub fn run(args: &Link, world: &World, out: &mut dyn Write) -> Result {
     let named = PathBuf::from(&args.project);
     let project = if named.is_dir() {
-        let cwd = named.canonicalize().at(&named)?;
+        let cwd = named.canonicalize().named(&named)?;
         World { cwd, ..world.clone() }.tree()?.project
     } else {
         trust::find(world, &args.project)?.identity.project
     };
     let observed = processor::git::observe(&super::root_of(&world.cwd));
     let tree = identity::link(&world.dirs, &observed, project)?;
+    if args.json {
+        return view::json(&Linked { root: &tree.root, project: project.to_string() }, out);
+    }
     writeln!(out, "{} now belongs to project {project}.", view::path(&tree.root))?;
     writeln!(
         out,

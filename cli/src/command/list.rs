@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::Kind;
@@ -10,9 +11,11 @@ use memory_store::memory::Status;
 use memory_store::store::Stored;
 use memory_store::trust::LABEL;
 
-use super::stores::Stores;
+use super::elsewhere;
+use super::stores::{Stores, Survey};
 use super::view::{self, MemoryView};
 use crate::failure::Result;
+use crate::style::{CARE, paint};
 use crate::world::World;
 
 /// Lists memories, newest first.
@@ -44,12 +47,17 @@ pub struct List {
 /// Runs the command.
 pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let listing = if args.archived {
-        let mut listing = stores.project.archived()?;
-        listing.memories.extend(stores.user.archived()?.memories);
-        listing
-    } else {
-        stores.list()?
+    let (listing, marks) = match args.archived {
+        true => {
+            let mut listing = stores.project.archived()?;
+            listing.memories.extend(stores.user.archived()?.memories);
+            (listing, Marks::default())
+        }
+        false => {
+            let survey = stores.survey()?;
+            let marks = Marks::of(&survey)?;
+            (survey.listing(), marks)
+        }
     };
     view::warn_broken(&listing.broken);
     let mut memories = listing.memories;
@@ -58,10 +66,8 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     memories.retain(|stored| args.wants(stored, path.as_deref()));
     memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
     memories.truncate(args.limit.unwrap_or(usize::MAX));
-    let held = if args.archived { BTreeSet::new() } else { stores.held_files()? };
-    let is_held = |stored: &Stored| held.contains(&stored.path);
-    let labels = stores.labels()?;
-    let is_pulled = |stored: &Stored| !args.archived && labels(stored);
+    let is_held = |stored: &Stored| marks.held.contains(&stored.path);
+    let is_pulled = |stored: &Stored| marks.pulled.contains(&stored.path);
     if args.json {
         let views: Vec<MemoryView> = memories
             .iter()
@@ -71,12 +77,33 @@ pub fn run(args: &List, world: &World, out: &mut dyn Write) -> Result {
     }
     if memories.is_empty() {
         writeln!(out, "No memories.")?;
+        if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+            writeln!(out, "{} {missing}.", paint(CARE, "!"))?;
+        }
     }
     memories.iter().try_for_each(|stored| {
         let origin = if is_pulled(stored) { format!(" [{LABEL}]") } else { String::new() };
         let held = if is_held(stored) { " [held back]" } else { "" };
         view::marked_line(&stored.memory, &(origin + held), out)
     })
+}
+
+/// The files that are listed with a mark.
+#[derive(Default)]
+struct Marks {
+    held: BTreeSet<PathBuf>,
+    pulled: BTreeSet<PathBuf>,
+}
+
+impl Marks {
+    fn of(survey: &Survey) -> Result<Self> {
+        let memories = survey.project.memories.iter().chain(&survey.user.memories);
+        let pulled = memories.filter(|stored| survey.is_pulled(stored));
+        Ok(Self {
+            held: survey.held()?.into_iter().map(|held| held.stored.path).collect(),
+            pulled: pulled.map(|stored| stored.path.clone()).collect(),
+        })
+    }
 }
 
 fn view_of(stored: &Stored, is_held: bool, is_pulled: bool) -> MemoryView<'_> {

@@ -4,12 +4,14 @@ use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 use clap::{Parser, Subcommand};
+use dialoguer::console::Term;
 use memory_store::layout::Tree;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::world::World;
+use crate::wrap::{self, Wrapped};
 
 mod add;
 mod ask;
@@ -22,6 +24,7 @@ mod damage;
 mod doctor;
 mod duration;
 mod edit;
+pub mod elsewhere;
 mod eval;
 mod folders;
 mod forget;
@@ -63,9 +66,7 @@ mod why_memory;
 /// Memory for Claude Code that runs through every session of a project.
 #[derive(Debug, Parser)]
 #[command(name = "throughline", version, max_term_width = 100)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not set up, 5 invalid file, 6 doctor found something, 7 a secret was found, 8 another one watches, 9 the index is damaged, 10 a lock is held."
-)]
+#[command(after_help = exit::help())]
 pub struct Args {
     /// Act as if started in this folder
     #[arg(long = "project", short = 'C', id = "folder", global = true, value_name = "DIR")]
@@ -98,8 +99,7 @@ enum Command {
     Why(why::Why),
     Purge(purge::Purge),
     Off(off::Off),
-    /// Ends `throughline off`
-    On,
+    On(on::On),
     Config(config::Config),
     Redact(redact::Redact),
     Audit(audit::Audit),
@@ -108,11 +108,27 @@ enum Command {
     Completions(completions::Completions),
 }
 
+impl Command {
+    /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
+    fn is_prose(&self) -> bool {
+        !matches!(
+            self,
+            Self::Pack(_)
+                | Self::Redact(_)
+                | Self::Config(_)
+                | Self::Eval(_)
+                | Self::Completions(_)
+        )
+    }
+}
+
 /// Runs the command that was asked for.
 pub fn run(args: Args) -> Result {
     let world = World::read(args.folder.as_deref())?;
     let mut stdout = anstream::stdout().lock();
-    let out: &mut dyn Write = &mut stdout;
+    let columns = wrap::columns(&Term::stdout()).filter(|_| args.command.is_prose());
+    let mut wrapped = Wrapped::new(&mut stdout, columns);
+    let out: &mut dyn Write = &mut wrapped;
     match &args.command {
         Command::Init(args) => init::run(args, &world, out),
         Command::Uninstall(args) => uninstall::run(args, &world, out),
@@ -136,7 +152,7 @@ pub fn run(args: Args) -> Result {
         Command::Why(args) => why::run(args, &world, out),
         Command::Purge(args) => purge::run(args, &world, out),
         Command::Off(args) => off::run(args, &world, out),
-        Command::On => on::run(&world, out),
+        Command::On(args) => on::run(args, &world, out),
         Command::Config(args) => config::run(args, &world, out),
         Command::Audit(args) => audit::run(args, &world, out),
         Command::Redact(args) => redact::run(args, &world, out),
@@ -149,7 +165,7 @@ pub fn run(args: Args) -> Result {
 }
 
 /// The root of the git working tree that a folder lies in, or the folder itself.
-fn root_of(folder: &Path) -> PathBuf {
+pub fn root_of(folder: &Path) -> PathBuf {
     let root = folder.ancestors().find(|folder| folder.join(".git").exists());
     root.unwrap_or(folder).to_owned()
 }

@@ -6,7 +6,10 @@ use std::io::Write;
 use clap::Args;
 use memory_store::Timestamp;
 use memory_store::store::{Privacy, replace};
+use serde::Serialize;
 
+use super::view;
+use crate::clock;
 use crate::failure::Result;
 use crate::world::World;
 
@@ -16,6 +19,19 @@ pub struct Off {
     /// How long, for example 30m, 2h or 1d; without it, until `throughline on`
     #[arg(long = "for", value_name = "DURATION", value_parser = super::duration::parse)]
     duration_ms: Option<i64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Whether everything is silent.
+#[derive(Serialize)]
+pub struct Silence {
+    /// Whether it is.
+    pub off: bool,
+    /// Until when, if not until further notice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
 }
 
 /// Runs the command.
@@ -25,8 +41,13 @@ pub fn run(args: &Off, world: &World, out: &mut dyn Write) -> Result {
     let text = until.map_or_else(String::new, |until| format!("{until}\n"));
     // Whole at once: a hook may read it at any moment.
     replace(&file, text.as_bytes(), Privacy::Private)?;
+    if args.json {
+        return view::json(&Silence { off: true, until }, out);
+    }
     match until {
-        Some(until) => writeln!(out, "Off until {until}. `throughline on` ends it earlier.")?,
+        Some(until) => {
+            writeln!(out, "Off until {}. `throughline on` ends it earlier.", clock::time(until))?;
+        }
         None => writeln!(out, "Off until `throughline on`.")?,
     }
     Ok(())

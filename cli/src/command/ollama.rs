@@ -6,9 +6,16 @@ use super::config;
 use super::doctor::Check;
 use crate::world::World;
 
-/// Says that a local Ollama could help, when one answers.
+/// Says that a local Ollama could help, when one answers, or why that was not asked.
 pub fn offer(world: &World) -> Option<String> {
-    let models = models(world, "")?;
+    let models = match models(world, "", &[]) {
+        Ok(models) => models?,
+        Err(why) => {
+            return Some(format!(
+                "OLLAMA_HOST is not asked: {why} (`throughline config llm ollama MODEL --consent HOST`)."
+            ));
+        }
+    };
     Some(match models.first() {
         Some(model) => format!(
             "A local Ollama answers: `throughline config llm ollama {model}` lets it help ({} models).",
@@ -18,10 +25,14 @@ pub fn offer(world: &World) -> Option<String> {
     })
 }
 
-/// The models of the Ollama at `host`; of that in the usual place when it is empty.
-pub fn models(world: &World, host: &str) -> Option<Vec<String>> {
-    let is_usual = host.trim().is_empty();
-    processor::llm::probe(if is_usual { world.ollama_host.as_deref() } else { Some(host) })
+/// The models of the Ollama at `host`; of that in the usual place when it is empty. `Err` says why another machine is
+/// not asked.
+pub fn models(
+    world: &World,
+    host: &str,
+    consented_hosts: &[String],
+) -> Result<Option<Vec<String>>, String> {
+    processor::llm::probe(host, world.ollama_host.as_deref(), consented_hosts)
 }
 
 /// Whether the configured model is there, or could be asked.
@@ -41,6 +52,7 @@ pub fn check(world: &World, llm: &Llm) -> Check {
         check: "LLM",
         table: "llm",
         host: &llm.host,
+        consented_hosts: &llm.consented_hosts,
         model: &llm.model,
         without: "extraction goes on by rules",
     };
@@ -55,6 +67,8 @@ pub struct Served<'a> {
     pub table: &'static str,
     /// Its host; empty for the usual place.
     pub host: &'a str,
+    /// The machines that the user agreed to.
+    pub consented_hosts: &'a [String],
     /// The model's name.
     pub model: &'a str,
     /// Consequence of its absence.
@@ -64,13 +78,25 @@ pub struct Served<'a> {
 impl Served<'_> {
     /// Says what stands in its way; `None` when the model is there.
     pub fn problem(&self, world: &World) -> Option<Check> {
-        let Self { check, table, host, model, without } = *self;
-        let Some(models) = models(world, host) else {
-            return Some(Check::care(
-                check,
-                format!("the configured Ollama does not answer; {without}"),
-                format!("Start it with `ollama serve`, or remove `[{table}]` from config.toml."),
-            ));
+        let Self { check, table, host, consented_hosts, model, without } = *self;
+        let models = match models(world, host, consented_hosts) {
+            Ok(Some(models)) => models,
+            Ok(None) => {
+                return Some(Check::care(
+                    check,
+                    format!("the configured Ollama does not answer; {without}"),
+                    format!(
+                        "Start it with `ollama serve`, or remove `[{table}]` from config.toml."
+                    ),
+                ));
+            }
+            Err(why) => {
+                return Some(Check::care(
+                    check,
+                    format!("the configured Ollama is not asked: {why}; {without}"),
+                    format!("Add it to `{table}.consented_hosts` in your config.toml to agree."),
+                ));
+            }
         };
         // Ollama lists `name:latest` for what is called `name`.
         let is_it = |listed: &String| listed == model || *listed == format!("{model}:latest");

@@ -3,16 +3,32 @@
 use std::fs;
 use std::io::{ErrorKind, Write};
 
+use clap::Args;
+
+use super::off::Silence;
+use super::view;
 use crate::failure::{At as _, Result};
 use crate::world::World;
 
+/// Ends `throughline off`
+#[derive(Debug, Args)]
+pub struct On {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Runs the command.
-pub fn run(world: &World, out: &mut dyn Write) -> Result {
+pub fn run(args: &On, world: &World, out: &mut dyn Write) -> Result {
     let file = world.dirs.off_file();
-    match fs::remove_file(&file) {
-        Ok(()) => writeln!(out, "On again.")?,
-        Err(error) if error.kind() == ErrorKind::NotFound => writeln!(out, "It was on.")?,
+    let told = match fs::remove_file(&file) {
+        Ok(()) => "On again.",
+        Err(error) if error.kind() == ErrorKind::NotFound => "It was on.",
         Err(error) => return Err(error).at(&file),
+    };
+    if args.json {
+        return view::json(&Silence { off: false, until: None }, out);
     }
+    writeln!(out, "{told}")?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use memory_store::{Kind, mode};
 use processor::sync::SyncOptions;
 use serde::Serialize;
 
-use super::{sync, view};
+use super::{elsewhere, sync, view};
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{QUIET, STRONG, paint};
 use crate::world::World;
@@ -103,6 +103,11 @@ pub fn run(world: &World, observed: &Observed, json: bool, out: &mut dyn Write) 
         return view::json(&preview, out);
     }
     show(&preview, out)?;
+    if preview.transcripts == 0 {
+        for elsewhere in elsewhere::history(world, &observed.root) {
+            writeln!(out, "{}", elsewhere.told())?;
+        }
+    }
     writeln!(out, "Nothing was written. Models, if any are set, were not asked.")?;
     Ok(())
 }

@@ -12,6 +12,8 @@ use processor::purge::{Named, Preview, PurgeReport, What, preview, purge};
 use super::ask;
 use super::sync::may_learn;
 use super::view::{self, plain};
+use crate::clock;
+use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{GOOD, NAME, paint};
 use crate::world::World;
@@ -52,7 +54,9 @@ pub fn run(args: &Purge, world: &World, out: &mut dyn Write) -> Result {
         return Err(ask::declined(world, "nothing was removed"));
     }
     let report = purge(&options, &what)?.ok_or_else(|| {
-        Failure::new("a sync is at work; nothing was removed").hint("Try again when it is done.")
+        Failure::new("a sync is at work; nothing was removed")
+            .code(exit::LOCKED)
+            .hint("Try again when it is done.")
     })?;
     if args.json {
         view::json(&report, out)?;
@@ -161,7 +165,9 @@ impl Purge {
 fn question(what: &What, preview: Preview) -> String {
     let question = match what {
         What::Session(session) => format!("Remove session {session} for good?"),
-        What::Before(before) => format!("Remove everything archived before {}?", before.date()),
+        What::Before(before) => {
+            format!("Remove everything archived before {}?", clock::date(*before))
+        }
         What::Project => "Remove this project's archive and state?".to_owned(),
     };
     let Preview { learned, stripped } = preview;

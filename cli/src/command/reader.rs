@@ -14,6 +14,7 @@ use processor::progress::about;
 use serde::Serialize;
 
 use super::{ask, config, ollama};
+use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, STRONG, paint};
 use crate::world::World;
@@ -72,7 +73,7 @@ pub fn choose(
             "rules alone (`throughline config llm` lets a model help)".to_owned()
         }
         Reader::Ollama(model) => {
-            let model = model.map_or_else(|| config::first_model(world, ""), Ok)?;
+            let model = model.map_or_else(|| config::first_model(world, "", &[]), Ok)?;
             config::use_llm(world, &config::ollama_model(&model), &[], None)?;
             format!("{model} by Ollama, and rules")
         }
@@ -92,7 +93,11 @@ pub fn choose(
 /// Asks in one screen. A model on this machine stands first; what cannot be had is said with the reason.
 fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     let mut items = Vec::new();
-    if let Some(model) = ollama::models(world, "").and_then(|models| models.into_iter().next()) {
+    let (models, unasked) = match ollama::models(world, "", &[]) {
+        Ok(models) => (models.unwrap_or_default(), None),
+        Err(why) => (Vec::new(), Some(why)),
+    };
+    if let Some(model) = models.into_iter().next() {
         let label = format!("{model} by Ollama");
         let means = "nothing leaves this machine; it takes its time".to_owned();
         items.push((label, means, Reader::Ollama(Some(model))));
@@ -108,6 +113,9 @@ fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
     writeln!(out, "\n  Who reads your sessions for what is worth remembering?")?;
     for (label, means, _) in &items {
         writeln!(out, "  - {}: {means}", paint(STRONG, label))?;
+    }
+    if let Some(reason) = unasked {
+        writeln!(out, "  {} The Ollama of OLLAMA_HOST is not asked: {reason}", paint(CARE, "!"))?;
     }
     if let Some(reason) = refused {
         writeln!(out, "  {} Claude Code cannot be asked: {reason}", paint(CARE, "!"))?;
@@ -228,9 +236,9 @@ impl Cost {
         let is_spent = self.tokens_per_day.is_some_and(|max| self.today.usage.tokens() >= max)
             || self.usd_per_day.is_some_and(|max| self.today.usage.usd.unwrap_or_default() >= max);
         warnings.extend(
-            self.trouble
-                .as_ref()
-                .map(|trouble| format!("No answer on {}: {}", trouble.at.date(), trouble.why)),
+            self.trouble.as_ref().map(|trouble| {
+                format!("No answer on {}: {}", clock::date(trouble.at), trouble.why)
+            }),
         );
         if is_spent {
             warnings.push(

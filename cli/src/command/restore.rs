@@ -1,12 +1,14 @@
 //! `throughline restore`: brings back what was put aside or deleted.
 
 use std::io::Write;
+use std::path::PathBuf;
 
 use clap::Args;
 use memory_store::index::journal::Change as Noted;
+use serde::Serialize;
 
 use super::stores::Stores;
-use super::view;
+use super::view::{self, Sentences};
 use crate::failure::Result;
 use crate::style::{NAME, paint};
 use crate::world::World;
@@ -17,6 +19,17 @@ pub struct Restore {
     /// Ids, or their last characters (`throughline tombstones` lists them)
     #[arg(required = true)]
     id: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What became of a memory that was to be restored.
+#[derive(Serialize)]
+struct Restored {
+    id: String,
+    /// Its file; none where it was deleted for good, and may be learned again.
+    file: Option<PathBuf>,
 }
 
 /// Runs the command.
@@ -41,22 +54,29 @@ pub fn run(args: &Restore, world: &World, out: &mut dyn Write) -> Result {
             }
         }
     }
+    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
+    let mut views = Vec::new();
     // Whose they are is asked once, when all are there: what comes later than that is held.
     for (id, (store, redactor, restored)) in restored {
+        let file = restored.as_ref().map(|stored| stored.path.clone());
+        views.push(Restored { id: id.clone(), file });
         match restored {
             Some(stored) => {
                 let trust = stores.trust(store)?;
                 let saved = Noted::Saved(&stored, redactor, &trust);
                 stores.note(world, &stored, saved)?;
                 let id = paint(NAME, stored.memory.id.short());
-                writeln!(out, "Restored {id} to {}", view::path(&stored.path))?;
+                writeln!(told, "Restored {id} to {}", view::path(&stored.path))?;
             }
             None => writeln!(
-                out,
+                told,
                 "{id} was deleted for good. What the transcripts that are kept say of it is learned again by `throughline \
                  sync`; what was written by hand does not come back."
             )?,
         }
+    }
+    if args.json {
+        view::json(&views, out)?;
     }
     failure.map_or(Ok(()), |error| Err(error.into()))
 }

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::contradictions::{self, Pair};
 use super::learned;
 use super::stores::{Held, Stores};
-use super::view::{self, MemoryView, plain};
+use super::view::{self, MemoryView, Sentences, plain};
 use super::{forget, neighbours};
 use crate::exit;
 use crate::failure::{Failure, Result};
@@ -85,31 +85,37 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     for id in &args.keep {
         kept.push(stores.find(id)?.1);
     }
+    // With JSON, what waits by then is printed.
+    let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     // What is released is where it was found; accepting moves it.
     for stored in &released {
-        release(world, &stores, stored, out)?;
+        release(world, &stores, stored, told)?;
     }
     for stored in &accepted {
-        accept(world, &stores, stored, out)?;
+        accept(world, &stores, stored, told)?;
     }
     for stored in &rejected {
-        reject(world, &stores, stored, out)?;
+        reject(world, &stores, stored, told)?;
     }
     for stored in &kept {
-        learned::confirm(world, &stores, stored, out)?;
+        learned::confirm(world, &stores, stored, told)?;
     }
     for (ids, both) in [(&args.prefer, false), (&args.both, true)] {
         for id in ids {
             let held = ids_of(&stores.held()?);
-            contradictions::settle_all(world, &stores, id, both, &held, out)?;
+            contradictions::settle_all(world, &stores, id, both, &held, told)?;
         }
     }
-    let waiting = stores.project.drafts()?.memories;
+    let mut waiting = stores.project.drafts()?.memories;
     if args.accept_all {
         if waiting.is_empty() {
-            writeln!(out, "Nothing that was learned waits for review.")?;
+            writeln!(told, "Nothing that was learned waits for review.")?;
         }
-        return waiting.iter().try_for_each(|stored| accept(world, &stores, stored, out));
+        waiting.iter().try_for_each(|stored| accept(world, &stores, stored, told))?;
+        if !args.json {
+            return Ok(());
+        }
+        waiting.clear();
     }
     if args.json {
         let held = stores.held()?;

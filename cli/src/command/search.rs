@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::learned::why;
 use super::view::{self, plain};
+use crate::clock;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, NAME, QUIET, paint};
@@ -263,7 +264,7 @@ fn show(recalled: &Recalled, asked: &str, full: bool, out: &mut dyn Write) -> Re
 }
 
 fn show_hit(hit: &Hit, asked: &str, full: bool, out: &mut dyn Write) -> Result {
-    let date = paint(QUIET, hit.date.date());
+    let date = paint(QUIET, clock::date(hit.date));
     match hit.collection {
         Collection::Memories | Collection::User => writeln!(
             out,

@@ -28,6 +28,7 @@ pub fn check(world: &World, tree: Option<&Tree>, embedder: &Embedder) -> Check {
         check: NAME,
         table: "embedder",
         host: &embedder.host,
+        consented_hosts: &embedder.consented_hosts,
         model: &embedder.model,
         without: "search goes on without it",
     };

@@ -30,11 +30,8 @@ pub struct Show {
 /// Runs the command.
 pub fn run(args: &Show, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let mut found = Vec::new();
-    for id in &args.id {
-        // What was put aside can still be looked at.
-        found.push(stores.find_or_archived(id)?.1);
-    }
+    // What was put aside can still be looked at.
+    let found = stores.find_all(&args.id)?;
     let labels = stores.labels()?;
     let is_pulled = |stored: &Stored| stored.memory.status != Status::Archived && labels(stored);
     if args.json {

@@ -19,10 +19,12 @@ use processor::archive::Archive;
 use processor::log;
 use serde::Serialize;
 
+use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
 use super::{meaning, off, ollama, reader, receipts, second, view};
 use crate::claude::register;
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{CARE, QUIET, STRONG, paint};
 use crate::world::World;
@@ -61,6 +63,12 @@ struct Summary {
     settings_problems: Vec<String>,
     by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
+    /// Sessions in a folder of this name elsewhere, where there are none of this one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    elsewhere: Vec<Elsewhere>,
+    /// What is missing or was moved, and how to mend it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    missing: Vec<String>,
     lost_sessions: usize,
     archive_bytes: u64,
     last_sync: Option<Timestamp>,
@@ -92,7 +100,8 @@ pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
 
 fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let tree = &stores.tree;
-    let listing = stores.project.list()?;
+    let survey = stores.survey()?;
+    let listing = &survey.project;
     let state = world.dirs.tree(&tree.root);
     let progress = Progress::read(&state.progress());
     let inbox_bytes = background::inbox_bytes(&state);
@@ -107,7 +116,16 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     }
     let waiting =
         listing.memories.iter().filter(|stored| stored.memory.status == MemoryStatus::Draft);
+    let has_history = archived_sessions > 0;
+    let elsewhere =
+        if has_history { Vec::new() } else { elsewhere::history(world, &tree.main_root) };
+    let mut missing: Vec<String> = elsewhere::missing_folder(&stores.project).into_iter().collect();
+    if !has_history && listing.memories.is_empty() {
+        missing.extend(elsewhere::moved(world, &tree.main_root).iter().map(Moved::told));
+    }
     Ok(Summary {
+        elsewhere,
+        missing,
         root: tree.root.clone(),
         project: tree.project.to_string(),
         folder: stores.project.folder().to_owned(),
@@ -118,12 +136,12 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         off: off::until(world).is_some() || world.mode == Mode::Off,
         promote: settings.promote,
         waiting_for_review: waiting.count(),
-        held_back: stores.held()?.len(),
-        from_repository: stores.unreleased()?.len(),
+        held_back: survey.held()?.len(),
+        from_repository: survey.unreleased()?.len(),
         settings_changed: recall.is_outdated(),
         arrived: Arrived::last(&state),
         memories: listing.memories.len(),
-        user_memories: stores.user.list()?.memories.len(),
+        user_memories: survey.user.memories.len(),
         broken_files: listing.broken.len(),
         index_damage: super::damage::of_indexes(world, tree, Depth::Headers)
             .map(|it| it.to_string()),
@@ -206,14 +224,14 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     if let Some(arrived) = &summary.arrived {
         // What was let out since is not held any more.
         let arrived = Arrived { held: arrived.held.min(summary.held_back), ..*arrived };
-        line("pulled", format!("{}: {arrived}", arrived.at.date()))?;
+        line("pulled", format!("{}: {arrived}", clock::date(arrived.at)))?;
     }
     line("yours", format!("{} for all of your projects", summary.user_memories))?;
     line(
         "archive",
         format!("{} sessions, {} KiB", summary.archived_sessions, summary.archive_bytes >> 10),
     )?;
-    let last = summary.last_sync.map_or("never".to_owned(), |last| last.to_string());
+    let last = summary.last_sync.map_or("never".to_owned(), clock::time);
     let waiting = if summary.unprocessed_bytes > 0 { ", new turns wait" } else { "" };
     line("last sync", format!("{last}{waiting}"))?;
     let tokens = summary.injected_tokens_mean;
@@ -240,6 +258,8 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     if !summary.hooks_registered {
         warn("The hooks are not registered: run `throughline init`.".to_owned())?;
     }
+    summary.missing.iter().try_for_each(|missing| warn(format!("{missing}.")))?;
+    summary.elsewhere.iter().try_for_each(|elsewhere| warn(elsewhere.told()))?;
     for problem in &summary.settings_problems {
         warn(problem.clone())?;
     }

@@ -1,12 +1,14 @@
 //! The two stores a command sees: the project's, and the user's own.
 
-use std::collections::BTreeSet;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 
 use memory_store::Error;
 use memory_store::index::journal::{self, Change};
-use memory_store::layout::Tree;
+use memory_store::layout::{Tree, UserDirs};
 use memory_store::memory::Scope;
+use memory_store::recall::{Judged, Recall};
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
 use memory_store::settings_file;
@@ -18,6 +20,7 @@ use crate::world::World;
 
 /// The project's store and the user's own.
 pub struct Stores {
+    dirs: UserDirs,
     /// The working tree.
     pub tree: Tree,
     /// Its memories.
@@ -58,7 +61,7 @@ impl Stores {
         let project = Store::open(&world.dirs, &tree)?;
         let (settings, _) = settings_file::load(&world.dirs, Some(&tree));
         let user = Store::user(&world.dirs)?;
-        let mut stores = Self { tree, project, user, settings };
+        let mut stores = Self { dirs: world.dirs.clone(), tree, project, user, settings };
         stores.project = stores.judged(&stores.project)?;
         stores.user = stores.judged(&stores.user)?;
         Ok(stores)
@@ -76,6 +79,26 @@ impl Stores {
     /// Reads what one of the stores gives, by what is released now.
     pub fn trust(&self, store: &Store) -> Result<Trust> {
         Ok(Trust::of(store, &self.settings)?)
+    }
+
+    /// Finds memories of either store, or of what was put aside, by their ids or the last characters of them. All
+    /// are read once.
+    pub fn find_all(&self, ids: &[String]) -> Result<Vec<Stored>> {
+        let (all, mut archived) = (self.list()?, None);
+        let mut found = Vec::new();
+        for id in ids {
+            found.push(match all.find(id) {
+                Err(missing @ Error::NotFound { found: 0, .. }) => {
+                    if archived.is_none() {
+                        archived = Some(joined(self.project.archived()?, self.user.archived()?));
+                    }
+                    let archived = archived.as_ref().and_then(|it| it.find(id).ok());
+                    archived.ok_or(missing)?
+                }
+                found => found?,
+            });
+        }
+        Ok(found)
     }
 
     /// Finds a memory in either store by its id, or the last characters of it.
@@ -119,18 +142,18 @@ impl Stores {
         }
     }
 
+    /// Reads all memory files of both stores, once, and what the indexes say of them.
+    pub fn survey(&self) -> Result<Survey<'_>> {
+        let (project, trust) = (self.project.list()?, self.trust(&self.project)?);
+        let pulled = project.files().filter(|stored| trust.is_from_repository(stored));
+        let pulled = pulled.map(|stored| stored.path.clone()).collect();
+        let judged = Recall::open(&self.dirs, &self.tree).judged();
+        Ok(Survey { stores: self, project, user: self.user.list()?, judged, pulled })
+    }
+
     /// The memory files that are held back, and why, by id; those too whose id is that of one that counts.
     pub fn held(&self) -> Result<Vec<Held>> {
-        let mut held = Vec::new();
-        for store in [&self.project, &self.user] {
-            let (trust, redactor) = (self.trust(store)?, store.redactor(&self.settings));
-            let files = store.files().into_iter();
-            held.extend(files.filter_map(|stored| Held::of(stored, &trust, &redactor)));
-        }
-        held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
-            (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
-        });
-        Ok(held)
+        self.survey()?.held()
     }
 
     /// Tells why one memory is held back, if it is.
@@ -142,13 +165,7 @@ impl Stores {
 
     /// The memories that are from the repository, by id, without those that look like an order.
     pub fn unreleased(&self) -> Result<Vec<Stored>> {
-        let (trust, redactor) = (self.trust(&self.project)?, self.project.redactor(&self.settings));
-        let mut files = self.project.files();
-        files.retain(|stored| {
-            trust.is_from_repository(stored) && !trust.is_order(&stored.memory, &redactor, true)
-        });
-        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
-        Ok(files)
+        self.survey()?.unreleased()
     }
 
     /// Tells which memories are from the repository.
@@ -193,11 +210,74 @@ impl Stores {
 
     /// Lists both stores.
     pub fn list(&self) -> Result<Listing> {
-        let (mut all, user) = (self.project.list()?, self.user.list()?);
-        all.memories.extend(user.memories);
-        all.broken.extend(user.broken);
-        Ok(all)
+        Ok(joined(self.project.list()?, self.user.list()?))
     }
+}
+
+/// Both stores as they were read at one time.
+pub struct Survey<'a> {
+    stores: &'a Stores,
+    /// The project's files.
+    pub project: Listing,
+    /// The user's own.
+    pub user: Listing,
+    judged: Judged,
+    /// Files that are from the repository; the user's own never are.
+    pulled: HashSet<PathBuf>,
+}
+
+impl Survey<'_> {
+    /// Whether a memory is from the repository.
+    pub fn is_pulled(&self, stored: &Stored) -> bool {
+        self.pulled.contains(&stored.path)
+    }
+
+    /// The memory files that are held back, and why, by id; those too whose id is that of one that counts. Only those
+    /// are judged of which no index says that it gives them.
+    pub fn held(&self) -> Result<Vec<Held>> {
+        let mut held = Vec::new();
+        for (store, listing) in
+            [(&self.stores.project, &self.project), (&self.stores.user, &self.user)]
+        {
+            let trust = self.stores.trust(store)?;
+            let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
+            let unclear = listing.files().filter(|stored| {
+                let is_pulled = self.is_pulled(stored);
+                is_pulled && trust.holds_unreleased() || !self.judged.gives(stored, is_pulled)
+            });
+            held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), &trust, &redactor)));
+        }
+        held.sort_by(|Held { stored: a, .. }, Held { stored: b, .. }| {
+            (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path))
+        });
+        Ok(held)
+    }
+
+    /// The memories that are from the repository, by id, without those that look like an order.
+    pub fn unreleased(&self) -> Result<Vec<Stored>> {
+        let store = &self.stores.project;
+        let trust = self.stores.trust(store)?;
+        let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
+        let is_order = |stored: &Stored| {
+            !self.judged.gives(stored, true) && trust.is_order(&stored.memory, &redactor, true)
+        };
+        let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
+        let mut files: Vec<Stored> = pulled.filter(|stored| !is_order(stored)).cloned().collect();
+        files.sort_by(|a, b| (a.memory.id, &a.path).cmp(&(b.memory.id, &b.path)));
+        Ok(files)
+    }
+
+    /// The memories of both stores.
+    pub fn listing(self) -> Listing {
+        joined(self.project, self.user)
+    }
+}
+
+fn joined(mut all: Listing, other: Listing) -> Listing {
+    all.memories.extend(other.memories);
+    all.broken.extend(other.broken);
+    all.repeats.extend(other.repeats);
+    all
 }
 
 fn ambiguous(id: &str, found: usize) -> Failure {

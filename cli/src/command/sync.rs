@@ -12,7 +12,8 @@ use processor::progress::{Bar, Lines, Progress as Told, Silent, about};
 use processor::sync::{SyncOptions, SyncReport};
 use serde::Serialize;
 
-use super::{reader, view};
+use super::{elsewhere, reader, view};
+use crate::clock;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -79,6 +80,9 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
             Ok(report) => {
                 if !args.json {
                     show(tree, &report, args.all, out)?;
+                    if report.sessions == 0 {
+                        show_elsewhere(world, tree, out)?;
+                    }
                 }
                 done.push(Done { root: &tree.root, report });
             }
@@ -121,6 +125,7 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
     let report = processor::sync::sync(&options)?;
     if report.busy {
         return Err(Failure::new("another sync is at work for very long")
+            .code(exit::LOCKED)
             .hint("`throughline doctor` says how background work is doing."));
     }
     Ok(report)
@@ -143,7 +148,7 @@ fn progress(form: Form) -> Box<dyn Told> {
 /// Nothing is learned where only recall is allowed; what syncs afterwards is not done there either.
 pub fn may_learn(world: &World) -> Result {
     if let Some(until) = super::off::until(world) {
-        let until = until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let until = until.map(|until| format!(" until {}", clock::time(until))).unwrap_or_default();
         return Err(
             Failure::new(format!("everything is off{until}")).hint("`throughline on` ends that.")
         );
@@ -166,6 +171,17 @@ fn all(world: &World) -> Result<Vec<Tree>> {
         trees.extend(processor::trees::main(&world.dirs, project));
     }
     Ok(trees)
+}
+
+/// Names sessions that may be a project's, which has none.
+fn show_elsewhere(world: &World, tree: &Tree, out: &mut dyn Write) -> Result {
+    for elsewhere in elsewhere::history(world, &tree.main_root) {
+        writeln!(out, "{} {}", paint(CARE, "!"), elsewhere.told())?;
+    }
+    for moved in elsewhere::moved(world, &tree.main_root) {
+        writeln!(out, "{} {}", paint(CARE, "!"), moved.told())?;
+    }
+    Ok(())
 }
 
 /// Says what a sync did.

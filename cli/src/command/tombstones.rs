@@ -7,6 +7,7 @@ use memory_store::ledger::{Reason, Tombstone};
 
 use super::stores::Stores;
 use super::view::{self, plain};
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, paint};
 use crate::world::World;
@@ -39,7 +40,7 @@ pub fn run(args: &Tombstones, world: &World, out: &mut dyn Write) -> Result {
             Reason::RemovedInCommit => "removed in a commit",
             Reason::Rejected => "rejected",
         };
-        let when = format!("{why} {}", tombstone.at.date());
+        let when = format!("{why} {}", clock::date(tombstone.at));
         writeln!(
             out,
             "{}  {}  {}",

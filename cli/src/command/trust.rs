@@ -2,11 +2,11 @@
 //! that this machine did not derive or write.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use memory_store::identity::{self, Known};
-use memory_store::index::journal::{self, Change as Noted};
+use memory_store::index::journal::Change as Noted;
 use memory_store::layout::{Place, STORE_DIR, Tree};
 use memory_store::store::Stored;
 use memory_store::trust::{self, LABEL};
@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::ask;
 use super::stores::Stores;
 use super::view::{self, MemoryView};
+use crate::clock;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{NAME, QUIET, paint};
 use crate::world::World;
@@ -40,7 +41,7 @@ pub struct Trust {
     #[arg(long, conflicts_with = "yes")]
     revoke: bool,
     /// Print JSON
-    #[arg(long, conflicts_with = "revoke")]
+    #[arg(long)]
     json: bool,
 }
 
@@ -50,11 +51,11 @@ pub fn run(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
         return list(args, world, out);
     }
     let folder = match &args.dir {
-        Some(dir) => dir.canonicalize().at(dir)?,
+        Some(dir) => dir.canonicalize().named(dir)?,
         None => world.cwd.clone(),
     };
     if args.revoke {
-        return revoke(world, folder, out);
+        return revoke(args, world, folder, out);
     }
     let (tree, is_new) = match Tree::find(&world.dirs, &folder) {
         Some(tree) => (tree, false),
@@ -142,8 +143,7 @@ fn release_all(world: &World, stores: &Stores, memories: &[Stored]) -> Result {
     trust::release(store, &memories.iter().collect::<Vec<_>>())?;
     let (redactor, trust) = (store.redactor(&stores.settings), stores.trust(store)?);
     for stored in memories {
-        let saved = Noted::Saved(stored, &redactor, &trust);
-        journal::note(&world.dirs, &stores.tree, stores.scope_of(stored), saved)?;
+        stores.note(world, stored, Noted::Saved(stored, &redactor, &trust))?;
     }
     Ok(())
 }
@@ -163,18 +163,27 @@ fn vouch(world: &World, folder: PathBuf) -> Result<Tree> {
     Ok(identity::trust(&world.dirs, &observed, super::random()?, world.now)?)
 }
 
-fn revoke(world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
+fn revoke(args: &Trust, world: &World, folder: PathBuf, out: &mut dyn Write) -> Result {
     let tree = match Tree::locate(&world.dirs, &folder) {
         Some(Place::Trusted(tree) | Place::Changed(tree)) => tree,
         None => at(world, folder).tree()?,
     };
     identity::untrust(&world.dirs, &tree.root)?;
+    if args.json {
+        return view::json(&Revoked { revoked: &tree.root }, out);
+    }
     writeln!(
         out,
         "{} is no longer read. Its memories stay where they are.",
         view::path(&tree.root)
     )?;
     Ok(())
+}
+
+/// A working tree that is no longer read.
+#[derive(Serialize)]
+struct Revoked<'a> {
+    revoked: &'a Path,
 }
 
 #[derive(Serialize)]
@@ -216,7 +225,7 @@ fn list(args: &Trust, world: &World, out: &mut dyn Write) -> Result {
             identity::Mode::Committed => "committed",
             identity::Mode::Private => "private",
         };
-        let since = format!("{mode}, since {}", known.created.date());
+        let since = format!("{mode}, since {}", clock::date(known.created));
         writeln!(out, "{}  {}", paint(NAME, &known.project), paint(QUIET, since))?;
         for path in &known.paths {
             writeln!(out, "  {}", view::path(path))?;

@@ -2,12 +2,22 @@
 
 use std::fs;
 use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::Serialize;
 
+use super::ask;
+use super::elsewhere::memories;
+use super::view::{self, Sentences};
 use crate::claude::register;
 use crate::failure::{At as _, Result};
 use crate::world::World;
+
+/// Files of the programs that `scripts/install` puts into `share/throughline`, which may be our data folder, too.
+const INSTALLED: [&str; 3] = ["LICENSE", "NOTICE", "MODEL"];
+/// How the names of the embedder's files begin.
+const MODELS: [&str; 2] = ["table-v", "transformer-v"];
 
 /// Takes hooks and MCP server out of Claude Code's files, and the service of `throughline watch`. Memories stay.
 ///
@@ -16,16 +26,41 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Uninstall {
     /// Also delete what was derived and archived on this machine: index, archive, trust, receipts,
-    /// your own memories and those of private projects, your settings. Memories in repositories stay.
+    /// your own memories and those of private projects, your settings. Memories in repositories and the programs' own
+    /// files stay. It is shown before it is asked for, and nothing is done unless you agree
     #[arg(long)]
     purge: bool,
     /// Ask nothing
     #[arg(long, short = 'y')]
     yes: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was changed and deleted.
+#[derive(Default, Serialize)]
+struct Done {
+    /// Files of Claude Code that hooks or MCP server were taken out of.
+    changed: Vec<PathBuf>,
+    /// Folders that were deleted, but for the programs' own files.
+    deleted: Vec<PathBuf>,
 }
 
 /// Runs the command.
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
+    let done = take_out(args, world, &mut Sentences::of(args.json, out))?;
+    if args.json { view::json(&done, out) } else { Ok(()) }
+}
+
+fn take_out(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result<Done> {
+    // Asked first: who declines has changed nothing.
+    if args.purge && !args.yes {
+        show_purge(world, out)?;
+        if !ask::confirm(world, "Uninstall and delete all of this?", false)? {
+            return Err(ask::declined(world, "nothing was changed"));
+        }
+    }
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
@@ -42,31 +77,83 @@ pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
         writeln!(out, "Nothing was registered.")?;
     }
     if args.purge {
-        purge(args, world, out)?;
-    } else {
-        writeln!(
-            out,
-            "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories."
-        )?;
+        let deleted = purge(world, out)?;
+        return Ok(Done { changed, deleted });
     }
+    writeln!(
+        out,
+        "Your memories and the archive stay where they are; `throughline uninstall --purge` deletes what lies outside of repositories."
+    )?;
+    Ok(Done { changed, ..Done::default() })
+}
+
+/// Says what a purge deletes, and where.
+fn show_purge(world: &World, out: &mut dyn Write) -> Result {
+    let dirs = &world.dirs;
+    let projects = fs::read_dir(dirs.data.join("projects")).into_iter().flatten().flatten();
+    let private = projects.map(|project| memories(&project.path().join("memories"))).sum::<usize>();
+    let own = memories(&dirs.user_memories());
+    let what = [
+        (
+            &dirs.data,
+            format!(
+                "archive, ledger, trust, {own} memories of your own, {private} of private projects"
+            ),
+        ),
+        (&dirs.state, "index, receipts, logs".to_owned()),
+        (&dirs.config, "your settings".to_owned()),
+    ];
+    for (folder, what) in what.into_iter().filter(|(folder, _)| folder.exists()) {
+        writeln!(out, "{}: {what}", view::path(folder))?;
+    }
+    writeln!(out, "Memories in repositories stay.")?;
+    out.flush()?;
     Ok(())
 }
 
-fn purge(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
-    let folders = [&world.dirs.data, &world.dirs.state, &world.dirs.config];
-    if !args.yes {
-        let question =
-            "Delete archive, index, trust, settings, and all memories outside of repositories?";
-        if !super::ask::confirm(world, question, false)? {
-            return Err(super::ask::declined(world, "nothing was deleted"));
-        }
-    }
-    for folder in folders {
-        match fs::remove_dir_all(folder) {
-            Ok(()) => writeln!(out, "Deleted {}", folder.display())?,
+fn purge(world: &World, out: &mut dyn Write) -> Result<Vec<PathBuf>> {
+    let (dirs, mut gone) = (&world.dirs, Vec::new());
+    let installed = dirs.models.as_deref().filter(|models| is_same(models, &dirs.data));
+    for folder in [&dirs.data, &dirs.state, &dirs.config] {
+        let deleted = match installed {
+            Some(_) if *folder == dirs.data => empty(folder),
+            Some(_) | None => fs::remove_dir_all(folder),
+        };
+        match deleted {
+            Ok(()) => {
+                writeln!(out, "Deleted {}", view::path(folder))?;
+                gone.push(folder.clone());
+            }
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error).at(folder),
         }
     }
-    Ok(())
+    if let Some(folder) = installed.filter(|folder| folder.exists()) {
+        writeln!(out, "The programs' own files stay in {}.", view::path(folder))?;
+    }
+    Ok(gone)
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(one) == real(other)
+}
+
+/// Deletes what is in a folder but the programs' own files, and the folder where that leaves nothing in it.
+fn empty(folder: &Path) -> std::io::Result<()> {
+    let entries = fs::read_dir(folder)?.collect::<std::io::Result<Vec<_>>>()?;
+    let (ours, others): (Vec<PathBuf>, Vec<PathBuf>) =
+        entries.into_iter().map(|entry| entry.path()).partition(|path| is_installed(path));
+    for path in others {
+        match fs::symlink_metadata(&path)?.is_dir() {
+            true => fs::remove_dir_all(&path)?,
+            false => fs::remove_file(&path)?,
+        }
+    }
+    if ours.is_empty() { fs::remove_dir(folder) } else { Ok(()) }
+}
+
+fn is_installed(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    INSTALLED.contains(&&*name) || MODELS.iter().any(|start| name.starts_with(start))
 }

@@ -11,6 +11,7 @@ use memory_store::{Kind, MemoryId, Timestamp};
 use serde::Serialize;
 
 use super::neighbours::NeighbourView;
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 
@@ -141,7 +142,7 @@ pub fn marked_line(memory: &Memory, mark: &str, out: &mut dyn Write) -> Result {
         out,
         "{}  {}  {:<15} {}{}",
         paint(NAME, memory.id.short()),
-        paint(QUIET, date(memory).date()),
+        paint(QUIET, clock::date(date(memory))),
         memory.kind.name(),
         plain(&memory.title),
         paint(QUIET, marks),
@@ -166,7 +167,7 @@ pub fn whole(stored: &Stored, out: &mut dyn Write) -> Result {
     field("id", format!("{} ({})", memory.id, memory.id.short()))?;
     field("kind", memory.kind.name().to_owned())?;
     field("status", status(memory).to_owned())?;
-    field("date", date(memory).to_string())?;
+    field("date", clock::time(date(memory)))?;
     field("confidence", format!("{:.2}", memory.confidence))?;
     field("tags", memory.tags.join(", "))?;
     let paths: Vec<&str> = memory.paths.iter().map(|path| path.path.as_str()).collect();
@@ -204,6 +205,37 @@ pub fn plain(text: &str) -> String {
 /// A path in one line, safe to print: others may have chosen its names.
 pub fn path(path: impl AsRef<Path>) -> String {
     plain(&path.as_ref().to_string_lossy()).replace(['\n', '\t'], " ")
+}
+
+/// Where sentences go that say what was done: nowhere when JSON says it.
+pub enum Sentences<'a> {
+    /// To the person.
+    Printed(&'a mut dyn Write),
+    /// Nowhere.
+    Left,
+}
+
+impl<'a> Sentences<'a> {
+    /// Prints them, unless it is to be JSON.
+    pub fn of(json: bool, out: &'a mut dyn Write) -> Self {
+        if json { Self::Left } else { Self::Printed(out) }
+    }
+}
+
+impl Write for Sentences<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Printed(out) => out.write(bytes),
+            Self::Left => Ok(bytes.len()),
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Printed(out) => out.flush(),
+            Self::Left => Ok(()),
+        }
+    }
 }
 
 /// Prints a value as JSON.

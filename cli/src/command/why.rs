@@ -11,6 +11,7 @@ use super::receipts::{self, Receipt};
 use super::stores::Stores;
 use super::trace::{self, Trial};
 use super::view::{self, plain};
+use crate::clock;
 use crate::failure::Result;
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -83,7 +84,7 @@ fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Wri
     writeln!(
         out,
         "{}  {} {}",
-        receipt.at,
+        clock::time(receipt.at),
         paint(STRONG, plain(&receipt.event)),
         paint(
             QUIET,

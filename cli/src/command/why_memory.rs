@@ -15,6 +15,7 @@ use super::receipts::{self, Receipt};
 use super::stores::Stores;
 use super::trace;
 use super::view::{self, plain};
+use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{NAME, QUIET, STRONG, paint};
 use crate::world::World;
@@ -167,7 +168,7 @@ fn show(view: &View, out: &mut dyn Write) -> Result {
     for asked in &view.prompts {
         let prompt = plain(&asked.prompt).split_whitespace().collect::<Vec<_>>().join(" ");
         let prompt: String = prompt.chars().take(PROMPT_CHARS_MAX).collect();
-        writeln!(out, "  {}  {prompt}", paint(QUIET, asked.at.date()))?;
+        writeln!(out, "  {}  {prompt}", paint(QUIET, clock::date(asked.at)))?;
         let scores = match (asked.score, asked.gate, asked.threshold) {
             (Some(score), Some(gate), Some(threshold)) => {
                 format!(" (score {score:.2}, gate {gate:.2} of {threshold:.2})")

@@ -25,6 +25,7 @@ const PROGRAMS: [&str; 6] = [
 /// A machine with one project, which is a git working tree without commits.
 pub struct Machine {
     folder: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What a command said.
@@ -36,7 +37,7 @@ pub struct Said {
 
 impl Machine {
     pub fn new() -> Self {
-        let machine = Self { folder: tempfile::tempdir().unwrap() };
+        let machine = Self { folder: tempfile::tempdir().unwrap(), variables: Vec::new() };
         for folder in ["home", "bin", "home/work/.git", "tmp"] {
             fs::create_dir_all(machine.path(folder)).unwrap();
         }
@@ -52,6 +53,12 @@ impl Machine {
             machine.program(program, &script);
         }
         machine
+    }
+
+    /// The same with a variable of the environment.
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.variables.push((name, value.into()));
+        self
     }
 
     /// Puts a shell script in the place of a program of ours.
@@ -146,8 +153,10 @@ impl Machine {
             .env("PATH", "/usr/bin:/bin")
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
+            .env("TZ", "UTC")
             // Nothing answers there.
-            .env("OLLAMA_HOST", "127.0.0.1:9");
+            .env("OLLAMA_HOST", "127.0.0.1:9")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -196,6 +205,20 @@ impl Machine {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{shown}");
         (self.tidy(&String::from_utf8(output.stdout).unwrap()), self.tidy(&shown))
+    }
+
+    /// Runs the command at a terminal with so many columns and nobody to answer; returns what it shows.
+    pub fn on_screen(&self, args: &[&str], columns: u16) -> String {
+        let (terminal, program) = terminal_of(columns);
+        let stdout = program.try_clone().unwrap();
+        // The command holds the terminal open as long as it is there.
+        let spawn = |mut command: Command| command.spawn().unwrap();
+        let mut command = self.command(args);
+        command.env("TERM", "xterm").stdin(Stdio::null()).stdout(stdout).stderr(program);
+        let mut child = spawn(command);
+        let shown = answer(terminal, &[], &|| {});
+        child.wait().unwrap();
+        self.tidy(&shown)
     }
 
     fn seated(&self, args: &[&str], program: OwnedFd) -> Command {
@@ -251,10 +274,16 @@ fn answer(mut terminal: File, answers: &[(&str, &str)], happens: &dyn Fn()) -> S
 
 /// A terminal of our own: the side that a person would sit at, and a program's.
 fn terminal() -> (File, OwnedFd) {
+    terminal_of(0)
+}
+
+/// The same with so many columns; 0 for one that does not say.
+fn terminal_of(columns: u16) -> (File, OwnedFd) {
     let (mut ours, mut theirs) = (0, 0);
-    // SAFETY: both places are valid, and the rest may be null.
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    // SAFETY: both places and the size are valid, and the rest may be null.
     let opened =
-        unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut()) };
+        unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), &raw const size) };
     assert_eq!(opened, 0);
     // SAFETY: both were opened a moment ago, and nobody else has them.
     unsafe { (File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) }

@@ -7,7 +7,7 @@ mod learned;
 mod learning;
 mod memories;
 mod neighbours;
-
+mod newcomer;
 mod secrets;
 mod setup;
 mod trust;

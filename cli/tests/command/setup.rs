@@ -14,12 +14,13 @@ fn init_registers_everything_and_uninstall_restores_every_byte() {
     let said = machine.run(&["init", "--yes"]);
     insta::assert_snapshot!(said.whole(), @r#"
     code: 0
-    Throughline is set up for /home/work
+    Setting up Throughline for /home/work
       memories    /home/work/.throughline (commit it when you like; nothing is committed for you)
       hooks       /home/.claude/settings.json
       backup      /home/.claude/settings.json.backup.1790933400000
       MCP server  /home/.claude.json
       read by     rules alone (`throughline config llm` lets a model help)
+    Throughline is set up.
       transcripts none of this project yet
 
     Next: work as usual. `throughline status` shows what is known, `throughline why`
@@ -314,7 +315,9 @@ fn settings_that_do_not_parse_are_refused_and_left() {
     throughline: /home/.claude/settings.json:2:12: Unexpected word
     hint: Correct the file and run the command again; it was left as it is.
     "#);
-    assert_eq!(machine.run(&["init", "--yes"]).code, 5);
+    let said = machine.run(&["init", "--yes"]);
+    assert_eq!((said.code, &*said.stdout), (5, ""));
+    assert_eq!(machine.run(&["status"]).code, 4, "nothing was vouched for");
     assert_eq!(machine.read(SETTINGS), "{\n  \"model\": opus\n}\n");
     assert!(!machine.path("home/.claude.json").exists());
 }
@@ -619,7 +622,16 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
     machine.ok(&["add", "Stays in the repository"]);
     machine.ok(&["add", "--user", "Goes with the rest"]);
     // Nobody can be asked, so it is not done.
-    assert_eq!(machine.run(&["uninstall", "--purge"]).code, 1);
+    let before = files(&machine.path("home"));
+    let said = machine.run(&["uninstall", "--purge"]);
+    assert_eq!(said.code, 1);
+    assert!(said.stderr.contains("nothing was changed"), "{}", said.whole());
+    let told = "/home/.local/share/throughline: archive, ledger, trust, 1 memories of your own, 0 of private";
+    assert!(said.stdout.contains(told), "{}", said.whole());
+    let (code, shown) =
+        machine.declined_at_terminal(&["uninstall", "--purge"], &[("all of this?", "n\n")]);
+    assert_eq!(code, Some(1), "{shown}");
+    assert_eq!(files(&machine.path("home")), before, "not even the hooks were taken out");
     assert!(machine.path("home/.local/share/throughline").exists());
     machine.ok(&["uninstall", "--purge", "--yes"]);
     let left: Vec<_> = files(&machine.path("home/.local"));
@@ -628,6 +640,24 @@ fn purging_leaves_nothing_but_what_is_in_the_repository() {
         std::fs::read_dir(machine.path("home/work/.throughline/memories")).unwrap().count(),
         1
     );
+}
+
+#[test]
+fn purging_leaves_the_programs_own_files() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    // As `scripts/install` puts them beside ~/.local/bin.
+    let share = machine.path("home/.local/share/throughline");
+    for name in ["MODEL", "NOTICE", "table-v1-00.bin"] {
+        std::fs::write(share.join(name), "x").unwrap();
+    }
+    let models = [("THROUGHLINE_MODELS", share.to_str().unwrap())];
+    let said = machine.run_with(&["uninstall", "--purge", "--yes"], &models);
+    assert!(said.stdout.contains("own files stay in"), "{}", said.whole());
+    let mut left: Vec<_> =
+        std::fs::read_dir(&share).unwrap().map(|file| file.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["MODEL", "NOTICE", "table-v1-00.bin"]);
 }
 
 #[test]

@@ -152,6 +152,24 @@ fn id(number: u8) -> MemoryId {
 }
 
 #[test]
+fn a_release_that_recall_could_not_be_told_of_says_so() {
+    let team = Team::new();
+    let trees = std::fs::read_dir(team.0.path("home/.local/state/throughline/trees")).unwrap();
+    for tree in trees {
+        // Nothing can be appended to a folder.
+        for number in 0..20 {
+            let journal =
+                tree.as_ref().unwrap().path().join(format!("index/journal-{number:016x}.log"));
+            let _ = std::fs::remove_file(&journal);
+            std::fs::create_dir_all(journal).unwrap();
+        }
+    }
+    let said = team.0.run(&["trust", "--yes"]);
+    assert_eq!(said.code, 1, "{}", said.whole());
+    assert!(said.stderr.contains("recall knows it only after the next sync"), "{}", said.whole());
+}
+
+#[test]
 fn what_a_forks_branch_brings_is_labelled_and_starts_no_session_until_it_is_released() {
     let team = Team::new();
     team.git(&["checkout", "--quiet", "-b", "pr-1"]);

@@ -323,7 +323,7 @@ impl Disk {
         });
         let mut gives_way = |read: &Read| is_foreign(read);
         let twins = refuse_twins(&[folder], &mut files, |read| &read.stored.path, &mut gives_way);
-        errors.extend(twins);
+        errors.extend(twins.into_iter().map(|(_, error)| error));
         for error in errors {
             match error {
                 Error::Memory { path, .. }

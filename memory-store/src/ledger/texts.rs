@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::entry::{Entry, text_hash};
 use crate::file::MemoryFile;
-use crate::memory::Memory;
 use crate::store::Stored;
 
 /// Texts of each origin that are remembered beside those of memories that are there; the oldest go.
@@ -39,7 +38,7 @@ impl Texts {
     /// Whether a memory's file says what was derived, written or released here, in whatever form: an editor
     /// that writes the front matter in another way changes nothing.
     pub fn owns(&self, stored: &Stored) -> bool {
-        self.is_own(&stored.text) || self.owns_meaning(&stored.memory)
+        self.is_own(&stored.text) || self.owns_meaning(stored)
     }
 
     /// Whether the origin of what a memory's file says is known.
@@ -59,12 +58,12 @@ impl Texts {
     /// Whether a memory's file says what came with the repository, in whatever form.
     pub(super) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
-            || meaning_hash(&stored.memory).is_some_and(|hash| self.is_pulled(&hash))
+            || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
 
     /// Whether something of this machine says the same in its usual form.
-    fn owns_meaning(&self, memory: &Memory) -> bool {
-        meaning_hash(memory).is_some_and(|hash| self.is_own(&hash))
+    fn owns_meaning(&self, stored: &Stored) -> bool {
+        meaning_hash(stored).is_some_and(|hash| self.is_own(&hash))
     }
 
     /// Whether a text, by its hash, is of this machine.
@@ -123,10 +122,15 @@ impl Hashes {
 
 /// Returns the hashes by which a memory's file is known from now on: that of its text, and that of what it says.
 pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
-    meaning_hash(&stored.memory).into_iter().chain([stored.text.clone()]).collect()
+    meaning_hash(stored).into_iter().chain([stored.text.clone()]).collect()
 }
 
 /// Returns the hash of a memory in the form that a program of ours gives it; `None` when it has none.
-fn meaning_hash(memory: &Memory) -> Option<String> {
-    MemoryFile::new(memory.clone()).ok().map(|file| text_hash(file.text()))
+fn meaning_hash(stored: &Stored) -> Option<String> {
+    // A file in our first form says what was read of it: there is no need to write and read it once more.
+    let is_first_form = |text: String| text_hash(&text) == stored.text;
+    if MemoryFile::first_form(&stored.memory).is_some_and(is_first_form) {
+        return Some(stored.text.clone());
+    }
+    MemoryFile::new(stored.memory.clone()).ok().map(|file| text_hash(file.text()))
 }

@@ -15,6 +15,8 @@ mod expression;
 mod fallback;
 mod follow;
 mod gate;
+#[cfg(feature = "write")]
+mod judged;
 mod lexical;
 mod limits;
 #[cfg(feature = "write")]
@@ -52,6 +54,8 @@ pub use gate::Features;
 pub use gate::background_prompts;
 #[cfg(feature = "write")]
 pub(crate) use gate::{calibrate, fingerprint};
+#[cfg(feature = "write")]
+pub use judged::Judged;
 pub use query::Query;
 #[cfg(feature = "write")]
 pub use search::{Search, WEAK};

@@ -24,6 +24,9 @@ pub const STORE_BYTES_MAX: u64 = 128 << 20;
 /// What helps where a store is larger than is read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
+/// Fewest characters of an id that find a memory.
+const SHORT_ID_CHARS_MIN: usize = 4;
+
 /// Levels of folders in a store: a person may sort memories into a few.
 pub(super) const LEVELS_MAX: usize = 4;
 
@@ -47,6 +50,8 @@ pub struct Stored {
 pub struct Listing {
     /// The memories, by id.
     pub memories: Vec<Stored>,
+    /// Files that repeat the id or the name of one that counts.
+    pub repeats: Vec<Stored>,
     /// Files that are no valid memory, or that repeat the id or the name of one that counts. They are left alone.
     pub broken: Vec<Error>,
 }
@@ -71,7 +76,10 @@ pub(crate) fn list<P: AsRef<Path>>(
         Ok(read) => all.push(read.stored),
         Err(error) => listing.broken.push(error),
     });
-    listing.broken.extend(refuse_twins(folders, &mut all, |stored| &stored.path, is_held));
+    for (twin, error) in refuse_twins(folders, &mut all, |stored| &stored.path, is_held) {
+        listing.repeats.push(twin);
+        listing.broken.push(error);
+    }
     let mut by_id: BTreeMap<MemoryId, Vec<Stored>> = BTreeMap::new();
     for stored in all {
         by_id.entry(stored.memory.id).or_default().push(stored);
@@ -83,9 +91,33 @@ pub(crate) fn list<P: AsRef<Path>>(
             *before < number || same_folder(folders, &counts.path, &other.path)
         });
         listing.broken.extend(repeats.map(|(_, other)| repeated(&other.path, &counts.path)));
+        listing.repeats.extend(files);
         listing.memories.push(counts);
     }
     listing
+}
+
+impl Listing {
+    /// Finds a memory by its id, or by its last characters.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] unless there is exactly one.
+    pub fn find(&self, id: &str) -> Result<Stored> {
+        let asked = id.trim().to_ascii_lowercase();
+        let is_asked = |stored: &&Stored| {
+            asked.len() >= SHORT_ID_CHARS_MIN && stored.memory.id.to_string().ends_with(&asked)
+        };
+        let found: Vec<&Stored> = self.memories.iter().filter(is_asked).collect();
+        match found[..] {
+            [stored] => Ok(stored.clone()),
+            _ => Err(Error::NotFound { id: id.to_owned(), found: found.len() }),
+        }
+    }
+
+    /// All files that are memories, also those that repeat another's id or name.
+    pub fn files(&self) -> impl Iterator<Item = &Stored> {
+        self.memories.iter().chain(&self.repeats)
+    }
 }
 
 /// The number of the one that counts of files of which only one does: the first that is not held, or else the
@@ -98,14 +130,14 @@ fn counting<T>(files: &[T], mut is_held: impl FnMut(&T) -> bool) -> usize {
 }
 
 /// Takes out the files that have another's name where case and composed letters make no difference, as on other
-/// systems, and says why. All must have been read, also what is held: a file that does not count takes nobody's
-/// name.
+/// systems, and says why of each. All must have been read, also what is held: a file that does not count takes
+/// nobody's name.
 pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
     folders: &[P],
     files: &mut Vec<T>,
     path: fn(&T) -> &Path,
     is_held: &mut dyn FnMut(&T) -> bool,
-) -> Vec<Error> {
+) -> Vec<(T, Error)> {
     let mut by_name: BTreeMap<(usize, String), Vec<usize>> = BTreeMap::new();
     for (number, file) in files.iter().enumerate() {
         let below = |(folder, at): (usize, &P)| Some((folder, path(file).strip_prefix(at).ok()?));
@@ -113,16 +145,20 @@ pub(crate) fn refuse_twins<P: AsRef<Path>, T>(
         let folded = name.to_string_lossy().nfc().flat_map(char::to_lowercase).collect();
         by_name.entry((folder, folded)).or_default().push(number);
     }
-    let (mut refused, mut errors) = (BTreeSet::new(), Vec::new());
+    let mut errors: BTreeMap<usize, Error> = BTreeMap::new();
     for mut twins in by_name.into_values() {
         let counts = twins.remove(counting(&twins, |number| is_held(&files[*number])));
-        errors
-            .extend(twins.iter().map(|twin| same_name(path(&files[*twin]), path(&files[counts]))));
-        refused.extend(twins);
+        let refuse = |twin| (twin, same_name(path(&files[twin]), path(&files[counts])));
+        errors.extend(twins.into_iter().map(refuse));
     }
-    let mut number = 0..;
-    files.retain(|_| number.next().is_some_and(|number| !refused.contains(&number)));
-    errors
+    let mut refused = Vec::new();
+    for (number, file) in std::mem::take(files).into_iter().enumerate() {
+        match errors.remove(&number) {
+            Some(error) => refused.push((file, error)),
+            None => files.push(file),
+        }
+    }
+    refused
 }
 
 fn same_folder<P: AsRef<Path>>(folders: &[P], a: &Path, b: &Path) -> bool {

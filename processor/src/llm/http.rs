@@ -1,5 +1,6 @@
 //! Requests to a model's server: bounded in time and length, never led elsewhere.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use reqwest::{Client, RequestBuilder, Response};
@@ -85,6 +86,11 @@ pub fn client(server: &Server, connect: Duration, answer: Duration) -> Result<Cl
         .redirect(reqwest::redirect::Policy::none());
     if server.is_local() {
         http = http.no_proxy();
+        // Its name is this machine's, whatever a resolver makes of it.
+        if let Some(name) = server.url.domain() {
+            let here = [(Ipv4Addr::LOCALHOST, 0).into(), (Ipv6Addr::LOCALHOST, 0).into()];
+            http = http.resolve_to_addrs(name, &here);
+        }
     }
     http.build().map_err(|error| format!("the HTTP client: {error}"))
 }

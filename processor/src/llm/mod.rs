@@ -589,10 +589,21 @@ fn parts(shown: &str) -> Vec<String> {
     shown.split(SEAM).map(str::to_owned).collect()
 }
 
-/// The models of the Ollama that answers at `host` (the variable `OLLAMA_HOST`, or this machine);
-/// `None` when none does. Nothing of the user's is sent.
-pub fn probe(host: Option<&str>) -> Option<Vec<String>> {
-    ollama::models(&Server::named("", host).ok()?)
+/// The models of the Ollama at `host`, or else where the variable `OLLAMA_HOST` says, or on this machine; `None` when
+/// none answers. Nothing of the user's is sent, but another machine sees that somebody asks.
+///
+/// # Errors
+/// Says why it is not asked: it is another machine, and none of `consented_hosts`.
+pub fn probe(
+    host: &str,
+    variable: Option<&str>,
+    consented_hosts: &[String],
+) -> Result<Option<Vec<String>>, String> {
+    let server = Server::named(host, variable)?;
+    match server.is_allowed(consented_hosts) {
+        true => Ok(ollama::models(&server)),
+        false => Err(format!("{} is another machine, and nobody agreed to ask it", server.name())),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,383 @@
+//! What somebody meets who has just installed it.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::common::Machine;
+
+/// A proxy on this machine, which is asked for what is elsewhere: it answers as an Ollama with one model, and counts.
+fn proxy() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.read(&mut [0; 4096]);
+            let models = r#"{"models":[{"name":"tiny","modified_at":"","size":1}]}"#;
+            let length = models.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n");
+            let _ = stream.write_all(format!("{head}{models}").as_bytes());
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn another_machine_is_not_asked_before_the_user_agreed() {
+    let (proxy, asked) = proxy();
+    let machine =
+        Machine::new().with("http_proxy", proxy).with("OLLAMA_HOST", "http://models.example:11434");
+    let count = || asked.load(Ordering::SeqCst);
+
+    let answers = [("for the team to review", "y\n"), ("Sessions are read by", "\n")];
+    let shown = machine.at_terminal(&["init", "--no-sync"], &answers);
+    assert!(shown.contains("models.example is another machine"), "{shown}");
+    let status = machine.ok(&["status"]);
+    assert!(status.contains("models.example is another machine"), "{status}");
+    machine.ok(&["status", "--json"]);
+    machine.run(&["doctor"]);
+    let said = machine.run(&["config", "llm", "ollama"]);
+    assert_eq!(said.code, 1, "{}", said.whole());
+    assert!(said.stderr.contains("--consent"), "{}", said.whole());
+    let said = machine.run(&["init", "--yes", "--llm", "ollama"]);
+    assert_eq!(said.code, 1, "{}", said.whole());
+    assert_eq!(count(), 0);
+
+    // Named, but not agreed to.
+    machine.write(
+        "home/.config/throughline/config.toml",
+        "[llm]\nprovider = \"ollama\"\nmodel = \"tiny\"\n",
+    );
+    machine.run(&["doctor"]);
+    machine.ok(&["status"]);
+    assert_eq!(count(), 0);
+
+    machine.ok(&["config", "llm", "ollama", "--consent", "models.example"]);
+    assert_eq!(count(), 1);
+    let doctor = machine.run(&["doctor"]).stdout;
+    assert!(doctor.contains("tiny answers"), "{doctor}");
+    assert_eq!(count(), 2);
+}
+
+/// What each command is tried with; `ID` stands for the id of a memory.
+const READING: [&[&str]; 27] = [
+    &["init", "--preview"],
+    &["uninstall", "--purge"],
+    &["trust"],
+    &["trust", "--list"],
+    &["link", "nowhere"],
+    &["sync", "--from", "/nowhere"],
+    &["service", "status"],
+    &["service", "install", "--dry-run"],
+    &["service", "uninstall", "--dry-run"],
+    &["search", "bread"],
+    &["search", "nothing-like-it"],
+    &["search", "--turns", "bread"],
+    &["search", "--thinking", "bread"],
+    &["show", "ID"],
+    &["list"],
+    &["list", "--archived"],
+    &["list", "--path", "/elsewhere"],
+    &["tombstones"],
+    &["pack"],
+    &["handoff"],
+    &["status"],
+    &["why"],
+    &["why", "how is bread baked?"],
+    &["why", "ID"],
+    &["config"],
+    &["redact", "src/bread.rs"],
+    &["doctor"],
+];
+/// The same of what changes something, on machines of their own.
+const CHANGING: [&[&str]; 24] = [
+    &["init", "--yes", "--no-register"],
+    &["init", "--yes", "--no-sync"],
+    &["init", "--register-only"],
+    &["uninstall"],
+    &["uninstall", "--purge", "--yes"],
+    &["trust", "--yes"],
+    &["trust", "--revoke"],
+    &["link", "."],
+    &["sync"],
+    &["sync", "--all"],
+    &["add", "Bread is baked at night", "--kind", "fact"],
+    &["edit", "ID", "--title", "Bread is bought"],
+    &["forget", "ID"],
+    &["forget", "ID", "--delete"],
+    &["restore", "ID"],
+    &["review"],
+    &["review", "--keep", "ID"],
+    &["review", "--accept-all"],
+    &["purge", "--before", "2020-01-01", "--yes"],
+    &["off", "--for", "2h"],
+    &["on"],
+    &["config", "llm", "rules"],
+    &["audit"],
+    &["eval", "self"],
+];
+
+/// Commands that print no answer: a text, what they watch, a program for a shell.
+const WITHOUT_JSON: [&str; 3] = ["help", "watch", "completions"];
+
+/// A project with a memory, and its id; without one, a folder that is not set up.
+fn stand(is_set_up: bool) -> (Machine, String) {
+    let machine = Machine::new();
+    machine.write("home/work/src/bread.rs", "");
+    if !is_set_up {
+        return (machine, "aaaaaa".to_owned());
+    }
+    machine.ok(&["init", "--yes"]);
+    let id = machine.json(&["add", "Bread is baked in the oven", "--json"])["short"].clone();
+    (machine, id.as_str().unwrap().to_owned())
+}
+
+/// Runs a command plainly and with JSON, in the same state; says so where only the one works.
+fn compare(args: &[&str], stand: &dyn Fn() -> Rc<(Machine, String)>) {
+    let run = |more: &[&str]| {
+        let stand = stand();
+        let (machine, id) = &*stand;
+        let args = args.iter().map(|&arg| if arg == "ID" { id } else { arg });
+        let said = machine.run(&args.chain(more.iter().copied()).collect::<Vec<_>>());
+        (said.code, said.stdout, said.stderr.replace(id, "ID"))
+    };
+    let (plain, json) = (run(&[]), run(&["--json"]));
+    assert_eq!((plain.0, &plain.2), (json.0, &json.2), "{args:?}\n{plain:?}\n{json:?}");
+    let value: Result<serde_json::Value, _> = serde_json::from_str(&json.1);
+    let is_told = plain.0 != 0 && json.1.is_empty();
+    assert!(value.is_ok() || is_told, "{args:?}\n{json:?}");
+}
+
+#[test]
+fn json_works_wherever_plain_output_does() {
+    let help = Machine::new().ok(&["--help"]);
+    let (_, commands) = help.split_once("Commands:\n").unwrap();
+    let (commands, _) = commands.split_once("\n\n").unwrap();
+    let names = commands.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        let is_tried = READING.iter().chain(&CHANGING).any(|args| args[0] == name);
+        assert!(is_tried != WITHOUT_JSON.contains(&name), "`{name}` has no row, or two");
+    }
+    for is_set_up in [true, false] {
+        let shared = Rc::new(stand(is_set_up));
+        READING.iter().for_each(|args| compare(args, &|| Rc::clone(&shared)));
+        CHANGING.iter().for_each(|args| compare(args, &|| Rc::new(stand(is_set_up))));
+    }
+}
+
+#[test]
+fn exit_codes_are_what_help_and_docs_say() {
+    let page = include_str!("../../../docs/usage.md");
+    let (_, table) = page.split_once("| code | meaning |\n|--|--|\n").unwrap();
+    let (table, _) = table.split_once("\n\n").unwrap();
+    let told: Vec<(&str, &str)> = table
+        .lines()
+        .map(|line| line.trim_matches(['|', ' ']).split_once(" | ").unwrap())
+        .collect();
+    let help = Machine::new().ok(&["--help"]);
+    let (_, codes) = help.split_once("Exit codes:\n").unwrap();
+    let codes: Vec<(&str, &str)> =
+        codes.lines().map_while(|line| line.trim().split_once("  ")).collect();
+    assert_eq!(told, codes);
+    assert!(told.iter().enumerate().all(|(at, (code, _))| *code == at.to_string()), "{told:?}");
+
+    let machine = Machine::new();
+    let token = format!("ghp_{}", "A7b2Kq9ZxW3mN8vL5rT1cY6pD4sF0gH2jQ7u");
+    machine.write("secret.txt", &format!("the key is {token}\n"));
+    let secret = machine.path("secret.txt");
+    let code = |args: &[&str]| machine.run(args).code;
+    assert_eq!(code(&["status"]), 4);
+    machine.ok(&["init", "--yes"]);
+    for (args, expected) in [
+        (&["list"][..], 0),
+        (&["search", "nothing-like-it"], 0),
+        (&["config", "llm", "ollama"], 1),
+        (&["nonsense"], 2),
+        (&["list", "--kind", "nonsense"], 2),
+        (&["add", " "], 2),
+        (&["show", "zzzzzz"], 3),
+        (&["forget", "zzzzzz"], 3),
+        (&["trust", "/nowhere"], 3),
+        (&["link", "/nowhere"], 3),
+        (&["sync", "--from", "/nowhere"], 3),
+        (&["redact", "/nowhere"], 3),
+        (&["-C", "/nowhere", "list"], 3),
+        (&["purge", "--session", "zzzz"], 3),
+        (&["redact", "--check", secret.to_str().unwrap()], 7),
+    ] {
+        assert_eq!(code(args), expected, "{args:?}");
+    }
+    machine.write("home/.config/throughline/config.toml", "alpha = \n");
+    assert_eq!(code(&["config", "llm", "rules"]), 5);
+    std::fs::remove_file(machine.path("bin/throughline-stop")).unwrap();
+    assert_eq!(code(&["doctor"]), 6);
+}
+
+#[test]
+fn people_read_times_in_their_zone_and_programs_in_utc() {
+    // Without names of zones, which not every machine has: nine hours and a half before Greenwich.
+    let machine = Machine::new().with("TZ", "<+0930>-9:30");
+    machine.ok(&["init", "--yes"]);
+    let added = machine.json(&["add", "Bread is baked at night", "--json"]);
+    assert_eq!(added["created"], "2026-10-02T09:30:00Z");
+    let id = added["short"].as_str().unwrap();
+    assert!(machine.ok(&["show", id]).contains("2026-10-02 19:00 +09:30"));
+    assert!(machine.ok(&["status"]).contains("last sync    2026-10-02 19:00 +09:30"));
+    assert_eq!(machine.json(&["status", "--json"])["last_sync"], "2026-10-02T09:30:00Z");
+    assert_eq!(machine.json(&["off", "--for", "15h", "--json"])["until"], "2026-10-03T00:30:00Z");
+    let said = machine.ok(&["off", "--for", "15h"]);
+    assert!(said.contains("Off until 2026-10-03 10:00 +09:30."), "{said}");
+    let late = [("THROUGHLINE_NOW", "2026-10-02T20:00:00Z")];
+    let said = machine.run_with(&["list"], &late);
+    assert!(said.stdout.contains("2026-10-02"), "{}", said.whole());
+    machine.run_with(&["add", "Rolls are baked at noon"], &late);
+    assert!(machine.ok(&["list"]).contains("2026-10-03"), "a day later there");
+}
+
+#[test]
+fn a_word_that_is_no_command_brings_none_that_deletes() {
+    let machine = Machine::new();
+    for word in ["upgrade", "update", "install", "reset", "delete", "prune", "clean"] {
+        let said = machine.run(&[word]);
+        assert_eq!(said.code, 2);
+        assert!(!said.stderr.contains("similar"), "{}", said.whole());
+    }
+    assert!(machine.run(&["serach"]).stderr.contains("'search'"));
+    let said = machine.run(&["uninstall", "--prune"]);
+    assert!(said.code == 2 && !said.stderr.contains("--purge"), "{}", said.whole());
+}
+
+/// Moves the project, as `mv` does.
+fn project_moved(machine: &Machine) {
+    std::fs::create_dir_all(machine.path("home/elsewhere")).unwrap();
+    std::fs::rename(machine.work(), machine.path("home/elsewhere/work")).unwrap();
+}
+
+#[test]
+fn a_private_store_whose_project_was_moved_is_found() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private"]);
+    machine.ok(&["add", "Bread is baked at night"]);
+    project_moved(&machine);
+    let at = machine.path("home/elsewhere/work");
+    let at = at.to_str().unwrap();
+    let run = |args: &[&str]| {
+        let args = [&["-C", at], args].concat();
+        let output = machine.command(&args).current_dir("/").output().unwrap();
+        (output.status.code(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
+    };
+    let (code, said) = run(&["list"]);
+    assert_eq!(code, Some(4), "{said}");
+    let told = "/home/work, which is gone: if it is this one, `throughline link ";
+    assert!(said.contains(told), "{said}");
+    assert!(said.contains("brings its history and its private memory"), "{said}");
+    // Who sets it up anew is told, and sees what to do about the store that looks empty.
+    let (_, said) = run(&["init", "--yes", "--private"]);
+    assert!(said.contains(told), "{said}");
+    let (_, said) = run(&["status"]);
+    assert!(said.contains(told), "{said}");
+    let id = said.split_once("`throughline link ").unwrap().1.split('`').next().unwrap();
+    let (code, said) = run(&["link", id]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(run(&["list"]).1.contains("Bread is baked at night"));
+    assert!(!run(&["status"]).1.contains("which is gone"));
+}
+
+#[test]
+fn private_memories_that_are_gone_are_missed() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--private"]);
+    machine.ok(&["add", "Bread is baked at night"]);
+    let projects = machine.path("home/.local/share/throughline/projects");
+    let project = std::fs::read_dir(&projects).unwrap().next().unwrap().unwrap().path();
+    std::fs::rename(project.join("memories"), machine.path("home/aside")).unwrap();
+    for args in [&["list"][..], &["status"], &["doctor"]] {
+        let said = machine.run(args).stdout;
+        assert!(said.contains("private memories is gone: /home/.local/share"), "{args:?}: {said}");
+    }
+    let missing = machine.json(&["status", "--json"])["missing"].clone();
+    assert!(missing[0].as_str().unwrap().contains("Move it back"), "{missing}");
+    std::fs::rename(machine.path("home/aside"), project.join("memories")).unwrap();
+    assert!(!machine.ok(&["status"]).contains("is gone"));
+
+    // All of it, as with another XDG_DATA_HOME.
+    let data = [("XDG_DATA_HOME", machine.path("home/data"))];
+    let data = data.each_ref().map(|(name, path)| (*name, path.to_str().unwrap()));
+    let said = machine.run_with(&["list"], &data);
+    assert_eq!(said.code, 4);
+    assert!(said.stderr.contains("all that was kept in /home/data/throughline is gone"));
+    assert!(said.stderr.contains("XDG_DATA_HOME"), "{}", said.whole());
+}
+
+#[test]
+fn history_under_another_path_is_named_and_can_be_taken() {
+    const FOLDER: &str = "home/.claude/projects/-home-ada-old-work";
+    let machine = Machine::new();
+    let session = "11111111-1111-4111-8111-111111111111";
+    machine.transcript(&format!("{FOLDER}/{session}.jsonl"), session, "2026-09-01");
+    let text = machine.read(&format!("{FOLDER}/{session}.jsonl"));
+    let here = machine.work();
+    let moved = text.replace(here.to_str().unwrap(), "/home/ada/old/work");
+    machine.write(&format!("{FOLDER}/{session}.jsonl"), &moved);
+    // Another project's, by its name.
+    let other = text.replace(here.to_str().unwrap(), "/home/ada/bakery");
+    machine.write("home/.claude/projects/-home-ada-bakery/2.jsonl", &other);
+
+    let told = "1 session of /home/ada/old/work: `throughline sync --from /home/.claude/projects/-home-ada-old-work`";
+    assert!(machine.ok(&["init", "--preview"]).contains(told));
+    let said = machine.ok(&["init", "--yes"]);
+    assert!(said.contains(told) && !said.contains("bakery"), "{said}");
+    assert!(machine.run(&["doctor"]).stdout.contains(told));
+    assert!(machine.ok(&["status"]).contains(told));
+    let said = machine.ok(&["sync"]);
+    assert!(said.contains(told) && !said.contains("bakery"), "{said}");
+    let folder = machine.path(FOLDER);
+    let said = machine.ok(&["sync", "--from", folder.to_str().unwrap()]);
+    assert!(said.contains("from 1 sessions"), "{said}");
+    assert!(!machine.ok(&["status"]).contains("old/work"));
+}
+
+#[test]
+fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
+    const TITLE: &str = "Amounts are integer cents everywhere, because floats cannot hold them exactly and invoices were wrong";
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes", "--no-register"]);
+    machine.ok(&["add", TITLE, "--kind", "decision"]);
+    for args in [&["list"][..], &["status"], &["doctor"], &["show", "zzzzzz"], &["off"], &["sync"]]
+    {
+        let piped = machine.run(args);
+        let shown = machine.on_screen(args, 80);
+        let plain = strip(&shown);
+        // Only a word alone may be longer.
+        let long =
+            plain.lines().find(|line| line.chars().count() > 80 && line.trim().contains(' '));
+        assert_eq!(long, None, "{args:?}\n{plain}");
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let all = words(&(piped.stdout + &piped.stderr));
+        if args[0] != "doctor" && args[0] != "sync" {
+            assert_eq!(words(&plain), all, "{args:?}: no word is broken, and none is lost");
+        }
+    }
+    machine.ok(&["on"]);
+    assert!(machine.ok(&["list"]).contains(TITLE));
+    assert!(strip(&machine.on_screen(&["list"], 200)).contains(TITLE));
+    let json = machine.on_screen(&["list", "--json"], 80);
+    serde_json::from_str::<serde_json::Value>(&json).unwrap();
+}
+
+/// A text without its colours.
+fn strip(text: &str) -> String {
+    let mut plain = String::new();
+    for (number, part) in text.split("\u{1b}[").enumerate() {
+        let from = if number == 0 { 0 } else { part.find('m').map_or(0, |at| at + 1) };
+        plain.push_str(&part[from..]);
+    }
+    plain.replace('\r', "")
+}
