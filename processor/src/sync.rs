@@ -93,6 +93,8 @@ pub struct SyncOptions<'a> {
     pub ollama_host: Option<&'a str>,
     /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
     pub asked_at_once: Duration,
+    /// Bytes of a part of a long session at least; [`PART_BYTES`](crate::transcript::parts::PART_BYTES) but in tests.
+    pub part_bytes: u64,
 }
 
 /// Brings a project up to date.

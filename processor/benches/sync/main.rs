@@ -119,6 +119,7 @@ fn stages(home: &Path) -> Result<()> {
         busy: Busy::Leave,
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
+        part_bytes: processor::transcript::parts::PART_BYTES,
         ollama_host: None,
     })?;
     ensure!(!report.busy && !report.nothing_new, "there was nothing to do: {report:?}");

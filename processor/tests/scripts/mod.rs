@@ -276,6 +276,7 @@ impl Sealed {
             busy: Busy::Wait(std::time::Duration::from_secs(20)),
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
+            part_bytes: processor::transcript::parts::PART_BYTES,
             ollama_host: None,
         }
     }
