@@ -217,6 +217,7 @@ impl<'a> Run<'a> {
         let inboxes = self.inboxes();
         let mut facts = TreeFacts::ask(&inboxes, &self.redactor);
         self.archive.sweep();
+        self.remove_unwanted();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;
         let mut same = self.is_as_published() && changed.is_empty();

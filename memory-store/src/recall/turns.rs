@@ -9,6 +9,8 @@ use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
 use crate::id::MemoryId;
+use crate::layout::TreeDir;
+use crate::thinking;
 use crate::time::Timestamp;
 
 /// Turns that are read, the newest segments first, in search of what a mistyped word means.
@@ -21,6 +23,9 @@ const NEAR_MIN: f32 = 0.28;
 /// Finds turns.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
+    if search.thinking {
+        want_thinking(recall);
+    }
     let turns = Sources::of_turns(segments(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
         turns.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
@@ -52,6 +57,25 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         recall.sources.note_text(|| damage);
     }
     recalled
+}
+
+/// Has what the model thought indexed from now on, where it is not.
+fn want_thinking(recall: &Recall) {
+    let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
+    let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
+    let tree = TreeDir(tree.to_owned());
+    if thinking::is_there(&tree) {
+        // One of an older version stays, too.
+        let _ = thinking::want(&tree);
+        return;
+    }
+    recall.sources.note_text(|| match thinking::want(&tree) {
+        Ok(()) => {
+            "what Claude thought is indexed once somebody searches it: the next sync does that"
+                .to_owned()
+        }
+        Err(error) => format!("what Claude thought is not indexed: {error}"),
+    });
 }
 
 /// Finds turns; `far` are those wanted that share no word and are not even near in meaning.

@@ -83,8 +83,8 @@ impl Run<'_> {
         let after: Vec<String> = after.collect();
         let unindexed = |tree: &Tree| {
             let state = self.options.dirs.tree(&tree.root);
-            let indexes = [state.index(), state.thinking()];
-            !indexes.iter().all(|folder| matches!(Index::open(folder), Ok(Some(_))))
+            let is_there = |folder: PathBuf| matches!(Index::open(&folder), Ok(Some(_)));
+            !is_there(state.index()) || self.thinks(tree) && !is_there(state.thinking())
         };
         let cut_otherwise = self.state.terms != memory_store::text::VERSION;
         let all_turns = self.state.all_turns || cut_otherwise || self.trees.iter().any(unindexed);

@@ -79,7 +79,9 @@ impl Run<'_> {
             let state = self.options.dirs.tree(&tree.root);
             let staged = staged.0.entry(tree.root.clone()).or_default();
             add(&mut staged.turns, state.index(), &portion.turns)?;
-            add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+            if self.thinks(tree) {
+                add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+            }
         }
         Ok(())
     }
@@ -234,6 +236,7 @@ mod tests {
     #[test]
     fn portions_are_seen_once_all_of_them_are_there() {
         let project = Project::new(Mode::Private);
+        memory_store::thinking::want(&project.dirs.tree(project.root())).unwrap();
         let (dirs, root) = (&project.dirs, project.root());
         let options = project.sync();
         let mut run = Run::begin(&options, dirs.project(project.tree.project)).unwrap();

@@ -250,6 +250,11 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
+    /// Has what the model thought indexed, as a search for it does.
+    pub fn want_thinking(&self) {
+        memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
+    }
+
     /// Where a transcript of this project is.
     pub fn transcript(&self, name: &str) -> PathBuf {
         self.dirs.claude.join("projects/-work").join(name)
