@@ -81,6 +81,7 @@ fn it_is_indexed_once_somebody_searches_it() {
     let recalled = Recall::open(&sealed.dirs, &sealed.tree).search(&search, now());
     assert_eq!(recalled.hits, []);
     assert!(recalled.degraded.is_some_and(|told| told.contains("the next sync")));
+    sealed.want_thinking();
     sealed.sync();
     assert_eq!(thoughts(&sealed, "zebra").len(), 1);
     // One that nobody asked for, as older versions made it, goes.

@@ -186,7 +186,8 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
 /// Has what Claude thought indexed, which is done once somebody asks for it.
 fn index_thinking(world: &World, tree: &Tree) -> Result {
     let state = world.dirs.tree(&tree.root);
-    if thinking::is_there(&state) || world.mode != Mode::Full || thinking::want(&state).is_err() {
+    let is_wanted = world.mode == Mode::Full && thinking::want(&state).is_ok();
+    if !is_wanted || thinking::is_there(&state) {
         return Ok(());
     }
     let report = processor::sync::sync(&world.sync_options(tree, &Silent));

@@ -24,7 +24,7 @@ const NEAR_MIN: f32 = 0.28;
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
     if search.thinking {
-        want_thinking(recall);
+        look_for_thinking(recall);
     }
     let turns = Sources::of_turns(segments(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
@@ -59,23 +59,16 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     recalled
 }
 
-/// Has what the model thought indexed from now on, where it is not.
-fn want_thinking(recall: &Recall) {
+/// Says so where what the model thought is not indexed.
+fn look_for_thinking(recall: &Recall) {
     let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
     let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
-    let tree = TreeDir(tree.to_owned());
-    if thinking::is_there(&tree) {
-        // One of an older version stays, too.
-        let _ = thinking::want(&tree);
-        return;
-    }
-    recall.sources.note_text(|| match thinking::want(&tree) {
-        Ok(()) => {
+    if !thinking::is_there(&TreeDir(tree.to_owned())) {
+        recall.sources.note_text(|| {
             "what Claude thought is indexed once somebody searches it: the next sync does that"
                 .to_owned()
-        }
-        Err(error) => format!("what Claude thought is not indexed: {error}"),
-    });
+        });
+    }
 }
 
 /// Finds turns; `far` are those wanted that share no word and are not even near in meaning.
