@@ -197,6 +197,7 @@ impl World {
             busy: Busy::Wait(BUSY_MAX),
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
+            part_bytes: processor::transcript::parts::PART_BYTES,
             ollama_host: self.ollama_host.as_deref(),
         }
     }

@@ -15,7 +15,7 @@ use memory_store::settings::Settings;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::text::excerpt;
 use memory_store::trust::Trust;
-use memory_store::{Error, Kind, settings_file};
+use memory_store::{Error, Kind, settings_file, thinking};
 
 use crate::backend::{
     Backend, Failure, ForgetResponse, KindCount, MemoryHit, Page, RecallRequest, RecallResponse,
@@ -197,6 +197,10 @@ impl Backend for Local {
 
     fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure> {
         let tree = self.tree()?;
+        if request.thinking && self.environment.mode() == Mode::Full {
+            // The next sync makes the index, and the answer says so; without a mark it makes none.
+            let _ = thinking::want(&self.environment.dirs.tree(&tree.root));
+        }
         let recall = Recall::open(&self.environment.dirs, &tree);
         let search = Search {
             text: request.query.clone(),

@@ -206,6 +206,11 @@ impl TreeDir {
         self.0.join("index")
     }
 
+    /// A file that says that somebody searched what the model thought: from then on there is an index of it.
+    pub fn thinking_wanted(&self) -> PathBuf {
+        self.0.join("thinking.wanted")
+    }
+
     /// An index of what the model thought, laid out like the other one. Nothing but an explicit search
     /// for it opens it.
     pub fn thinking(&self) -> PathBuf {

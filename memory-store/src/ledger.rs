@@ -37,7 +37,7 @@ use plan::Note;
 pub use texts::Texts;
 pub(crate) use texts::{Origin, hashes};
 
-/// Lines that a ledger may have beyond two for each thing it knows, before it is rewritten.
+/// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
 const SPARE_LINES: usize = 200;
 
 /// A memory that was derived from transcripts and where it belongs.
@@ -403,7 +403,7 @@ impl Ledger {
         let known = self.entries.len() + self.tombstones.len() + self.seen.len();
         // There is one line for each text, whatever is noted again.
         let once = self.texts.len() + self.foreign.len();
-        if self.lines > 2 * known + once + SPARE_LINES || self.damaged > 0 {
+        if self.lines > known + known / 2 + once + SPARE_LINES || self.damaged > 0 {
             self.rewrite()
         } else {
             Ok(())

@@ -55,6 +55,7 @@ pub mod store;
 pub mod succession;
 pub mod suspicion;
 pub mod text;
+pub mod thinking;
 pub mod time;
 #[cfg(feature = "write")]
 pub mod trust;

@@ -40,6 +40,7 @@ fn main() -> Result<()> {
             busy: Busy::Leave,
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
+            part_bytes: processor::transcript::parts::PART_BYTES,
             ollama_host: None,
         };
         println!("{}", serde_json::to_string_pretty(&sync(&options)?)?);

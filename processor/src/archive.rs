@@ -18,10 +18,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::remove_if_there;
 use crate::transcript::name::TranscriptName;
+use crate::transcript::parts::{self, Growth};
 use crate::transcript::record::Record;
 
-/// The version of the format, in the header of each file.
-pub const FORMAT: u32 = 1;
+/// The version of the format, in the header of each file: 1 of a session that is not cut, which older versions of this
+/// program read, too, and 2 of one in parts.
+pub const FORMAT: u32 = 2;
 
 /// The end of the name of an archive file.
 const SUFFIX: &str = ".jsonl.gz";
@@ -73,8 +75,33 @@ pub struct Header {
     /// What was left out when it was read: a hash of the ignored paths.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
+    /// The number of this part of the session; 0 of the one that goes on.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub part: u32,
+    /// How many parts are closed, in the one that goes on. Files with a higher number were left by a killed run.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub parts: u32,
+    /// How far the part that goes on has grown.
+    pub growth: Growth,
     /// The transcripts it was read from, by path.
     pub sources: Vec<Watermark>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl Header {
+    /// The name of the file without its ending.
+    pub fn name(&self) -> String {
+        parts::name(&file_name(&self.session, self.agent.as_deref()), self.part)
+    }
+
+    /// The lowest version of the format that tells all of it.
+    pub fn needed_format(&self) -> u32 {
+        if self.part == 0 && self.parts == 0 { 1 } else { FORMAT }
+    }
 }
 
 /// An archive file in memory.
@@ -225,7 +252,7 @@ impl Archive {
 
     /// Replaces the file of a session, all at once.
     pub fn store(&self, file: &SessionFile) -> Result<Entry> {
-        let name = file_name(&file.header.session, file.header.agent.as_deref());
+        let name = file.header.name();
         let path = self.path(&name);
         create_private(&self.folder)?;
         let mut temporary = tempfile::Builder::new()
@@ -249,6 +276,8 @@ impl Archive {
     /// One that was put aside before stays: it may hold more.
     pub fn put_aside(&self, name: &str) -> Result<PathBuf> {
         let path = self.path(name);
+        // A part comes back with the session that it is of.
+        let (name, _) = parts::of_name(name);
         let numbered = (2..).map(|number| format!("{name}.jsonl.{number}{ASIDE}"));
         let mut names = [format!("{name}.jsonl{ASIDE}")].into_iter().chain(numbered);
         let is_free = |path: &PathBuf| fs::symlink_metadata(path).is_err();
@@ -360,7 +389,7 @@ fn write(out: &mut impl Write, file: &SessionFile) -> Result<()> {
     let buffer = io::BufWriter::new(out);
     // Without a time and a name in it, the same turns give the same bytes.
     let mut gzip = GzBuilder::new().mtime(0).write(buffer, Compression::new(LEVEL));
-    let header = Header { format: FORMAT, ..file.header.clone() };
+    let header = Header { format: file.header.needed_format(), ..file.header.clone() };
     serde_json::to_writer(&mut gzip, &header)?;
     gzip.write_all(b"\n")?;
     for record in &file.records {
@@ -416,7 +445,7 @@ mod tests {
 
     fn sample() -> SessionFile {
         SessionFile {
-            header: Header { format: FORMAT, session: "s-1".into(), ..Header::default() },
+            header: Header { format: 1, session: "s-1".into(), ..Header::default() },
             records: vec![Record {
                 uuid: "u1".into(),
                 part: 0,
@@ -467,7 +496,7 @@ mod tests {
         let archive = Archive::open(&ProjectDir(home.path().to_owned()));
         let path = archive.store(&sample()).unwrap().path;
         let mut later = GzBuilder::new().write(Vec::new(), Compression::default());
-        later.write_all(b"{\"format\":2,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+        later.write_all(b"{\"format\":3,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
         fs::write(&path, later.finish().unwrap()).unwrap();
         let error = archive.load("s-1").unwrap_err();
         assert!(!is_damaged(&error) && format!("{error:#}").contains("install"), "{error:#}");

@@ -82,6 +82,7 @@ fn rounds(
             busy: Busy::Leave,
             afresh: false,
             asked_at_once: crate::sync::ASKED_AT_ONCE,
+            part_bytes: crate::transcript::parts::PART_BYTES,
             ollama_host,
         };
         let report = sync(&options)?;

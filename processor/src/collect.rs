@@ -25,6 +25,7 @@ use crate::progress::Progress;
 use crate::purged::Purged;
 use crate::secrets::Secrets;
 use crate::state::SessionState;
+use crate::transcript::parts;
 use crate::transcript::read::Counts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
@@ -50,6 +51,10 @@ pub struct Collector<'a> {
     pub from_folder: bool,
     /// The project's working trees.
     pub territory: &'a Territory,
+    /// The highest number of a part of each session that has any.
+    pub parts: &'a BTreeMap<String, u32>,
+    /// Bytes of a part at least.
+    pub part_bytes: u64,
 }
 
 /// What became of one session.
@@ -59,6 +64,8 @@ pub struct Collected {
     pub name: String,
     /// What is remembered of it; `None` when it is not archived.
     pub state: Option<SessionState>,
+    /// Its parts that were closed, by their names, and what is remembered of them.
+    pub closed: Vec<(String, SessionState)>,
     /// What reading came across.
     pub counts: Counts,
 }
@@ -94,6 +101,7 @@ pub struct SessionRead {
     file: SessionFile,
     end: End,
     fate: Fate,
+    closed: Vec<(String, SessionState)>,
     counts: Counts,
 }
 
@@ -166,22 +174,24 @@ impl Collector<'_> {
         let mut header = self.header(&before.header, transcripts);
         let length = before.records.len();
         let learning = self.secrets.learning(self.redactor);
-        let mut builder = SessionBuilder::resume(before.records, &learning);
+        let mut builder = SessionBuilder::new(&learning).in_parts_of(self.part_bytes);
+        builder.go_on(before.records, header.growth.clone());
+        let mut closed = Vec::new();
         for transcript in transcripts {
-            read(transcript, &mut header, &mut builder).with_context(|| {
+            let read = self.read_transcript(transcript, &mut header, &mut builder, &mut closed);
+            read.with_context(|| {
                 format!("{}: cannot read this transcript", transcript.path.display())
             })?;
         }
         let counts = builder.counts();
-        let mut records = builder.into_records();
-        self.ignore.screen(&mut records);
-        self.purged.screen(&header.session, &mut records);
-        let mut cleaned = self.secrets.hide_answers(&mut records, self.redactor);
-        cleaned |= self.secrets.hide(&mut records, self.redactor)?;
+        let (mut records, growth) = builder.take();
+        header.growth = growth;
+        header.format = header.needed_format();
+        let cleaned = self.clean(&header, &mut records)?;
         let file = SessionFile { header, records };
         let worth_keeping =
             file.records.iter().any(|record| !matches!(record.what, RecordWhat::Link));
-        let fate = if !worth_keeping && length == 0 {
+        let fate = if !worth_keeping && length == 0 && file.header.parts == 0 {
             Fate::Dropped
         } else if file.header == known && file.records.len() == length && !cleaned {
             Fate::Known
@@ -190,19 +200,99 @@ impl Collector<'_> {
         };
         let redactor = self.redactor.with_known(self.secrets.known().clone());
         let end = end_of(&file, self.territory, &redactor);
-        Ok(SessionRead { name: name.to_owned(), file, end, fate, counts })
+        Ok(SessionRead { name: name.to_owned(), file, end, fate, closed, counts })
+    }
+
+    /// Takes out of the records that are read together what is not to be kept; whether anything that is known was
+    /// hidden.
+    fn clean(&self, header: &Header, records: &mut Vec<Record>) -> Result<bool> {
+        self.ignore.screen(records);
+        self.purged.screen(&header.session, records);
+        let cleaned = self.secrets.hide_answers(records, self.redactor);
+        Ok(self.secrets.hide(records, self.redactor)? | cleaned)
+    }
+
+    /// Reads what is new in one transcript and moves its watermark. Parts that are full are archived on the way.
+    fn read_transcript(
+        &self,
+        transcript: &Transcript,
+        header: &mut Header,
+        builder: &mut SessionBuilder<'_>,
+        closed: &mut Vec<(String, SessionState)>,
+    ) -> Result<()> {
+        let mut file = File::open(&transcript.path)?;
+        let from = resume_at(transcript, header, &mut file)?;
+        let again = from == 0 && header.parts > 0;
+        if again {
+            self.know_parts(header, builder)?;
+        }
+        file.seek(SeekFrom::Start(from))?;
+        let mut lines = crate::transcript::lines(BufReader::with_capacity(256 << 10, &file));
+        while builder.read_part(&mut lines)? {
+            closed.extend(self.close_part(header, builder, again)?);
+        }
+        let offset = from + lines.consumed();
+        note_watermark(transcript, header, offset, &mut file)
+    }
+
+    /// Has the records of parts that are closed recognised in a transcript that is read from its beginning.
+    fn know_parts(&self, header: &Header, builder: &mut SessionBuilder<'_>) -> Result<()> {
+        let session = Header { part: 0, ..header.clone() }.name();
+        for number in 1..=header.parts {
+            // What cannot be read now is read again, and counts once: by whose it is.
+            if let Ok(Some(file)) = self.archive.load(&parts::name(&session, number)) {
+                builder.know(&file.records);
+            }
+        }
+        Ok(())
+    }
+
+    /// Archives the part that is full. Until the watermark is archived, too, it counts as left by a killed run,
+    /// which the next one writes again.
+    fn close_part(
+        &self,
+        header: &mut Header,
+        builder: &mut SessionBuilder<'_>,
+        again: bool,
+    ) -> Result<Option<(String, SessionState)>> {
+        let (mut records, mut growth) = builder.take();
+        // What belongs together may lie on both sides of the cut.
+        self.clean(header, &mut records)?;
+        let part = growth.close(&mut records);
+        builder.go_on(records, growth);
+        let Some(records) = part else { return Ok(None) };
+        if again {
+            // What went on before may be behind this in the transcript.
+            builder.know(&records);
+        }
+        header.parts += 1;
+        let header = Header {
+            part: header.parts,
+            parts: 0,
+            growth: parts::Growth::default(),
+            sources: Vec::new(),
+            format: crate::archive::FORMAT,
+            ..header.clone()
+        };
+        let file = SessionFile { header, records };
+        // What is archived is not read again.
+        self.secrets.save()?;
+        let entry = self.archive.store(&file)?;
+        let redactor = self.redactor.with_known(self.secrets.known().clone());
+        let state = state_of(&file, &entry, self.territory, &redactor);
+        Ok(Some((entry.name, state)))
     }
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
-        let SessionRead { name, file, end, fate, counts } = read;
+        let SessionRead { name, file, end, fate, closed, counts } = read;
         // What is archived is not read again.
         self.secrets.save()?;
         let entry = match fate {
-            Fate::Dropped => return Ok(Collected { name, state: None, counts }),
+            Fate::Dropped => return Ok(Collected { name, state: None, closed, counts }),
             Fate::Known => self.archive.entry(&name)?,
             Fate::New => self.archive.store(&file)?,
         };
-        Ok(Collected { name, state: Some(state_with(&file, &entry, end)), counts })
+        Ok(Collected { name, state: Some(state_with(&file, &entry, end)), closed, counts })
     }
 
     /// What is archived of a session. A damaged file is put aside: its transcript may still hold
@@ -229,25 +319,25 @@ impl Collector<'_> {
             header.session.clone_from(&transcript.name.session);
             header.agent.clone_from(&transcript.name.agent);
         }
-        header.format = crate::archive::FORMAT;
+        if header.sources.is_empty() && header.parts == 0 {
+            // Nothing says how many there are: all that lie there count.
+            header.parts = self.parts.get(&header.name()).copied().unwrap_or(0);
+        }
         header.from_folder = header.from_folder || self.from_folder;
         header.ignored.clone_from(&self.ignore.fingerprint);
         header
     }
 }
 
-/// Reads what is new in one transcript and moves its watermark.
-fn read(
+/// Moves the watermark of a transcript.
+fn note_watermark(
     transcript: &Transcript,
     header: &mut Header,
-    builder: &mut SessionBuilder<'_>,
+    offset: u64,
+    file: &mut File,
 ) -> Result<()> {
-    let mut file = File::open(&transcript.path)?;
-    let from = resume_at(transcript, header, &mut file)?;
-    file.seek(SeekFrom::Start(from))?;
-    let offset = from + builder.read(BufReader::with_capacity(256 << 10, &file))?;
     let head_bytes = offset.min(IDENTITY_BYTES_MAX);
-    let head = head_hash(&mut file, head_bytes)?;
+    let head = head_hash(file, head_bytes)?;
     header.sources.retain(|source| source.path != transcript.path);
     header.sources.push(Watermark { path: transcript.path.clone(), offset, head_bytes, head });
     header.sources.sort_by(|a, b| a.path.cmp(&b.path));
@@ -324,6 +414,7 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
     if file.header.agent.is_some() {
         return End::default();
     }
+    let goes_on = file.header.part == 0;
     let session = assemble(&file.header.session, None, &file.records, &Assembly::ALONE);
     let Some(mut session) = session.into_iter().next() else { return End::default() };
     if !file.header.from_folder {
@@ -334,7 +425,8 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
     };
     let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
     let roots = Roots::new(roots);
-    let left = left::session(&session, &roots).map(|left| (cwd, left));
+    let left = goes_on.then(|| left::session(&session, &roots)).flatten();
+    let left = left.map(|left| (cwd, left));
     End { left, edited: left::edited(&session, &roots) }
 }
 

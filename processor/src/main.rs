@@ -66,6 +66,7 @@ fn run() -> Result<()> {
         busy: Busy::Wait(BUSY_MAX),
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
+        part_bytes: processor::transcript::parts::PART_BYTES,
         ollama_host: ollama_host.as_deref(),
     };
     let report = sync(&options)?;

@@ -1,8 +1,10 @@
 //! Mining: the drafts of each archived session, kept until the session or the extractor changes.
 
+use std::io::{Read, Write};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
 use memory_store::Kind;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
@@ -14,7 +16,8 @@ use crate::extract::draft::Draft;
 use crate::extract::{self, Roots};
 use crate::llm::Model;
 use crate::ownership::Ownership;
-use crate::state::{SessionState, State, read_bounded, write_whole};
+use crate::state::{FILE_BYTES_MAX, SessionState, State, read_bounded, write_whole};
+use crate::stored::GZIP_MAGIC;
 use crate::transcript::session::Session;
 use crate::transcript::{Assembly, Redact, assemble};
 
@@ -296,7 +299,8 @@ impl Miner<'_> {
         let mut bytes = serde_json::to_vec(&mined).with_context(|| path.display().to_string())?;
         let sum = sum(&bytes);
         bytes.extend(format!("\n{sum}\n").bytes());
-        write_whole(&path, &bytes)?;
+        let packed = pack(&bytes).with_context(|| path.display().to_string())?;
+        write_whole(&path, &packed)?;
         Ok(mined)
     }
 }
@@ -333,12 +337,30 @@ pub fn waiting(home: &ProjectDir) -> usize {
 
 /// What was last mined from a session, whether it still holds or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
-    let bytes = read_bounded(&path(home, name))?;
+    let bytes = unpack(read_bounded(&path(home, name))?)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let (json, written) = (lines.next()?, lines.next());
     // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
     let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
     is_whole.then(|| serde_json::from_slice(json).ok())?
+}
+
+/// Packs what such a file says: it repeats itself, and there is one for each session.
+fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    // Without a time and a name in it, the same drafts give the same bytes.
+    let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+    gzip.write_all(bytes)?;
+    gzip.finish()
+}
+
+/// What such a file says; older versions did not pack it.
+fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if !bytes.starts_with(&GZIP_MAGIC) {
+        return Some(bytes);
+    }
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&bytes[..]).take(FILE_BYTES_MAX).read_to_end(&mut unpacked).ok()?;
+    Some(unpacked)
 }
 
 /// What is written behind the JSON of such a file.
@@ -391,10 +413,15 @@ mod tests {
         let whole = [&json[..], b"\n", sum(&json).as_bytes(), b"\n"].concat();
         assert_eq!(read(&whole).as_deref(), Some("/work/quay"));
         assert_eq!(read(&json).as_deref(), Some("/work/quay"), "of an older version");
-        for at in 0..whole.len() {
-            let mut flipped = whole.clone();
-            flipped[at] ^= 1;
-            assert!(read(&flipped).is_none_or(|cwd| cwd == "/work/quay"), "{at}");
+        let packed = pack(&whole).unwrap();
+        assert_eq!(read(&packed).as_deref(), Some("/work/quay"));
+        for written in [whole, packed] {
+            for at in 0..written.len() {
+                let mut flipped = written.clone();
+                flipped[at] ^= 1;
+                assert!(read(&flipped).is_none_or(|cwd| cwd == "/work/quay"), "{at}");
+            }
+            assert!(read(&written[..written.len() / 2]).is_none());
         }
     }
 

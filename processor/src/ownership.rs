@@ -242,17 +242,24 @@ fn path(home: &ProjectDir, name: &str) -> PathBuf {
     home.mined().join(format!("{name}.keys"))
 }
 
-/// Bytes of a key in its file.
-const KEY_BYTES: usize = 16;
+/// Bytes of a key in its file, and of the time that those of a record share.
+const KEY_BYTES: usize = 8;
+const RECORD_BYTES: usize = 3 * KEY_BYTES;
+
+/// What such a file begins with. Older versions wrote a time for each key, and other hashes before them.
+const KEYS_MARK: &[u8] = b"2 ";
 
 /// Keeps the keys of a session whose records have the hash `content`.
 pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
-    let mut bytes = Vec::with_capacity(content.len() + 1 + keys.len() * KEY_BYTES);
+    let mut bytes = Vec::with_capacity(content.len() + 3 + keys.len() / 2 * RECORD_BYTES);
+    bytes.extend_from_slice(KEYS_MARK);
     bytes.extend_from_slice(content.as_bytes());
     bytes.push(b'\n');
-    for key in keys {
-        bytes.extend_from_slice(&key.hash.to_le_bytes());
-        bytes.extend_from_slice(&key.at.to_le_bytes());
+    for record in keys.chunks_exact(2) {
+        for key in record {
+            bytes.extend_from_slice(&key.hash.to_le_bytes());
+        }
+        bytes.extend_from_slice(&record[0].at.to_le_bytes());
     }
     write_whole(&path(home, name), &bytes)
 }
@@ -264,21 +271,14 @@ pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key
 
 fn read_keys(path: &Path, content: &str) -> Option<Vec<Key>> {
     let bytes = std::fs::read(path).ok()?;
-    let rest = bytes.strip_prefix(content.as_bytes())?.strip_prefix(b"\n")?;
-    let (keys, rest) = rest.as_chunks::<KEY_BYTES>();
-    let number = |bytes: &[u8]| {
-        let mut number = [0; 8];
-        number.copy_from_slice(bytes);
-        number
+    let rest = bytes.strip_prefix(KEYS_MARK)?.strip_prefix(content.as_bytes())?;
+    let (records, rest) = rest.strip_prefix(b"\n")?.as_chunks::<RECORD_BYTES>();
+    let keys = |record: &[u8; RECORD_BYTES]| {
+        let (numbers, _) = record.as_chunks::<KEY_BYTES>();
+        let at = i64::from_le_bytes(numbers[2]);
+        [numbers[0], numbers[1]].map(|hash| Key { hash: u64::from_le_bytes(hash), at })
     };
-    rest.is_empty().then(|| {
-        keys.iter()
-            .map(|key| Key {
-                hash: u64::from_le_bytes(number(&key[..8])),
-                at: i64::from_le_bytes(number(&key[8..])),
-            })
-            .collect()
-    })
+    rest.is_empty().then(|| records.iter().flat_map(keys).collect())
 }
 
 #[cfg(test)]
@@ -425,7 +425,8 @@ mod tests {
     fn keys_are_kept_for_the_records_they_were_made_of() {
         let home = tempfile::tempdir().unwrap();
         let home = ProjectDir(home.path().to_owned());
-        let keys = vec![Key { hash: 7, at: -1 }, Key { hash: u64::MAX, at: 2 }];
+        let keys = [(7, -1), (8, -1), (9, 2), (u64::MAX, 2)];
+        let keys: Vec<Key> = keys.map(|(hash, at)| Key { hash, at }).into();
         store_keys(&home, "s", "content", &keys).unwrap();
         assert_eq!(load_keys(&home, "s", "content"), Some(keys));
         assert_eq!(load_keys(&home, "s", "other"), None);

@@ -25,7 +25,7 @@ const VERSION: u32 = 2;
 const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 
 /// The most that is read of a file of this kind.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
 /// What is remembered of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

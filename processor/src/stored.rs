@@ -12,7 +12,7 @@ use walkdir::WalkDir;
 pub const FILE_BYTES_MAX: u64 = 1 << 30;
 
 /// How a packed file begins (RFC 1952). An archive that was put aside has another name.
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
+pub const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// The files below a folder, as they are met; links are not followed. What is gone meanwhile is no failure: hooks and other
 /// sessions go on.

@@ -92,6 +92,8 @@ pub struct SyncOptions<'a> {
     pub ollama_host: Option<&'a str>,
     /// Time for which a model is asked before its answers so far are published; [`ASKED_AT_ONCE`] but in tests.
     pub asked_at_once: Duration,
+    /// Bytes of a part of a long session at least; [`PART_BYTES`](crate::transcript::parts::PART_BYTES) but in tests.
+    pub part_bytes: u64,
 }
 
 /// Brings a project up to date.
@@ -211,6 +213,7 @@ impl<'a> Run<'a> {
         let inboxes = self.inboxes();
         let mut facts = TreeFacts::ask(&inboxes, &self.redactor);
         self.archive.sweep();
+        self.remove_unwanted();
         let changed = self.collect(&inboxes, &mut facts)?;
         self.publish_left(&inboxes, facts.get(), &[])?;
         let mut same = self.is_as_published() && changed.is_empty();

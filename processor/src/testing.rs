@@ -50,6 +50,7 @@ impl Project {
             busy: Busy::Leave,
             afresh: false,
             asked_at_once: crate::sync::ASKED_AT_ONCE,
+            part_bytes: crate::transcript::parts::PART_BYTES,
             ollama_host: None,
         }
     }

@@ -107,6 +107,7 @@ fn a_sync_embeds_memories_and_turns_and_then_rests() {
 #[test]
 fn what_the_model_thought_has_vectors_too() {
     let sealed = sealed();
+    sealed.want_thinking();
     let mut script = eventful("s2", sealed.root(), 2);
     for number in 0..4 {
         script.prompt("Why is it slow?");

@@ -32,6 +32,7 @@ fn flipped(bytes: &[u8], at: usize) -> Vec<u8> {
 
 fn synced() -> Sealed {
     let sealed = Sealed::new();
+    sealed.want_thinking();
     for number in 1..4 {
         let mut script = eventful(&format!("s{number}"), sealed.root(), number);
         script.block(serde_json::json!({

@@ -526,11 +526,12 @@ fn settings_that_cannot_work_are_explained() {
 fn a_probe_names_the_models_or_nobody() {
     let server = Ollama::start(&["tiny:latest", "large:8b"], Behaviour::Says(good));
     let models = vec!["tiny:latest".to_owned(), "large:8b".to_owned()];
-    assert_eq!(llm::probe(Some(&server.host)), Some(models));
+    assert_eq!(llm::probe(&server.host, None, &[]), Ok(Some(models)));
     assert_eq!(server.asked("/api/chat").len(), 0);
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
-    assert_eq!(llm::probe(Some(&free)), None);
-    assert_eq!(llm::probe(Some("not a host")), None);
+    assert_eq!(llm::probe(&free, None, &[]), Ok(None));
+    assert!(llm::probe("not a host", None, &[]).is_err());
+    assert!(llm::probe("other.example", None, &[]).is_err(), "nobody agreed to ask it");
 }
 
 /// Runs only where a real Ollama is named; whatever a model says, what comes back is grounded.
@@ -540,7 +541,8 @@ fn a_real_ollama_is_understood_where_there_is_one() {
         eprintln!("SKIPPED: OLLAMA_HOST is not set, so no real Ollama was asked");
         return;
     };
-    let Some(model) = llm::probe(Some(&host)).and_then(|models| models.into_iter().next()) else {
+    let models = llm::probe(&host, None, &[]).unwrap_or_default();
+    let Some(model) = models.and_then(|models| models.into_iter().next()) else {
         eprintln!("SKIPPED: no Ollama with a model answers at {host}");
         return;
     };

@@ -50,6 +50,8 @@ impl Damaged {
     fn new() -> Self {
         let sample = Sample::with_history().unwrap();
         sample.sync().unwrap();
+        // From here on there is an index of what was thought.
+        sample.run(&["search", "--thinking", "buoy"]).unwrap();
         sample.run(&["add", "The buoy is painted twice a year", "--kind", "fact"]).unwrap();
         for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
             moment.run(&sample.environment, &sample.root, "here").unwrap();

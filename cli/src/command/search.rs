@@ -4,12 +4,15 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
 use memory_store::recall::{
     Collection, Hit, Recall, Recalled, Search as Wanted, Span, WEAK, time_named,
 };
 use memory_store::text::excerpt;
 use memory_store::trust::LABEL;
-use memory_store::{Kind, Timestamp, short_session};
+use memory_store::{Kind, Timestamp, short_session, thinking};
+use processor::progress::Silent;
 use serde::Serialize;
 
 use super::learned::why;
@@ -161,6 +164,9 @@ fn neighbour(hit: &Hit, is_it: impl Fn(u32) -> bool) -> Option<&Hit> {
 pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
     let tree = world.tree()?;
     let wanted = args.wanted(world.now)?;
+    if wanted.thinking {
+        index_thinking(world, &tree)?;
+    }
     let recall = world.with_second(&tree, Recall::open(&world.dirs, &tree));
     let recalled = recall.search(&wanted, world.now);
     // Memories lie in files as well; turns lie nowhere else where a search looks.
@@ -176,6 +182,17 @@ pub fn run(args: &Search, world: &World, out: &mut dyn Write) -> Result {
             .code(exit::DEGRADED)
             .hint("Run `throughline sync`, which makes the index again.")),
     }
+}
+
+/// Has what Claude thought indexed, which is done once somebody asks for it.
+fn index_thinking(world: &World, tree: &Tree) -> Result {
+    let state = world.dirs.tree(&tree.root);
+    let is_wanted = world.mode == Mode::Full && thinking::want(&state).is_ok();
+    if !is_wanted || thinking::is_there(&state) {
+        return Ok(());
+    }
+    let report = processor::sync::sync(&world.sync_options(tree, &Silent));
+    report.map(drop).map_err(|error| Failure::new(format!("{error:#}")))
 }
 
 impl Search {

@@ -9,6 +9,8 @@ use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
 use crate::id::MemoryId;
+use crate::layout::TreeDir;
+use crate::thinking;
 use crate::time::Timestamp;
 
 /// Turns that are read, the newest segments first, in search of what a mistyped word means.
@@ -21,6 +23,9 @@ const NEAR_MIN: f32 = 0.28;
 /// Finds turns.
 pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
+    if search.thinking {
+        look_for_thinking(recall);
+    }
     let turns = Sources::of_turns(segments(&recall.sources, search.thinking), recall.settings());
     let parts: Vec<Part<'_>> =
         turns.list.iter().map(|source| Part { segment: source.segment(), loose: &[] }).collect();
@@ -52,6 +57,18 @@ pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
         recall.sources.note_text(|| damage);
     }
     recalled
+}
+
+/// Says so where what the model thought is not indexed.
+fn look_for_thinking(recall: &Recall) {
+    let index = recall.sources.list.iter().find_map(|source| source.index.as_ref());
+    let Some(tree) = index.and_then(|index| index.dir.parent()) else { return };
+    if !thinking::is_there(&TreeDir(tree.to_owned())) {
+        recall.sources.note_text(|| {
+            "what Claude thought is indexed once somebody searches it: the next sync does that"
+                .to_owned()
+        });
+    }
 }
 
 /// Finds turns; `far` are those wanted that share no word and are not even near in meaning.

@@ -10,8 +10,14 @@
 //! Times are what processes took of the processor, all threads together and git's beside it, so that a busy
 //! machine does not count. A second run of each round is by this program itself, which is told the stages of a
 //! sync and says what each took. `--rebuild` at last loses the index, and says what making it again takes.
+//!
+//! `--bounds [--long MB] [--rounds N] [--json]` measures other things: a turn more in a session of 4 MB and in one of
+//! `--long` (default 200; CPU and memory, median), the room that data and state take for 1,000 sessions of 1 MB, by folder
+//! (scaled from 40), and a broken line and a memory file of many keys that are ten times as long as others, in seconds and
+//! as a ratio.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
+mod bounds;
 #[path = "../corpus/mod.rs"]
 mod corpus;
 mod measure;
@@ -48,6 +54,9 @@ fn main() -> Result<()> {
     if let Some(home) = &options.stages {
         return stages(home);
     }
+    if options.bounds {
+        return bounds::run(&options);
+    }
     let temporary = tempfile::tempdir()?;
     let home = options.keep.clone().unwrap_or_else(|| temporary.path().to_owned());
     let bench = Bench::open(&home, options)?;
@@ -64,6 +73,11 @@ struct Options {
     session: u32,
     rounds: u32,
     rebuild: bool,
+    /// Whether what has a bound is measured, and nothing else.
+    bounds: bool,
+    /// Megabytes of a long session.
+    long: u64,
+    json: bool,
     keep: Option<PathBuf>,
     /// The home in which this process is to sync and to tell the stages.
     stages: Option<PathBuf>,
@@ -76,6 +90,9 @@ impl Options {
             session: 40,
             rounds: 10,
             rebuild: false,
+            bounds: false,
+            long: 200,
+            json: false,
             keep: None,
             stages: None,
         };
@@ -87,6 +104,14 @@ impl Options {
                     options.rebuild = true;
                     continue;
                 }
+                "--bounds" => {
+                    options.bounds = true;
+                    continue;
+                }
+                "--json" => {
+                    options.json = true;
+                    continue;
+                }
                 _ => {}
             }
             let value = arguments.next().with_context(|| format!("{argument} needs a value"))?;
@@ -94,6 +119,7 @@ impl Options {
                 "--turns" => options.turns = value.parse()?,
                 "--session" => options.session = value.parse()?,
                 "--rounds" => options.rounds = value.parse()?,
+                "--long" => options.long = value.parse()?,
                 "--keep" => options.keep = Some(value.into()),
                 "--stages" => options.stages = Some(value.into()),
                 _ => bail!("there is no option {argument}"),
@@ -119,6 +145,7 @@ fn stages(home: &Path) -> Result<()> {
         busy: Busy::Leave,
         afresh: false,
         asked_at_once: processor::sync::ASKED_AT_ONCE,
+        part_bytes: processor::transcript::parts::PART_BYTES,
         ollama_host: None,
     })?;
     ensure!(!report.busy && !report.nothing_new, "there was nothing to do: {report:?}");

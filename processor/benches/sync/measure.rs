@@ -71,6 +71,13 @@ fn used(who: libc::c_int) -> libc::rusage {
     usage
 }
 
+/// Milliseconds of the processor that something takes of this process.
+pub fn used_ms(work: impl FnOnce()) -> f64 {
+    let before = cpu_ms(&used(libc::RUSAGE_SELF));
+    work();
+    cpu_ms(&used(libc::RUSAGE_SELF)) - before
+}
+
 /// The stages of a sync.
 pub struct Stages {
     started: Instant,

@@ -1,11 +1,11 @@
 //! The budget: how many memories a session may keep, and which.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory_store::settings::Settings;
 
 use super::{Entry, Mined};
-use crate::extract::{overlap, word_set};
+use crate::extract::{WORDS_FEW, word_set};
 
 /// The turns of a session of average length.
 const TYPICAL_TURNS: f32 = 12.0;
@@ -92,14 +92,48 @@ const TITLE_SHARE: f32 = 0.6;
 /// Cuts a list, best first, into those whose title is the first of its kind in their session and those whose title
 /// is like one before them.
 fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
-    let mut titles: BTreeMap<&str, Vec<BTreeSet<String>>> = BTreeMap::new();
+    let mut titles: BTreeMap<&str, Titles> = BTreeMap::new();
     indices.into_iter().partition(|&index| {
         let title = word_set(&entries[index].draft.title);
         let titles = titles.entry(&entries[index].draft.session).or_default();
-        let new = titles.iter().all(|known| overlap(known, &title) < TITLE_SHARE);
-        titles.push(title);
+        let new = !titles.has_like(&title);
+        titles.add(title);
         new
     })
+}
+
+/// The titles of a session by their words: one of a month has thousands, and each is compared with all before it.
+#[derive(Debug, Default)]
+struct Titles {
+    /// How many words each has.
+    lengths: Vec<usize>,
+    /// Those that have a word.
+    with_word: HashMap<String, Vec<usize>>,
+}
+
+impl Titles {
+    /// Whether one of them shares so much with a title that both are of one thing (see [`overlap`](crate::extract::overlap)).
+    fn has_like(&self, title: &BTreeSet<String>) -> bool {
+        let mut shared = vec![0_u16; self.lengths.len()];
+        for known in title.iter().filter_map(|word| self.with_word.get(word)).flatten() {
+            shared[*known] = shared[*known].saturating_add(1);
+        }
+        shared.iter().zip(&self.lengths).any(|(&shared, &length)| {
+            let smaller = length.min(title.len());
+            let is_same = usize::from(shared) == length && length == title.len();
+            #[expect(clippy::cast_precision_loss, reason = "small counts")]
+            let is_like = || f32::from(shared) / smaller as f32 >= TITLE_SHARE;
+            shared > 0 && if smaller < WORDS_FEW { is_same } else { is_like() }
+        })
+    }
+
+    fn add(&mut self, title: BTreeSet<String>) {
+        let number = self.lengths.len();
+        self.lengths.push(title.len());
+        for word in title {
+            self.with_word.entry(word).or_default().push(number);
+        }
+    }
 }
 
 /// How many memories a session keeps. One four times as long keeps twice as many.
@@ -117,4 +151,26 @@ pub fn room(turns: usize, per_session: f32) -> usize {
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small counts")]
 fn commands_share(per_session: f32) -> usize {
     ((per_session * COMMANDS_SHARE).round() as usize).clamp(COMMANDS_MIN, COMMANDS_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::extract::overlap;
+
+    proptest! {
+        #[test]
+        fn titles_are_as_like_as_their_words_overlap(
+            titles in prop::collection::vec(prop::collection::btree_set("[a-h]", 0..7), 1..12),
+        ) {
+            let mut known = Titles::default();
+            for (at, title) in titles.iter().enumerate() {
+                let is_like = titles[..at].iter().any(|other| overlap(other, title) >= TITLE_SHARE);
+                prop_assert_eq!(known.has_like(title), is_like);
+                known.add(title.clone());
+            }
+        }
+    }
 }

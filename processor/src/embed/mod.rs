@@ -102,6 +102,11 @@ impl Embedding {
         Ok(())
     }
 
+    /// Whether the transformer has embedded the text of a memory.
+    pub fn has_memory(&self, text: &str) -> bool {
+        self.memories.has(text)
+    }
+
     /// Whether the transformer has embedded the text of a turn, as far as what is known was opened.
     pub fn has_turn(&self, text: &str) -> bool {
         self.turns.as_ref().is_some_and(|turns| turns.has(text))

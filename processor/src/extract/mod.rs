@@ -45,7 +45,7 @@ pub use episode::goes_on;
 pub use fixes::{COMMAND_CURE_WORTH, is_sibling};
 pub use paths::Roots;
 pub use quoted::{own_words, retells_order as text_retells_order};
-pub use sets::{overlap, word_set};
+pub use sets::{WORDS_FEW, overlap, word_set};
 pub use tasks::OPEN;
 
 /// Episodes for other parts of the processor: where the work was left is told from them too.

@@ -50,10 +50,13 @@ pub fn word_set(text: &str) -> Words {
     text::words(text).into_iter().collect()
 }
 
+/// Sets of fewer words are alike only when they are the same.
+pub const WORDS_FEW: usize = 3;
+
 /// The share of the smaller set that the larger one holds.
 pub fn overlap(a: &Words, b: &Words) -> f32 {
     let smaller = a.len().min(b.len());
-    if smaller < 3 {
+    if smaller < WORDS_FEW {
         return f32::from(u8::from(a == b && !a.is_empty()));
     }
     #[expect(clippy::cast_precision_loss, reason = "small counts")]

@@ -15,6 +15,7 @@ use crate::collect::{Collected, Collector, SessionRead, changed};
 use crate::discover::{self, Found, Transcript};
 use crate::ignore::Ignore;
 use crate::state::{SessionState, write_roots};
+use crate::transcript::parts;
 use crate::transcript::read::Counts;
 
 /// Nanoseconds of a millisecond.
@@ -55,7 +56,8 @@ impl Run<'_> {
         self.hide_known(&mut changed)?;
         self.forget_missing()?;
         self.state.forget_left();
-        self.report.sessions = self.state.sessions.len();
+        let names = self.state.sessions.keys();
+        self.report.sessions = names.filter(|name| parts::of_name(name).1 == 0).count();
         Ok(changed)
     }
 
@@ -79,6 +81,13 @@ impl Run<'_> {
         known.extend(expired.filter(|name| !self.expired.is_lost(name)));
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
+        let mut last_parts: BTreeMap<String, u32> = BTreeMap::new();
+        for (session, number) in known.iter().map(|name| parts::of_name(name)) {
+            if number > 0 {
+                let last = last_parts.entry(session.to_owned()).or_default();
+                *last = number.max(*last);
+            }
+        }
         let ignore = Ignore::new(&self.settings.ignore_paths)?;
         // What is known is hidden once a session is read as a whole.
         let rules = self.redactor.with_known(Known::default());
@@ -91,6 +100,8 @@ impl Run<'_> {
             ignore: &ignore,
             from_folder,
             territory: &self.territory,
+            parts: &last_parts,
+            part_bytes: self.options.part_bytes,
         };
         if sessions.is_empty() {
             return Ok(BTreeSet::new());
@@ -152,6 +163,9 @@ impl Run<'_> {
         self.report.lines += lines;
         self.report.lines_skipped += too_long + damaged + dropped;
         self.report.sessions_read += usize::from(lines > 0);
+        for (part, state) in collected.closed {
+            self.state.sessions.insert(part, state);
+        }
         match collected.state {
             None => {
                 self.state.empty.insert(name.to_owned());

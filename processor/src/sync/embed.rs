@@ -18,6 +18,9 @@ use crate::lock::Busy;
 const AWAITED_MAX: Duration = Duration::from_secs(20);
 /// How long a sync in the background does. New turns wait for it.
 const BACKGROUND_MAX: Duration = Duration::from_secs(60);
+/// Turns that wait for the transformer until there are so many, or nothing else is to be done: to read it takes longer
+/// than to embed some of them, and a session that goes on has a turn each time.
+const TURNS_FEW: usize = 16;
 /// Turns of one index that are looked at; more are not embedded in that time.
 const TURNS_MAX: usize = 10_000;
 
@@ -69,11 +72,15 @@ impl Run<'_> {
         let learned = embedding.find_transformer().and_then(|()| {
             embedding.open_turns()?;
             let texts = self.texts(space, &embedding)?;
-            embedding.learn(&texts, Instant::now() + most, self.options.progress)
+            if self.may_wait(&texts, &embedding) {
+                return Ok(None);
+            }
+            embedding.learn(&texts, Instant::now() + most, self.options.progress).map(Some)
         });
         self.embedding = Some(Some(embedding));
         match learned {
-            Ok(embedded) => self.report.embedded = embedded,
+            Ok(None) => return Ok(false),
+            Ok(Some(embedded)) => self.report.embedded = embedded,
             // What was published serves; the table made its vectors.
             Err(error) => {
                 self.report.warnings.push(format!("texts were not embedded: {error:#}"));
@@ -82,6 +89,14 @@ impl Run<'_> {
         }
         self.publish_with(StagedTrees::default())?;
         Ok(true)
+    }
+
+    /// Whether there are few turns to embed, no memories, and other things were done: the table's vectors serve.
+    fn may_wait(&self, texts: &Texts, embedding: &Embedding) -> bool {
+        let is_background = matches!(self.options.busy, Busy::Leave);
+        let is_few = texts.turns.len() < TURNS_FEW;
+        let has_all = || texts.memories.iter().all(|text| embedding.has_memory(text));
+        is_background && self.report.sessions_read > 0 && is_few && has_all()
     }
 
     /// Looks for the embedder's files, once.
@@ -110,7 +125,8 @@ impl Run<'_> {
         let dirs = self.options.dirs;
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
         // What the model thought comes last: few ask for it.
-        let thoughts = states().map(|state| state.thinking());
+        let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
+        let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking());
         let told = states().map(|state| state.index()).chain([dirs.user_state().index()]);
         told.chain(thoughts).collect()
     }

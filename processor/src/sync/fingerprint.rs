@@ -54,6 +54,7 @@ impl Run<'_> {
         add(trees);
         for tree in &self.trees {
             let state = self.options.dirs.tree(&tree.root);
+            add(if self.thinks(tree) { "thinking" } else { "" });
             for index in [state.index(), state.thinking()] {
                 add(&stamp::of_file(&index.join("MANIFEST")));
             }

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use anyhow::{Error, Result};
 use memory_store::index::health::{Depth, inspect};
+use memory_store::layout::Tree;
+use memory_store::thinking;
 
 use super::Run;
 use super::stage::{StagedTrees, TURNS_AT_ONCE};
@@ -32,6 +34,19 @@ impl Run<'_> {
             self.distrusted.insert(folder);
         }
         all
+    }
+
+    /// Whether thoughts are indexed in a working tree: somebody searched them.
+    pub(super) fn thinks(&self, tree: &Tree) -> bool {
+        thinking::is_wanted(&self.options.dirs.tree(&tree.root))
+    }
+
+    /// Removes the indexes of what the model thought that nobody asks for.
+    pub(super) fn remove_unwanted(&self) {
+        for tree in self.trees.iter().filter(|tree| !self.thinks(tree)) {
+            // What cannot be removed now goes with the next run.
+            let _ = std::fs::remove_dir_all(self.options.dirs.tree(&tree.root).thinking());
+        }
     }
 
     /// Lets this run make everything that it publishes again, and read nothing of what it replaces.

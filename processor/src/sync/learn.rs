@@ -22,6 +22,7 @@ use crate::lock::Busy;
 use crate::mine::{LATER, MinedFile, Miner, Prepared, Summary};
 use crate::ownership::{Holders, Ownership};
 use crate::state::SessionState;
+use crate::transcript::parts;
 
 /// Share of the time for which a model is asked before anything is published for the first time.
 const FIRST_SHARE: u32 = 2;
@@ -70,16 +71,25 @@ impl Run<'_> {
         changed: &BTreeSet<String>,
     ) -> Result<()> {
         let stale = known.iter().filter(|known| known.summary.is_none());
-        let stale = stale.map(|known| known.name.clone());
+        let stale: Vec<String> = stale.map(|known| known.name.clone()).collect();
+        // Where a part has other turns, those of later parts are counted otherwise.
+        let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
+            let (session, number) = parts::of_name(name);
+            let is_later = move |other: &&String| match parts::of_name(other) {
+                (of, other) => of == session && (other == 0 || other > number),
+            };
+            self.state.sessions.keys().filter(is_later).cloned()
+        });
+        let after: Vec<String> = after.collect();
         let unindexed = |tree: &Tree| {
             let state = self.options.dirs.tree(&tree.root);
-            let indexes = [state.index(), state.thinking()];
-            !indexes.iter().all(|folder| matches!(Index::open(folder), Ok(Some(_))))
+            let is_there = |folder: PathBuf| matches!(Index::open(&folder), Ok(Some(_)));
+            !is_there(state.index()) || self.thinks(tree) && !is_there(state.thinking())
         };
         let cut_otherwise = self.state.terms != memory_store::text::VERSION;
         let all_turns = self.state.all_turns || cut_otherwise || self.trees.iter().any(unindexed);
         self.state.all_turns = all_turns;
-        self.state.pending.extend(stale);
+        self.state.pending.extend(stale.into_iter().chain(after));
         self.state.pending.extend(changed.iter().cloned());
         self.state.write(&self.home)
     }

@@ -3,16 +3,20 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::path::Path;
 
 use anyhow::Result;
 use memory_store::{Memory, Timestamp};
 use rayon::prelude::*;
 
 use super::Run;
-use crate::archive::{Entry, Header, file_name, is_damaged};
+use crate::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
 use crate::expired::Remains;
 use crate::mine::{self, MinedFile};
 use crate::state::SessionState;
+use crate::transcript::name::TranscriptName;
+use crate::transcript::parts;
 
 impl Run<'_> {
     /// Puts archive files aside that hold something else than was written, before transcripts are read: what these
@@ -26,6 +30,13 @@ impl Run<'_> {
             })
         };
         let mut entries = self.archive.entries()?;
+        let there: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let gone = self.state.sessions.iter().filter(|(name, state)| {
+            parts::of_name(name).1 > 0
+                && !there.contains(name.as_str())
+                && !self.was_removed(name, state)
+        });
+        let mut missing: Vec<String> = gone.map(|(name, _)| name.clone()).collect();
         entries.retain(|entry| self.options.afresh || !is_known(entry));
         let check =
             |entry: &Entry| Some((entry.name.clone(), self.archive.check(&entry.name).err()?));
@@ -35,7 +46,38 @@ impl Run<'_> {
             self.report
                 .warnings
                 .push(format!("{error:#}; it was put aside as {}", aside.display()));
+            if parts::of_name(&name).1 > 0 {
+                missing.push(name);
+            }
         }
+        for name in missing {
+            self.read_again(&name)?;
+        }
+        Ok(())
+    }
+
+    /// Has the transcript of a session of which a part is missing read from its beginning, where it is still there:
+    /// what no other part holds is archived again, with what goes on.
+    fn read_again(&mut self, missing: &str) -> Result<()> {
+        let (session, _) = parts::of_name(missing);
+        // Of one that is missing or damaged itself all is read again anyway.
+        let Ok(Some(mut file)) = self.archive.load(session) else { return Ok(()) };
+        let is_there = |source: &Watermark| {
+            fs::metadata(&source.path).is_ok_and(|found| found.len() >= source.offset)
+        };
+        let sources = std::mem::take(&mut file.header.sources);
+        // A run that was killed here has left none.
+        if file.header.from_folder || !sources.is_empty() && !sources.iter().any(is_there) {
+            return Ok(());
+        }
+        self.archive.store(&file)?;
+        let is_of_it = |path: &Path| {
+            sources.iter().any(|source| source.path == path)
+                || TranscriptName::of(path).is_some_and(|name| name_of(&name) == session)
+        };
+        self.state.seen.retain(|path, _| !is_of_it(path));
+        self.state.sessions.remove(missing);
+        mine::remove(&self.home, missing);
         Ok(())
     }
 
@@ -80,9 +122,10 @@ impl Run<'_> {
             let MinedFile { session: id, turns, cwd, drafts, .. } =
                 mine::last_mined(&self.home, &name).unwrap_or_default();
             let mut remains = self.expired.load(&name).unwrap_or_default();
-            let (main, agent) = match name.split_once('.') {
+            let (of, part) = parts::of_name(&name);
+            let (main, agent) = match of.split_once('.') {
                 Some((main, agent)) => (main, Some(agent.to_owned())),
-                None => (name.as_str(), None),
+                None => (of, None),
             };
             let id = if id.is_empty() { main.to_owned() } else { id };
             let count = drafts.len();
@@ -90,6 +133,7 @@ impl Run<'_> {
             let header = Header {
                 session: id,
                 agent,
+                part,
                 from_folder: session.from_folder,
                 ..std::mem::take(&mut remains.header)
             };

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use super::Run;
 use crate::mine::Miner;
 use crate::ownership::Ownership;
+use crate::transcript::parts;
 use crate::turns;
 
 /// Turns that are held in memory on their way into the index: one segment's.
@@ -78,7 +79,9 @@ impl Run<'_> {
             let state = self.options.dirs.tree(&tree.root);
             let staged = staged.0.entry(tree.root.clone()).or_default();
             add(&mut staged.turns, state.index(), &portion.turns)?;
-            add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+            if self.thinks(tree) {
+                add(&mut staged.thoughts, state.thinking(), &portion.thoughts)?;
+            }
         }
         Ok(())
     }
@@ -94,6 +97,16 @@ impl Run<'_> {
         lacking.into_iter().map(|(_, name)| name.clone()).collect()
     }
 
+    /// Turns of the parts of a session that come before one of them.
+    fn turns_before(&self, name: &str) -> usize {
+        let (session, number) = parts::of_name(name);
+        let before = self.state.sessions.range(parts::name(session, 1)..);
+        let before = before.take_while(|(other, _)| match parts::of_name(other) {
+            (of, other) => of == session && (number == 0 || other < number),
+        });
+        before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
+    }
+
     /// Reads the turns of the first of some sessions, until there are so many, and takes these sessions
     /// off.
     fn take_portion(
@@ -106,9 +119,11 @@ impl Run<'_> {
         while portion.turns.len() + portion.thoughts.len() < at_once && !sessions.is_empty() {
             let names: Vec<String> =
                 sessions.drain(..sessions.len().min(SESSIONS_AT_ONCE).min(at_once)).collect();
+            let counted: Vec<usize> = names.iter().map(|name| self.turns_before(name)).collect();
             let miner = self.miner(ownership);
+            let read = names.par_iter().zip(counted);
             let found: Vec<Result<Lacking>> =
-                names.par_iter().map(|name| Lacking::of(&miner, name)).collect();
+                read.map(|(name, before)| Lacking::of(&miner, name, before)).collect();
             for (name, found) in names.into_iter().zip(found) {
                 match found {
                     Ok(Lacking { turns, thoughts }) => {
@@ -136,11 +151,16 @@ struct Lacking {
 }
 
 impl Lacking {
-    fn of(miner: &Miner<'_>, name: &str) -> Result<Self> {
+    fn of(miner: &Miner<'_>, name: &str, before: usize) -> Result<Self> {
         let sessions = miner.sessions(name)?;
+        let before = u32::try_from(before).unwrap_or(u32::MAX);
+        let counted = |mut turn: Turn| {
+            turn.number = turn.number.saturating_add(before);
+            turn
+        };
         Ok(Self {
-            turns: sessions.iter().flat_map(turns::of_session).collect(),
-            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).collect(),
+            turns: sessions.iter().flat_map(turns::of_session).map(counted).collect(),
+            thoughts: sessions.iter().flat_map(turns::thoughts_of_session).map(counted).collect(),
         })
     }
 }
@@ -216,6 +236,7 @@ mod tests {
     #[test]
     fn portions_are_seen_once_all_of_them_are_there() {
         let project = Project::new(Mode::Private);
+        memory_store::thinking::want(&project.dirs.tree(project.root())).unwrap();
         let (dirs, root) = (&project.dirs, project.root());
         let options = project.sync();
         let mut run = Run::begin(&options, dirs.project(project.tree.project)).unwrap();

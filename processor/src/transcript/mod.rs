@@ -9,6 +9,7 @@ mod assemble;
 mod convert;
 mod cut;
 pub mod name;
+pub mod parts;
 mod prompt;
 mod queue;
 pub mod read;

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use memory_store::lines::Line;
+use memory_store::lines::{Line, Lines};
 use memory_store::redact::Given;
 
 use super::assemble::{Assembly, assemble};
 use super::convert::{Outcome, convert};
+use super::parts::{Growth, PART_BYTES};
 use super::record::{Record, RecordWhat};
 use super::session::Session;
 
@@ -59,6 +60,10 @@ pub struct SessionBuilder<'r> {
     redact: &'r dyn Redact,
     records: Vec<Record>,
     seen: HashSet<(u128, u32)>,
+    /// Those of parts that are closed.
+    closed: HashSet<(u128, u32)>,
+    growth: Growth,
+    part_bytes: u64,
     /// Where the last title of each rank is among the records.
     titles: HashMap<u8, usize>,
     counts: Counts,
@@ -73,13 +78,46 @@ impl<'r> SessionBuilder<'r> {
 
     /// Continues a session whose first records are known.
     pub fn resume(records: Vec<Record>, redact: &'r dyn Redact) -> Self {
-        let seen = records.iter().map(key).collect();
-        let titles = records
+        let mut builder = Self {
+            redact,
+            records: Vec::new(),
+            seen: HashSet::new(),
+            closed: HashSet::new(),
+            growth: Growth::default(),
+            part_bytes: PART_BYTES,
+            titles: HashMap::new(),
+            counts: Counts::default(),
+            line: Vec::new(),
+        };
+        builder.go_on(records, Growth::default());
+        builder
+    }
+
+    /// Has parts of a long session so many bytes at least.
+    pub fn in_parts_of(mut self, bytes: u64) -> Self {
+        self.part_bytes = bytes;
+        self
+    }
+
+    /// Goes on with these records and no others, after a part was closed.
+    pub fn go_on(&mut self, records: Vec<Record>, growth: Growth) {
+        self.seen = records.iter().map(key).collect();
+        self.titles = records
             .iter()
             .enumerate()
             .filter_map(|(at, record)| Some((rank_of_title(record)?, at)))
             .collect();
-        Self { redact, records, seen, titles, counts: Counts::default(), line: Vec::new() }
+        (self.records, self.growth) = (records, growth);
+    }
+
+    /// Takes note of the records of a part that is closed: they are not read again.
+    pub fn know(&mut self, records: &[Record]) {
+        self.closed.extend(records.iter().map(key));
+    }
+
+    /// Takes the records so far, and how far their part has grown.
+    pub fn take(&mut self) -> (Vec<Record>, Growth) {
+        (std::mem::take(&mut self.records), std::mem::take(&mut self.growth))
     }
 
     /// Adds one line.
@@ -99,12 +137,27 @@ impl<'r> SessionBuilder<'r> {
     pub fn read(&mut self, reader: impl BufRead) -> io::Result<u64> {
         let mut lines = super::lines(reader);
         while let Some(line) = lines.next_line()? {
-            match line {
-                Line::Whole(line) => self.line(line),
-                Line::TooLong => self.counts.too_long += 1,
-            }
+            self.add(&line);
         }
         Ok(lines.consumed())
+    }
+
+    /// Adds complete lines until a part is to be closed; whether one is.
+    pub fn read_part(&mut self, lines: &mut Lines<impl BufRead>) -> io::Result<bool> {
+        while let Some(line) = lines.next_line()? {
+            self.add(&line);
+            if self.growth.is_full(self.part_bytes) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn add(&mut self, line: &Line<'_>) {
+        match line {
+            Line::Whole(line) => self.line(line),
+            Line::TooLong => self.counts.too_long += 1,
+        }
     }
 
     /// What came across.
@@ -137,11 +190,13 @@ impl<'r> SessionBuilder<'r> {
                     return;
                 }
             }
+            None if self.closed.contains(&key(&record)) => return,
             None if !self.seen.insert(key(&record)) => return,
             None => {}
         }
         if self.records.len() < RECORDS_MAX {
             self.titles.extend(rank.map(|rank| (rank, self.records.len())));
+            self.growth.add(&record, self.part_bytes);
             self.records.push(record);
         } else {
             self.counts.dropped += 1;

@@ -250,6 +250,11 @@ impl Sealed {
         self.tree.root.to_str().unwrap()
     }
 
+    /// Has what the model thought indexed, as a search for it does.
+    pub fn want_thinking(&self) {
+        memory_store::thinking::want(&self.dirs.tree(&self.tree.root)).unwrap();
+    }
+
     /// Where a transcript of this project is.
     pub fn transcript(&self, name: &str) -> PathBuf {
         self.dirs.claude.join("projects/-work").join(name)
@@ -276,6 +281,7 @@ impl Sealed {
             busy: Busy::Wait(std::time::Duration::from_secs(20)),
             afresh: false,
             asked_at_once: processor::sync::ASKED_AT_ONCE,
+            part_bytes: processor::transcript::parts::PART_BYTES,
             ollama_host: None,
         }
     }

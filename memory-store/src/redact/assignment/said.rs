@@ -323,7 +323,7 @@ fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<us
         let is_plain = || {
             promise == Promise::Password
                 && text[word.start] == b'"'
-                && text[value.end] == b'"'
+                && text.get(value.end) == Some(&b'"')
                 && super::quoted_is_secret(told, promise, false)
                 && !shape::is_stop_word(told)
                 && !shape::is_placeholder(told)
@@ -523,4 +523,24 @@ fn bare(text: &[u8], word: &Range<usize>) -> Range<usize> {
 fn skip_quote(text: &[u8], at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + QUOTES.iter().find(|quote| rest.starts_with(quote)).map_or(0, |quote| quote.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact::Redactor;
+
+    #[test]
+    fn a_text_that_ends_in_an_open_quote_is_read_to_its_end() {
+        for text in [
+            "the password was \"old",
+            "set the password to \"to",
+            "the password: it was \"\"",
+            "the password was “old",
+        ] {
+            for (end, _) in text.char_indices() {
+                assert_eq!(Redactor::default().redact(&text[..end]), text[..end]);
+            }
+            assert_eq!(Redactor::default().redact(text), text);
+        }
+    }
 }

@@ -1,0 +1,31 @@
+//! Whether there is an index of what the model thought. It takes as much room as that of what was said, and few ever
+//! search it: it is made once somebody did.
+
+use std::io;
+
+use crate::layout::TreeDir;
+
+/// Whether somebody searched it.
+pub fn is_wanted(tree: &TreeDir) -> bool {
+    tree.thinking_wanted().exists()
+}
+
+/// Whether it was made.
+pub fn is_there(tree: &TreeDir) -> bool {
+    tree.thinking().join("MANIFEST").exists()
+}
+
+/// Has the next sync make it, and each one after that go on with it.
+///
+/// # Errors
+/// When that cannot be written down.
+pub fn want(tree: &TreeDir) -> io::Result<()> {
+    if is_wanted(tree) {
+        return Ok(());
+    }
+    let mut folder = std::fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut folder, 0o700);
+    folder.recursive(true).create(&tree.0)?;
+    std::fs::write(tree.thinking_wanted(), "")
+}

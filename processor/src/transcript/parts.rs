@@ -1,0 +1,118 @@
+//! Where a long session is cut into parts, so that what is read and mined again when it goes on does not grow with it.
+//!
+//! A part ends before a prompt that asks for something new, and is closed once as much again came behind it. Both
+//! follow from the records alone, in the order they came, so slices of a transcript are cut as the whole is.
+
+use serde::{Deserialize, Serialize};
+
+use super::record::{Record, RecordWhat};
+use super::session::PromptBy;
+use crate::extract::goes_on;
+
+/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed.
+pub const PART_BYTES: u64 = 1 << 20;
+
+/// How far the part that goes on has grown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Growth {
+    /// Bytes of its records.
+    #[serde(skip_serializing_if = "is_none")]
+    pub bytes: u64,
+    /// Where the next part is to begin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
+    /// Whether subagents were written into it (1.0.x). Their turns are counted apart: it is not cut.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub whole: bool,
+}
+
+/// The record that a part begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cut {
+    /// Its line.
+    pub uuid: String,
+    /// Its number among the records of that line.
+    pub part: u32,
+    /// Bytes of the records before it.
+    pub before: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
+}
+
+impl Growth {
+    /// Takes note of a record.
+    pub fn add(&mut self, record: &Record, part_bytes: u64) {
+        self.whole |= record.side;
+        if self.whole {
+            return;
+        }
+        if self.cut.is_none() && self.bytes >= part_bytes && opens(record) {
+            let uuid = record.uuid.clone();
+            self.cut = Some(Cut { uuid, part: record.part, before: self.bytes });
+        }
+        let mut bytes = Count(0);
+        // A record is plain data: it can be written.
+        let _ = serde_json::to_writer(&mut bytes, record);
+        self.bytes += bytes.0;
+    }
+
+    /// Whether a part is to be closed.
+    pub fn is_full(&self, part_bytes: u64) -> bool {
+        self.cut.as_ref().is_some_and(|cut| self.bytes - cut.before >= part_bytes)
+    }
+
+    /// Takes the part that is to be closed off the records, and leaves those that go on; `None` when what it ends
+    /// before was removed.
+    pub fn close(&mut self, records: &mut Vec<Record>) -> Option<Vec<Record>> {
+        let cut = self.cut.take()?;
+        let is_cut = |record: &Record| record.uuid == cut.uuid && record.part == cut.part;
+        let at = records.iter().position(is_cut).filter(|at| *at > 0)?;
+        self.bytes -= cut.before;
+        let rest = records.split_off(at);
+        Some(std::mem::replace(records, rest))
+    }
+}
+
+/// Whether a person, or a program in their place, asks for something new.
+fn opens(record: &Record) -> bool {
+    match &record.what {
+        RecordWhat::Prompt { text, by, .. } => {
+            matches!(by, PromptBy::User | PromptBy::Sdk) && !goes_on(text)
+        }
+        _ => false,
+    }
+}
+
+/// Counts what is written.
+struct Count(u64);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// What stands between the name of a session and the number of a part.
+const MARK: char = '~';
+
+/// The name of the archive file of a part.
+pub fn name(session: &str, number: u32) -> String {
+    if number == 0 { session.to_owned() } else { format!("{session}{MARK}{number:05}") }
+}
+
+/// The session that an archive file is of, and the number of its part; 0 for the one that goes on.
+pub fn of_name(name: &str) -> (&str, u32) {
+    match name.rsplit_once(MARK) {
+        Some((session, number)) => (session, number.parse().unwrap_or(0)),
+        None => (name, 0),
+    }
+}

@@ -1,0 +1,275 @@
+//! A long session is kept, mined and indexed in parts: what comes of it does not depend on how often it was
+//! looked at while it grew, nor on where a run was killed.
+
+mod scripts;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use memory_store::index::Index;
+use processor::archive::{Archive, Header};
+use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::transcript::parts;
+use proptest::prelude::*;
+use scripts::{Script, Sealed};
+use serde_json::json;
+
+/// Bytes of a part here.
+const PART_BYTES: u64 = 6_000;
+
+/// Stories of the long session, and lines of one.
+const STORIES: u32 = 12;
+
+/// Something that happens and is worth remembering.
+fn story(script: &mut Script, number: u32) {
+    let thing = ["ledger", "parser", "cache", "router"][number as usize % 4];
+    let area = ["harbour", "quarry", "orchard", "foundry", "brewery"][number as usize % 5];
+    let file = format!("{}/src/{area}/{thing}.rs", script.cwd);
+    script.prompt(&format!(
+        "The {thing} of the {area} loses entry {number} when it is closed. Please find out why."
+    ));
+    let command = format!("cargo test -p {area}-{thing} --locked");
+    script.bash_fails(
+        &command,
+        &format!("error[E0308]: mismatched types in {area}::{thing}::close\nexpected `i64`, found `u{number}`"),
+    );
+    script.edit(&file, "self.total += amount", &format!("self.total += i64::from(amount{number})"));
+    script.bash(&command, "test result: ok. 12 passed; 0 failed");
+    let id = script.call("Read", json!({"file_path": file}));
+    let text = format!("fn close_{number}() {{ /* {} */ }}", "close the books ".repeat(60));
+    let read = json!({"filePath": file, "content": text, "numLines": 1});
+    script.result(&id, &text, json!({"type": "text", "file": read}));
+    script.say(&format!(
+        "Fixed. The root cause: the {thing} of the {area} dropped buffer {number} before the flush, because \
+         `close` returned early. We decided to convert with `i64::from` instead of casting, since a cast \
+         would hide an overflow in the {area}."
+    ));
+    script.prompt(&format!("From now on always write the {thing} of the {area} with checked_add."));
+    script.say("Noted.");
+}
+
+/// The lines of a session in which much happens.
+fn lines(sealed: &Sealed) -> Vec<String> {
+    let mut script = Script::new("s1", sealed.root());
+    (0..STORIES).for_each(|number| story(&mut script, number));
+    script.text().lines().map(|line| format!("{line}\n")).collect()
+}
+
+fn sync_in_parts(sealed: &Sealed) -> SyncReport {
+    let report = sync(&SyncOptions { part_bytes: PART_BYTES, ..sealed.options() }).unwrap();
+    assert_eq!(report.warnings, Vec::<String>::new());
+    report
+}
+
+fn archive(sealed: &Sealed) -> Archive {
+    Archive::open(&sealed.dirs.project(sealed.tree.project))
+}
+
+/// What is kept: the memory files, the archive and the numbers of the turns in the index with their times.
+#[derive(Debug, PartialEq)]
+struct Kept {
+    memories: BTreeMap<String, String>,
+    archive: BTreeMap<String, String>,
+    turns: Vec<(u32, i64)>,
+}
+
+fn kept(sealed: &Sealed) -> Kept {
+    let is_memory = |path: &Path| {
+        path.extension().is_some_and(|end| end == "md") && !path.ends_with("README.md")
+    };
+    let memories = sealed.files(|path| !is_memory(path));
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let memories = memories.into_iter();
+    let memories =
+        memories.map(|(path, bytes)| (name(&path), String::from_utf8(bytes).unwrap())).collect();
+    let archive = archive(sealed);
+    let names = archive.names().unwrap().into_iter();
+    let archive = names.map(|name| {
+        let mut file = archive.load(&name).unwrap().unwrap();
+        file.header.sources.iter_mut().for_each(|source| source.head.clear());
+        let text = serde_json::to_string(&(&file.header, &file.records)).unwrap();
+        // Each home has its own place.
+        (name, text.replace(sealed.base.to_str().unwrap(), "~"))
+    });
+    Kept { memories, archive: archive.collect(), turns: indexed(sealed) }
+}
+
+fn indexed(sealed: &Sealed) -> Vec<(u32, i64)> {
+    let folder = sealed.dirs.tree(&sealed.tree.root).index();
+    let index = Index::open(&folder).unwrap().unwrap();
+    let mut turns = Vec::new();
+    for segment in index.turns().0 {
+        for doc in (0..segment.docs()).filter(|&doc| !segment.is_dead(doc)) {
+            let record = segment.record(&segment.entry(doc).unwrap()).unwrap();
+            turns.push((record.turn, record.created.0));
+        }
+    }
+    turns.sort_unstable();
+    turns
+}
+
+/// What one sync makes of the whole session, and of the memories without any parts.
+fn at_once() -> Kept {
+    let sealed = Sealed::new();
+    sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
+    sync_in_parts(&sealed);
+    kept(&sealed)
+}
+
+#[test]
+fn a_long_session_is_kept_in_parts_and_nothing_of_it_is_missing() {
+    let parted = at_once();
+    let names: Vec<&String> = parted.archive.keys().collect();
+    assert!(names.len() > 3 && names[0] == "s1" && names[1] == "s1~00001", "{names:?}");
+    let whole = Sealed::new();
+    whole.write("s1.jsonl", lines(&whole).concat().as_bytes());
+    whole.sync();
+    let whole = kept(&whole);
+    assert_eq!(whole.archive.len(), 1);
+    assert_eq!(whole.turns, parted.turns);
+    assert!(parted.memories.len() >= whole.memories.len(), "{}", parted.memories.len());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Looked at after any lines, and killed between two files of the archive at one of these looks.
+    #[test]
+    fn a_session_that_grew_gives_what_it_gives_at_once(
+        cuts in prop::collection::btree_set(1usize..120, 3..9),
+        killed in 0usize..9,
+    ) {
+        let sealed = Sealed::new();
+        let lines = lines(&sealed);
+        let looks = cuts.into_iter().filter(|cut| *cut < lines.len()).chain([lines.len()]);
+        for (look, end) in looks.enumerate() {
+            sealed.write("s1.jsonl", lines[..end].concat().as_bytes());
+            if look == killed {
+                leave_only_parts(&sealed);
+            }
+            sync_in_parts(&sealed);
+        }
+        assert_same(&kept(&sealed), &at_once());
+    }
+}
+
+/// Says no more than what differs.
+fn assert_same(found: &Kept, expected: &Kept) {
+    assert_eq!(found.turns, expected.turns);
+    for (found, expected) in
+        [(&found.memories, &expected.memories), (&found.archive, &expected.archive)]
+    {
+        assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>());
+        for (name, text) in expected {
+            let same = found[name].bytes().zip(text.bytes()).take_while(|(a, b)| a == b).count();
+            let beside =
+                |text: &str| text[same.min(text.len())..].chars().take(200).collect::<String>();
+            assert!(found[name] == *text, "{name}: {} for {}", beside(&found[name]), beside(text));
+        }
+    }
+}
+
+/// Lets a sync come as far as the parts that it closes, and no further.
+fn leave_only_parts(sealed: &Sealed) {
+    let before: BTreeMap<_, _> = sealed.files(|_| false).into_iter().collect();
+    sync_in_parts(sealed);
+    let is_part = |path: &Path| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name.strip_suffix(".jsonl.gz").is_some_and(|name| parts::of_name(name).1 > 0)
+    };
+    for (path, _) in sealed.files(is_part) {
+        if !before.contains_key(&path) {
+            fs::remove_file(sealed.base.join(&path)).unwrap();
+        }
+    }
+    for (path, bytes) in before {
+        fs::write(sealed.base.join(path), bytes).unwrap();
+    }
+}
+
+#[test]
+fn a_transcript_that_is_read_from_its_beginning_brings_nothing_twice() {
+    let sealed = Sealed::new();
+    let lines = lines(&sealed);
+    let path = sealed.write("s1.jsonl", lines.concat().as_bytes());
+    sync_in_parts(&sealed);
+    let before = kept(&sealed);
+    // Another file under the same name, with another head.
+    fs::remove_file(&path).unwrap();
+    let head = format!("{}\n", json!({"type": "summary", "summary": "", "leafUuid": "x"}));
+    sealed.write("s1.jsonl", format!("{head}{}", lines.concat()).as_bytes());
+    sync_in_parts(&sealed);
+    let after = kept(&sealed);
+    assert_eq!(after.memories, before.memories);
+    assert_eq!(after.turns, before.turns);
+    assert_eq!(after.archive.len(), before.archive.len());
+}
+
+#[test]
+fn a_part_that_is_lost_comes_back_from_the_transcript() {
+    for damage in [false, true] {
+        let sealed = Sealed::new();
+        sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
+        sync_in_parts(&sealed);
+        let before = kept(&sealed);
+        let part = archive(&sealed).path("s1~00002");
+        if damage {
+            fs::write(&part, b"damaged").unwrap();
+        } else {
+            fs::remove_file(&part).unwrap();
+        }
+        for _ in 0..3 {
+            let options = sealed.options();
+            sync(&SyncOptions { part_bytes: PART_BYTES, afresh: damage, ..options }).unwrap();
+        }
+        let after = kept(&sealed);
+        let names = |kept: &Kept| kept.memories.keys().cloned().collect::<Vec<_>>();
+        assert_eq!(names(&after), names(&before));
+        assert_eq!(after.turns.len(), before.turns.len());
+        let records = |kept: &Kept| {
+            kept.archive.values().map(|text| text.matches("\"u\":").count()).sum::<usize>()
+        };
+        assert_eq!(records(&after), records(&before));
+    }
+}
+
+#[test]
+fn memories_of_a_part_that_is_lost_with_the_transcript_stay() {
+    let sealed = Sealed::new();
+    let path = sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());
+    sync_in_parts(&sealed);
+    let before = kept(&sealed);
+    fs::remove_file(path).unwrap();
+    fs::remove_file(archive(&sealed).path("s1~00001")).unwrap();
+    let options = || SyncOptions { part_bytes: PART_BYTES, ..sealed.options() };
+    let report = sync(&options()).unwrap();
+    assert!(report.warnings.iter().any(|it| it.contains("s1~00001")), "{report:?}");
+    sync_in_parts(&sealed);
+    assert_eq!(kept(&sealed).memories, before.memories);
+}
+
+#[test]
+fn what_goes_on_is_all_that_is_read_and_written_again() {
+    let sealed = Sealed::new();
+    let lines = lines(&sealed);
+    let (last, first) = lines.split_last().unwrap();
+    sealed.write("s1.jsonl", first.concat().as_bytes());
+    sync_in_parts(&sealed);
+    let archive = archive(&sealed);
+    let closed = |entry: &processor::archive::Entry| parts::of_name(&entry.name).1 > 0;
+    let before: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
+    // Unreadable where somebody looks, and the same to those who only see that it is there.
+    for entry in &before {
+        let bytes = vec![0; usize::try_from(entry.len).unwrap()];
+        let modified = fs::metadata(&entry.path).unwrap().modified().unwrap();
+        fs::write(&entry.path, bytes).unwrap();
+        fs::File::options().write(true).open(&entry.path).unwrap().set_modified(modified).unwrap();
+    }
+    sealed.write("s1.jsonl", format!("{}{last}", first.concat()).as_bytes());
+    let report = sync_in_parts(&sealed);
+    assert_eq!((report.sessions_read, report.sessions_mined), (1, 1), "{report:?}");
+    let after: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
+    assert_eq!(after, before);
+    let header: Header = archive.header("s1").unwrap().unwrap();
+    assert_eq!(header.parts as usize, before.len());
+}
