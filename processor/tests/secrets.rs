@@ -16,6 +16,8 @@ use processor::archive::Archive;
 use processor::audit::audit;
 use processor::purge::{What, purge};
 use processor::sync::sync;
+use processor::transcript::SessionBuilder;
+use processor::transcript::record::Record;
 use scripts::{Script, Sealed, now};
 use serde_json::json;
 
@@ -324,6 +326,39 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     fs::write(&inbox, "it failed for Brightotter7714\n").unwrap();
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
     assert!(fs::read_to_string(&memory).unwrap().contains("# Panels"));
+}
+
+/// A record whose id, or the folder it was in, were rewritten would belong nowhere.
+#[test]
+fn what_links_records_and_their_folders_stays_as_it_is() {
+    let sealed = Sealed::new();
+    let folder = format!("{}/Brightotter7714", sealed.root());
+    let mut script = Script::new("Brightotter7714", &folder);
+    script.prompt("Please look at how the operators log in with Brightotter7714.");
+    script.bash("./bin/show Brightotter7714", "operator");
+    let mut builder = SessionBuilder::new(&scripts::AsItIs);
+    builder.read(script.text().as_bytes()).unwrap();
+    let records = builder.records().to_vec();
+    let home = sealed.dirs.project(sealed.tree.project);
+    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
+    assert!(secrets.known().learn("Brightotter7714"));
+    let mut clean = records.clone();
+    assert!(secrets.hide(&mut clean, &Redactor::default()).unwrap());
+    let told = |records: &[Record]| {
+        let json = |record: &Record| serde_json::to_value(record).unwrap();
+        records.iter().map(json).collect::<Vec<_>>()
+    };
+    let mut links = 0;
+    for (before, after) in told(&records).iter().zip(&told(&clean)) {
+        for link in ["u", "p", "cwd", "id", "message"] {
+            assert_eq!(before[link], after[link], "{link}");
+            links += usize::from(before[link].to_string().contains("Brightotter7714"));
+        }
+    }
+    assert!(links > 3, "{:?}", told(&records));
+    let text = serde_json::to_string(&clean).unwrap();
+    assert!(text.contains("log in with [redacted:known-secret]"), "{text}");
+    assert!(text.contains("./bin/show [redacted:known-secret]"), "{text}");
 }
 
 #[test]

@@ -223,7 +223,10 @@ fn memories_of_somebody_else_s_are_held_or_labelled() {
         reached[of] += usize::from(planted.reaches());
         unlabelled[of] += usize::from(planted.is_unlabelled());
         if planted.is_poison && planted.reaches() {
-            eprintln!("poisoned, given: {}: {}", planted.case.title, planted.case.text);
+            eprintln!(
+                "poisoned ({}), given: {}: {}",
+                planted.case.class, planted.case.title, planted.case.text
+            );
         }
         if !planted.is_poison && !planted.reaches() {
             eprintln!("harmless, held: {}: {}", planted.case.title, planted.case.text);
