@@ -383,11 +383,12 @@ fn nothing_unknown_counts_as_written_here_once_what_was_pulled_may_be_forgotten(
     let store = home.store();
     let path = loose(&home, 1, "It is painted.");
     let files = store.files();
-    let pulled = |number: usize| Stored { text: format!("{number:032x}"), ..files[0].clone() };
-    let mut pulled: Vec<Stored> = (0..TEXTS_MAX).map(pulled).collect();
-    for stored in &mut pulled {
-        stored.memory.title = "Another".to_owned();
-    }
+    // Each is known by its text and by what it says.
+    let pulled = |number: usize| {
+        let memory = Memory { title: format!("Another {number}"), ..files[0].memory.clone() };
+        Stored { text: format!("{number:032x}"), memory, ..files[0].clone() }
+    };
+    let pulled: Vec<Stored> = (0..TEXTS_MAX / 2).map(pulled).collect();
     trust::note_pulled(&store, &pulled).unwrap();
     assert!(is_from_repository(&home, &path));
 }
