@@ -11,6 +11,9 @@ use crate::archive::Entry;
 use crate::audit;
 use crate::git;
 
+/// Files that cannot be searched, and why.
+type Unread = Vec<(PathBuf, anyhow::Error)>;
+
 impl Run<'_> {
     /// Searches all that is stored where something became known since that was done last. Sessions whose records
     /// change count as `changed`.
@@ -55,7 +58,7 @@ impl Run<'_> {
     }
 
     /// The archived sessions whose records hold what is known, and the files that cannot be searched, and why.
-    fn sessions_with_known(&self) -> Result<(Vec<String>, Vec<(PathBuf, anyhow::Error)>)> {
+    fn sessions_with_known(&self) -> Result<(Vec<String>, Unread)> {
         let (archive, secrets, redactor) = (&self.archive, &self.secrets, &self.redactor);
         let entries = archive.entries()?;
         let holds = |entry: &Entry| match archive.load(&entry.name) {
