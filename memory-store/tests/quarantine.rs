@@ -266,9 +266,9 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         let record = serde_json::json!({"project": project, "authors": {"signed": true}});
         std::fs::write(home.identity(), record.to_string()).unwrap();
     };
-    let cases: [(&dyn Fn(&Fixture), bool); 3] =
-        [(&|_| {}, true), (&reviewed, false), (&limited, false)];
-    for (number, (prepare, is_expected)) in cases.into_iter().enumerate() {
+    let prepared: [&dyn Fn(&Fixture); 3] = [&|_| {}, &reviewed, &limited];
+    for (number, prepare) in prepared.into_iter().enumerate() {
+        let is_expected = number == 0;
         let fixture = Fixture::empty();
         let id = fixture.write(harmless.clone()).memory.id;
         prepare(&fixture);
