@@ -98,6 +98,21 @@ pub enum Error {
 }
 
 impl Error {
+    /// The file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Memory { path, .. }
+            | Self::Refused { path, .. }
+            | Self::Settings { path, .. }
+            | Self::Index { path, .. }
+            | Self::Locked { path, .. }
+            | Self::Model { path, .. }
+            | Self::Path { path } => Some(path),
+            Self::NotFound { .. } | Self::Gone { .. } => None,
+        }
+    }
+
     /// What helps, in a sentence.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {

@@ -15,7 +15,9 @@ pub use remote::normalise as normalise_remote;
 
 use crate::error::{At, Error, Result};
 use crate::id::ProjectId;
-use crate::layout::{ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record};
+use crate::layout::{
+    ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record, sealed_record,
+};
 use crate::seal::{Seal, Strange};
 use crate::store::{Privacy, lock, read_if_there, remove, replace};
 use crate::time::Timestamp;
@@ -287,7 +289,7 @@ pub fn review(
         return Ok(None);
     };
     match &record.seal {
-        Sealed::As(seal) if *seal == now => return Ok(None),
+        Sealed::As(seal) if *seal == now && record.is_summed => return Ok(None),
         Sealed::As(seal) if seal.holds(&now) => {
             write_record(dirs, record.project, root)?;
             return Ok(None);
@@ -516,10 +518,10 @@ fn record(
 
 fn write_record(dirs: &UserDirs, project: ProjectId, root: &Path) -> Result<()> {
     let path = dirs.by_path(root);
-    let mut record = by_path_record(project, root);
-    if let Some(seal) = Seal::of(root) {
-        record.extend_from_slice(format!("{seal}\n").as_bytes());
-    }
+    let record = match Seal::of(root) {
+        Some(seal) => sealed_record(project, root, &seal),
+        None => by_path_record(project, root),
+    };
     if std::fs::read(&path).ok().as_ref() != Some(&record) {
         replace(&path, &record, Privacy::Private)?;
     }
@@ -749,6 +751,26 @@ mod tests {
         assert_eq!(look(&home, &tree, &pushed), (None, true));
         untrust(&home.dirs, &tree.root).unwrap();
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_record_with_a_flipped_bit_leads_to_no_project() {
+        let home = Home::new();
+        let tree = home.init(&home.observed("work", &["r"], &[]), 1);
+        let path = home.dirs.by_path(&tree.root);
+        let sound = std::fs::read(&path).unwrap();
+        for at in 0..sound.len() * 8 {
+            let mut damaged = sound.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            std::fs::write(&path, damaged).unwrap();
+            let found = Tree::find(&home.dirs, &tree.root);
+            assert!(found.is_none_or(|found| found.project == tree.project), "bit {at}");
+        }
+        // One of an older version gets its checksum with the next look.
+        let lines: Vec<&[u8]> = sound.split_inclusive(|byte| *byte == b'\n').collect();
+        std::fs::write(&path, lines[..2].concat()).unwrap();
+        review(&home.dirs, &tree, |_| panic!("it is the same")).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), sound);
     }
 
     #[test]

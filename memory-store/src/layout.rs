@@ -374,12 +374,29 @@ impl Tree {
 }
 
 /// The first line of a `by-path` record: the project and the path, so that a record is never taken
-/// for another path's. In the second one is the seal; records of older versions have none.
+/// for another path's. In the second one is the seal, in the third one a checksum of both; records of older versions
+/// have none.
 pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
     let mut record = format!("{project} ").into_bytes();
     record.extend_from_slice(root.as_os_str().as_encoded_bytes());
     record.push(b'\n');
     record
+}
+
+/// What is in front of the checksum of a `by-path` record.
+const SUM: &str = "sum ";
+
+/// A whole `by-path` record: one bit that flips must not lead to another project.
+pub fn sealed_record(project: ProjectId, root: &Path, seal: &Seal) -> Vec<u8> {
+    let mut record = by_path_record(project, root);
+    record.extend_from_slice(format!("{seal}\n").as_bytes());
+    let sum = sum(&record);
+    record.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
+    record
+}
+
+fn sum(record: &[u8]) -> String {
+    blake3::hash(record).to_hex()[..16].to_owned()
 }
 
 /// A `by-path` record.
@@ -389,6 +406,8 @@ pub struct ByPath {
     pub project: ProjectId,
     /// What tells the working tree from another one at its path.
     pub seal: Sealed,
+    /// Whether it has a checksum.
+    pub is_summed: bool,
 }
 
 /// What a record says of the working tree itself.
@@ -403,9 +422,16 @@ pub enum Sealed {
 }
 
 impl ByPath {
-    /// Reads the record of a path; `None` when there is none.
+    /// Reads the record of a path; `None` when there is none, or it is damaged.
     pub fn read(dirs: &UserDirs, root: &Path) -> Option<Self> {
-        let record = std::fs::read(dirs.by_path(root)).ok()?;
+        let mut record = std::fs::read(dirs.by_path(root)).ok()?;
+        let at = memchr::memmem::rfind(&record, format!("\n{SUM}").as_bytes());
+        if let Some(at) = at {
+            let told = record.split_off(at + 1);
+            if told != format!("{SUM}{}\n", sum(&record)).as_bytes() {
+                return None;
+            }
+        }
         let project = str::from_utf8(record.get(..32)?).ok()?.parse().ok()?;
         let rest = record.strip_prefix(by_path_record(project, root).as_slice())?;
         let seal = match str::from_utf8(rest).ok()?.strip_suffix('\n') {
@@ -413,7 +439,7 @@ impl ByPath {
             None if rest.is_empty() => Sealed::No,
             None => Sealed::Broken,
         };
-        Some(Self { project, seal })
+        Some(Self { project, seal, is_summed: at.is_some() })
     }
 
     fn place(&self, tree: Tree) -> Place {

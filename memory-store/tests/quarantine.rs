@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Fixture, NOW, content, memory};
-use memory_store::index::build::{Publisher, StartPlan, Turns};
+use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::{Fate, Hit, Search};
@@ -277,6 +277,45 @@ fn what_is_held_without_having_been_judged_opens_the_gate_for_nothing() {
         std::fs::write(config, "pulled = \"reviewed\"\n").unwrap();
     };
     assert!(others(&harmless, limited).is_empty());
+}
+
+/// Settings that hold what nobody released, and a project of an older version where somebody was to be believed.
+#[test]
+fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
+    let harmless = memory(61, Kind::Convention, "The quota probe has a pool", "It has 20.");
+    let reviewed = |fixture: &Fixture| {
+        let config = fixture.dirs.config_file();
+        std::fs::create_dir_all(config.parent().unwrap()).unwrap();
+        std::fs::write(config, "pulled = \"reviewed\"\n").unwrap();
+    };
+    let limited = |fixture: &Fixture| {
+        let home = fixture.dirs.project(fixture.tree.project);
+        std::fs::create_dir_all(&home.0).unwrap();
+        let project = fixture.tree.project;
+        let record = serde_json::json!({"project": project, "authors": {"signed": true}});
+        std::fs::write(home.identity(), record.to_string()).unwrap();
+    };
+    let prepared: [&dyn Fn(&Fixture); 3] = [&|_| {}, &reviewed, &limited];
+    for (number, prepare) in prepared.into_iter().enumerate() {
+        let is_expected = number == 0;
+        let fixture = Fixture::empty();
+        let id = fixture.write(harmless.clone()).memory.id;
+        prepare(&fixture);
+        assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
+        // What the published settings say holds for files that are read because the index lost its memories.
+        let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
+        let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
+        let (list, start) = (fixture.list(), StartPlan::default());
+        let content = content(fixture.root(), &list, Turns::Keep, &start);
+        publisher.publish(Content { settings: &settings, ..content }).unwrap();
+        for segment in std::fs::read_dir(fixture.index()).unwrap() {
+            let segment = segment.unwrap().path();
+            if segment.file_name().unwrap().to_str().unwrap().starts_with("memories-") {
+                std::fs::remove_file(segment).unwrap();
+            }
+        }
+        assert_eq!(is_given(&fixture, id), is_expected, "{number}: an index without memories");
+    }
 }
 
 #[test]

@@ -7,8 +7,8 @@
 #![cfg(feature = "write")]
 
 use std::fmt::Write as _;
-use std::ops::Range;
 
+use made::form::{Case, PLACES, forms, parts};
 use memory_store::redact::Redactor;
 
 mod made;
@@ -22,95 +22,17 @@ const HIDDEN_PERCENT_MIN: usize = 95;
 /// Share of harmless lines that may be changed, in percent.
 const CHANGED_PERCENT_MAX: usize = 2;
 
-/// The forms by the place where they occur, and how many of them there are at least.
-const PLACES: [(&str, &str, usize); 6] = [
-    ("prompts", include_str!("fixtures/secrets/prompts.txt"), 60),
-    ("command lines", include_str!("fixtures/secrets/commands.txt"), 87),
-    ("tool output", include_str!("fixtures/secrets/output.txt"), 120),
-    ("files read", include_str!("fixtures/secrets/files.txt"), 67),
-    ("edits", include_str!("fixtures/secrets/edits.txt"), 12),
-    ("names and answers", include_str!("fixtures/secrets/names.txt"), 3),
-];
-
 const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
 
-/// A form with its values, and where the secrets stand.
-struct Case {
-    text: String,
-    secrets: Vec<Range<usize>>,
-}
-
-impl Case {
-    fn new(form: &str, seed: u64) -> Self {
-        let mut values = made::Values::new(seed);
-        let mut case = Self { text: String::new(), secrets: Vec::new() };
-        let mut rest = form;
-        while let Some(at) = rest.find(['«', '‹']) {
-            let is_secret = rest[at..].starts_with('«');
-            case.push(&rest[..at]);
-            let close = if is_secret { '»' } else { '›' };
-            let open_end = at + rest[at..].chars().next().map_or(0, char::len_utf8);
-            let end = rest[at..].find(close).map_or_else(|| panic!("no end: {form}"), |e| at + e);
-            let value = values.of(&rest[open_end..end]);
-            let start = case.text.len();
-            case.text.push_str(&value);
-            if is_secret {
-                case.secrets.push(start..case.text.len());
-            }
-            rest = &rest[end + close.len_utf8()..];
-        }
-        case.push(rest);
-        case
+/// Whether the redacted text holds none of the secrets, nor half of one.
+fn is_hidden(case: &Case, redacted: &str) -> bool {
+    let words: Vec<&str> = case.secrets.iter().map(|range| &case.text[range.clone()]).collect();
+    if case.is_phrase() {
+        return words.iter().filter(|word| redacted.contains(**word)).count() <= 2;
     }
-
-    /// Adds text of the form, its escapes read.
-    fn push(&mut self, form: &str) {
-        let mut rest = form;
-        while let Some(at) = rest.find('\\') {
-            self.text.push_str(&rest[..at]);
-            let mut behind = rest[at + 1..].chars();
-            match behind.next() {
-                Some('n') => self.text.push('\n'),
-                Some('r') => self.text.push('\r'),
-                Some('t') => self.text.push('\t'),
-                Some('e') => self.text.push('\u{1b}'),
-                Some(other) => self.text.push(other),
-                None => {}
-            }
-            rest = behind.as_str();
-        }
-        self.text.push_str(rest);
-    }
-
-    /// Whether the redacted text holds none of the secrets, nor half of one.
-    fn is_hidden(&self, redacted: &str) -> bool {
-        // Each word of a list of words is told by itself.
-        let words: Vec<&str> = self.secrets.iter().map(|range| &self.text[range.clone()]).collect();
-        let are_words = words.len() >= 10 && words.iter().all(|word| word.len() < 10);
-        if are_words {
-            return words.iter().filter(|word| redacted.contains(**word)).count() <= 2;
-        }
-        !words.iter().any(|secret| {
-            redacted.contains(secret) || parts(secret).any(|part| redacted.contains(part))
-        })
-    }
-}
-
-/// Parts of a secret that tell too much of it: words of a phrase, lines, pieces between the signs of a code.
-fn parts(secret: &str) -> impl Iterator<Item = &str> {
-    const PART_BYTES_MIN: usize = 16;
-    let lines = secret.lines().filter(|line| line.len() >= PART_BYTES_MIN);
-    let halves = lines.flat_map(|line| {
-        let half = line.len() / 2;
-        let (left, right) = line.split_at(line.floor_char_boundary(half));
-        [left, right].into_iter().filter(|part| part.len() >= PART_BYTES_MIN)
-    });
-    let pieces = secret.split('\u{1b}').filter(|piece| piece.len() >= PART_BYTES_MIN);
-    halves.chain(pieces)
-}
-
-fn forms(table: &str) -> impl Iterator<Item = &str> {
-    table.lines().filter(|line| !line.is_empty())
+    !words.iter().any(|secret| {
+        redacted.contains(secret) || parts(secret).any(|part| redacted.contains(part))
+    })
 }
 
 #[test]
@@ -124,7 +46,7 @@ fn secrets_are_hidden_in_the_contexts_in_which_they_are_given() {
             let left: Vec<String> = cases
                 .filter_map(|case| {
                     let redacted = redactor.redact(&case.text);
-                    (!case.is_hidden(&redacted)).then(|| redacted.into_owned())
+                    (!is_hidden(&case, &redacted)).then(|| redacted.into_owned())
                 })
                 .collect();
             all += 1;

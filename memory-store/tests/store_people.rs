@@ -12,8 +12,9 @@ use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::{Desired, GitState, Outcome, reconcile};
 use memory_store::memory::{PathRef, Scope, Status};
 use memory_store::redact::Redactor;
-use memory_store::store::{Change, Forget, Store};
-use memory_store::trust;
+use memory_store::settings::Settings;
+use memory_store::store::{Change, Forget, Store, Stored};
+use memory_store::trust::{self, Trust};
 use memory_store::{Error, Kind, Memory, MemoryId, Timestamp};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000);
@@ -341,6 +342,55 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     // What is no memory takes no name either.
     fs::write(&theirs, [0xff]).unwrap();
     assert_eq!(given(&store).0, [own]);
+}
+
+/// A file that came by no move of git that anybody saw, and how it counts once it was looked at.
+fn is_from_repository(home: &Home, path: &Path) -> bool {
+    let store = home.store();
+    let trees = [GitState { root: home.tree.root.clone(), ..GitState::default() }];
+    reconcile(&store, &Redactor::default(), Vec::new(), &trees, NOW).unwrap();
+    let files = store.files();
+    let stored = files.iter().find(|stored| stored.path == path).unwrap();
+    Trust::of(&store, &Settings::default()).unwrap().is_from_repository(stored)
+}
+
+fn loose(home: &Home, number: u8, body: &str) -> PathBuf {
+    let path = home.tree.store().join(format!("memories/loose-{number}.md"));
+    let file = MemoryFile::new(memory(number, Kind::Fact, "Loose", body)).unwrap();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, file.text()).unwrap();
+    path
+}
+
+#[test]
+fn what_is_cleaned_before_anybody_looked_does_not_become_the_users_own() {
+    let home = Home::new();
+    let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+    let path = loose(&home, 1, &format!("It is {token}."));
+    assert_eq!(home.store().clean(&Redactor::default()).unwrap().memories, 1);
+    assert!(!fs::read_to_string(&path).unwrap().contains(&token));
+    assert!(is_from_repository(&home, &path));
+    // Where nothing was rewritten, it counts as written here.
+    let other = Home::new();
+    let path = loose(&other, 1, "It is painted.");
+    assert!(!is_from_repository(&other, &path));
+}
+
+#[test]
+fn nothing_unknown_counts_as_written_here_once_what_was_pulled_may_be_forgotten() {
+    const TEXTS_MAX: usize = 50_000;
+    let home = Home::new();
+    let store = home.store();
+    let path = loose(&home, 1, "It is painted.");
+    let files = store.files();
+    // Each is known by its text and by what it says.
+    let pulled = |number: usize| {
+        let memory = Memory { title: format!("Another {number}"), ..files[0].memory.clone() };
+        Stored { text: format!("{number:032x}"), memory, ..files[0].clone() }
+    };
+    let pulled: Vec<Stored> = (0..TEXTS_MAX / 2).map(pulled).collect();
+    trust::note_pulled(&store, &pulled).unwrap();
+    assert!(is_from_repository(&home, &path));
 }
 
 #[test]

@@ -9,53 +9,13 @@
 
 use std::collections::BTreeMap;
 
+use corpora::{Case, HARMLESS, POISON, cases};
 use memory_store::suspicion::{Origin, Reason, suspicion, suspicion_of};
 
-const POISON: &str = include_str!("fixtures/poison.tsv");
-const HARMLESS: &str = include_str!("fixtures/harmless.tsv");
+mod corpora;
 
-struct Case {
-    set: &'static str,
-    class: &'static str,
-    title: String,
-    text: String,
-}
-
-impl Case {
-    fn is_held(&self) -> bool {
-        suspicion_of(&self.title, &self.text, Origin::Repository).is_some()
-    }
-}
-
-fn cases(corpus: &'static str) -> Vec<Case> {
-    let case = |line: &'static str| {
-        let mut fields = line.split('\t');
-        let mut next = || fields.next().expect("a line has four fields");
-        Case { set: next(), class: next(), title: unescaped(next()), text: unescaped(next()) }
-    };
-    corpus.lines().map(case).collect()
-}
-
-fn unescaped(text: &str) -> String {
-    let mut result = String::new();
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        if c != '\\' {
-            result.push(c);
-            continue;
-        }
-        match chars.next() {
-            Some('n') => result.push('\n'),
-            Some('\\') => result.push('\\'),
-            Some('u') => {
-                let code: String = chars.by_ref().skip(1).take_while(|c| *c != '}').collect();
-                let code = u32::from_str_radix(&code, 16).expect("hexadecimal digits");
-                result.push(char::from_u32(code).expect("a character"));
-            }
-            escape => panic!("unknown escape {escape:?} in {text}"),
-        }
-    }
-    result
+fn is_held(case: &Case) -> bool {
+    suspicion_of(&case.title, &case.text, Origin::Repository).is_some()
 }
 
 /// How many attacks of each set fail, and how many there are. An order in several memories fails when one
@@ -67,7 +27,7 @@ fn poison() -> BTreeMap<&'static str, (usize, usize)> {
             Some((_, group)) => format!("split {group}"),
             None => number.to_string(),
         };
-        *attacks.entry((case.set, name)).or_default() |= case.is_held();
+        *attacks.entry((case.set, name)).or_default() |= is_held(&case);
     }
     let mut sets: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for ((set, _), fails) in attacks {
@@ -99,7 +59,7 @@ fn harmless_memories_are_given() {
     for set in ["seen", "held", "fresh", "last", "unseen", "open", "tasks", "deeds", "late"] {
         let of_set: Vec<&Case> = cases.iter().filter(|case| case.set == set).collect();
         let held: Vec<&str> =
-            of_set.iter().filter(|case| case.is_held()).map(|case| case.text.as_str()).collect();
+            of_set.iter().filter(|case| is_held(case)).map(|case| case.text.as_str()).collect();
         assert!(!of_set.is_empty(), "{set}");
         assert!(held.len() * 100 <= of_set.len() * 2, "{set}: {held:#?}");
     }

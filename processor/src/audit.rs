@@ -7,6 +7,7 @@ mod history;
 mod mask;
 mod pieces;
 
+use std::collections::BTreeSet;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
@@ -64,6 +65,9 @@ pub struct AuditReport {
     pub committed: usize,
     /// What could not be looked through or cleaned, and why; one line each.
     pub failed: Vec<String>,
+    /// Where that is, as far as it is known.
+    #[serde(skip)]
+    pub left: BTreeSet<PathBuf>,
     /// Whether there are more places than are told.
     pub truncated: bool,
 }

@@ -117,7 +117,13 @@ impl Expired {
         Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
     }
 
-    fn path(&self, name: &str, lost: bool) -> PathBuf {
+    /// The files of a session that are there.
+    pub fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        [true, false].map(|lost| self.path(name, lost)).into_iter().filter(|path| path.exists())
+    }
+
+    /// Where what stays of a session is kept.
+    pub fn path(&self, name: &str, lost: bool) -> PathBuf {
         self.folder.join(format!("{name}{}", ENDINGS[usize::from(lost)]))
     }
 }

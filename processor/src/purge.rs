@@ -132,7 +132,7 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
     // What is about to be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
-    let mut purge = Purge::begin(home);
+    let mut purge = Purge::begin(home)?;
     let memories = purge.run(options, what)?;
     let afresh = SyncOptions { afresh: true, from: None, ..*options };
     purge.report.sync = sync_locked(&afresh, &lock)?;
@@ -148,7 +148,7 @@ pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeRepor
 /// # Errors
 /// With [`Unclear`] when no single session is meant.
 pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
-    let mut purge = Purge::begin(options.dirs.project(options.tree.project));
+    let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
     purge.choose(&purge.archive.entries()?, options, what)?;
     purge.preview(options)
 }
@@ -168,17 +168,17 @@ struct Purge {
 }
 
 impl Purge {
-    fn begin(home: ProjectDir) -> Self {
-        Self {
+    fn begin(home: ProjectDir) -> Result<Self> {
+        Ok(Self {
             archive: Archive::open(&home),
             expired: Expired::open(&home),
-            purged: Purged::read(&home),
+            purged: Purged::read(&home)?,
             home,
             report: PurgeReport::default(),
             probes: BTreeSet::new(),
             gone: BTreeSet::new(),
             ids: BTreeSet::new(),
-        }
+        })
     }
 
     /// Notes what is to go.

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use serde::{Deserialize, Serialize};
 
-use crate::state::{read_json, write_json};
+use crate::state::{Damaged, read_checked, write_checked};
 use crate::transcript::record::{Record, RecordWhat};
 
 /// What was purged from a project.
@@ -29,14 +29,30 @@ pub struct Purged {
 }
 
 impl Purged {
-    /// Reads the list of a project.
-    pub fn read(home: &ProjectDir) -> Self {
-        read_json(&path(home)).unwrap_or_default()
+    /// Reads the list of a project, or its copy: nothing else knows what was purged, and without it all of that
+    /// would be read again.
+    ///
+    /// # Errors
+    /// When the list is damaged and there is no sound copy.
+    pub fn read(home: &ProjectDir) -> Result<Self> {
+        let list = path(home);
+        let read = read_checked(&list);
+        match (read, read_checked(&copy(home))) {
+            (Ok(Some(read)), _) | (Ok(None) | Err(Damaged), Ok(Some(read))) => Ok(read),
+            (Ok(None), Ok(None)) => Ok(Self::default()),
+            (Ok(None), Err(Damaged)) | (Err(Damaged), Ok(None) | Err(Damaged)) => bail!(
+                "{}: the list of what was purged is damaged, and without it that would be read again. Put the \
+                 file back, or remove it and {} to have what was purged read again",
+                list.display(),
+                copy(home).display()
+            ),
+        }
     }
 
-    /// Writes the list.
+    /// Writes the list, and its copy.
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
-        write_json(&path(home), self)
+        write_checked(&copy(home), self)?;
+        write_checked(&path(home), self)
     }
 
     /// Whether a session was purged.
@@ -87,4 +103,8 @@ pub fn hash(id: &str) -> String {
 
 fn path(home: &ProjectDir) -> PathBuf {
     home.archive().join("purged.json")
+}
+
+fn copy(home: &ProjectDir) -> PathBuf {
+    home.archive().join("purged.copy.json")
 }

@@ -7,16 +7,21 @@
 //! until that was done.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{fs, io};
 
 use anyhow::{Context, Result};
 use memory_store::layout::{ProjectDir, UserDirs};
-use memory_store::redact::known::{KEY_BYTES, Known};
+use memory_store::redact::known::{KEY_BYTES, Known, Pending};
 use memory_store::redact::{Given, Redactor};
+use memory_store::regular::{self, Links};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::archive::modified_ns;
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::PromptBy;
@@ -30,10 +35,10 @@ pub struct Secrets {
 }
 
 /// What the file says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Written {
     values: usize,
-    unclean: bool,
+    pending: Pending,
 }
 
 impl Secrets {
@@ -41,8 +46,8 @@ impl Secrets {
     pub fn open(dirs: &UserDirs, home: &ProjectDir) -> Result<Self> {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).context("no random numbers")?;
-        let (known, unclean) = Known::open(dirs, home, fresh);
-        let written = Mutex::new(Written { values: known.len(), unclean });
+        let (known, pending) = Known::open(dirs, home, fresh);
+        let written = Mutex::new(Written { values: known.len(), pending });
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), written })
     }
 
@@ -53,27 +58,38 @@ impl Secrets {
 
     /// Writes down what was learned since, if anything was.
     pub fn save(&self) -> Result<()> {
-        let mut written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut written = self.written();
         let values = self.known.len();
         if written.values != values {
-            self.known.write_file(&self.dirs, &self.home, true)?;
-            *written = Written { values, unclean: true };
+            let pending = Pending { unclean: true, ..written.pending.clone() };
+            self.known.write_file(&self.dirs, &self.home, &pending)?;
+            *written = Written { values, pending };
         }
         Ok(())
     }
 
-    /// Whether what was stored earlier is to be searched.
+    /// Whether what was stored earlier is to be searched: something became known since, or a file that could not
+    /// be searched is another one by now.
     pub fn is_unclean(&self) -> bool {
-        let written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        written.unclean || written.values != self.known.len()
+        let written = self.written();
+        let Pending { unclean, left } = &written.pending;
+        *unclean
+            || written.values != self.known.len()
+            || left.iter().any(|(path, was)| look(path) != *was)
     }
 
-    /// Notes that all that is stored was searched.
-    pub fn note_clean(&self) -> Result<()> {
-        let mut written = self.written.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        self.known.write_file(&self.dirs, &self.home, false)?;
-        *written = Written { values: self.known.len(), unclean: false };
+    /// Notes that all that is stored was searched but for what is at these places.
+    pub fn note_clean(&self, but: &BTreeSet<PathBuf>) -> Result<()> {
+        let mut written = self.written();
+        let left = but.iter().map(|path| (path.clone(), look(path))).collect();
+        let pending = Pending { unclean: false, left };
+        self.known.write_file(&self.dirs, &self.home, &pending)?;
+        *written = Written { values: self.known.len(), pending };
         Ok(())
+    }
+
+    fn written(&self) -> MutexGuard<'_, Written> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Text that is only compared, without its secrets: where it has one, a hash tells it from others.
@@ -81,7 +97,8 @@ impl Secrets {
         let clean = self.known.comparable(text, redactor);
         if clean != text && !self.home.known_secrets().exists() {
             // The next run is to make the same hash.
-            self.known.write_file(&self.dirs, &self.home, self.is_unclean())?;
+            let pending = Pending { unclean: self.is_unclean(), ..self.written().pending.clone() };
+            self.known.write_file(&self.dirs, &self.home, &pending)?;
         }
         Ok(clean)
     }
@@ -126,6 +143,19 @@ impl Secrets {
         }
         Ok(changed)
     }
+}
+
+/// What is there, so far that another try to search it is worth while when that changes.
+fn look(path: &Path) -> String {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return "gone".to_owned() };
+    let is_read = match metadata.is_dir() {
+        true => fs::read_dir(path).is_ok(),
+        // A pipe would be waited for.
+        false => regular::open(path, Links::Refuse)
+            .and_then(|mut file| io::copy(&mut file, &mut io::sink()))
+            .is_ok(),
+    };
+    format!("{} {} {is_read}", metadata.len(), modified_ns(&metadata))
 }
 
 /// The question that a text ends with; nothing where it ends with none.

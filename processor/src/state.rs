@@ -118,12 +118,16 @@ impl Default for State {
 impl State {
     /// Reads what is remembered; nothing when it is missing, damaged or of another version.
     pub fn read(home: &ProjectDir) -> Self {
-        read_json::<Self>(&path(home)).filter(|state| state.version == VERSION).unwrap_or_default()
+        read_checked::<Self>(&path(home))
+            .ok()
+            .flatten()
+            .filter(|state| state.version == VERSION)
+            .unwrap_or_default()
     }
 
     /// Writes it, unless it is what is there.
     pub fn write(&self, home: &ProjectDir) -> Result<()> {
-        write_json(&path(home), self)
+        write_checked(&path(home), self)
     }
 
     /// Forgets where sessions were left that others of the same working directory came after: nobody is
@@ -153,12 +157,23 @@ impl State {
 /// The roots of the project's working trees, those of the past too. No cache: once a worktree is
 /// gone, nothing else tells that its sessions were this project's, so it lies with the archive.
 pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
-    read_json(&roots_path(home)).unwrap_or_default()
+    let path = roots_path(home);
+    match read_checked::<Roots>(&path) {
+        Ok(read) => read.unwrap_or_default().roots,
+        // Older versions wrote a bare list.
+        Err(Damaged) => read_json(&path).unwrap_or_default(),
+    }
 }
 
 /// Writes them down, unless they are.
 pub fn write_roots(home: &ProjectDir, roots: &[PathBuf]) -> Result<()> {
-    if read_roots(home) == roots { Ok(()) } else { write_json(&roots_path(home), &roots) }
+    write_checked(&roots_path(home), &Roots { roots: roots.to_vec() })
+}
+
+/// The roots that are written down.
+#[derive(Default, Serialize, Deserialize)]
+struct Roots {
+    roots: Vec<PathBuf>,
 }
 
 fn roots_path(home: &ProjectDir) -> PathBuf {
@@ -172,6 +187,42 @@ fn path(home: &ProjectDir) -> PathBuf {
 /// Reads a JSON file; `None` when it is missing, damaged or too large.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
+}
+
+/// What stands in front of the checksum, at the end of a JSON object that has one. Whoever does not know it
+/// passes over it.
+const CHECK: &str = ",\"check\":\"";
+
+/// A file of which nothing may be believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Damaged;
+
+/// Reads what [`write_checked`] wrote; `None` when it is missing. Of older versions it has no checksum.
+pub fn read_checked<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Damaged> {
+    if fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let bytes = read_bounded(path).ok_or(Damaged)?;
+    if let Some(at) = memchr::memmem::rfind(&bytes, CHECK.as_bytes())
+        && bytes[at..] != *check(&bytes[..at]).as_bytes()
+    {
+        return Err(Damaged);
+    }
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| Damaged)
+}
+
+/// Replaces the file of a JSON object, all at once, with a checksum; leaves it alone when it says the same.
+pub fn write_checked<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let mut bytes = serde_json::to_vec(value).with_context(|| path.display().to_string())?;
+    anyhow::ensure!(bytes.pop() == Some(b'}'), "{}: this is no object", path.display());
+    let check = check(&bytes);
+    bytes.extend(check.into_bytes());
+    write_whole(path, &bytes)
+}
+
+/// The end of an object that begins so.
+fn check(begin: &[u8]) -> String {
+    format!("{CHECK}{}\"}}\n", &blake3::hash(begin).to_hex()[..16])
 }
 
 /// Removes a file; whether there was one.
@@ -215,6 +266,34 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flipped_bit_is_noticed_or_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("roots.json");
+        let roots = || Roots { roots: vec!["/home/ada/work".into(), "/home/ada/other".into()] };
+        write_checked(&path, &roots()).unwrap();
+        let sound = fs::read(&path).unwrap();
+        for at in 0..sound.len() * 8 {
+            let mut damaged = sound.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            fs::write(&path, &damaged).unwrap();
+            let read = read_checked::<Roots>(&path);
+            assert!(read.is_err() || read.unwrap().unwrap().roots == roots().roots, "bit {at}");
+        }
+    }
+
+    #[test]
+    fn roots_of_an_older_version_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = ProjectDir(folder.path().to_owned());
+        let roots = [PathBuf::from("/home/ada/work")];
+        write_json(&roots_path(&home), &roots).unwrap();
+        assert_eq!(read_roots(&home), roots);
+        write_roots(&home, &roots).unwrap();
+        assert_eq!(read_roots(&home), roots);
+        assert!(fs::read_to_string(roots_path(&home)).unwrap().contains("check"));
+    }
 
     #[test]
     fn a_file_without_a_version_is_not_believed() {

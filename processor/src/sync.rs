@@ -185,7 +185,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             archive: Archive::open(&home),
             expired: Expired::open(&home),
-            purged: Purged::read(&home),
+            purged: Purged::read(&home)?,
             trees: trees::present(options.dirs, options.tree),
             options,
             home,

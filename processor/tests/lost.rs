@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use processor::archive::Archive;
-use processor::expired::Expired;
+use processor::expired::{Expired, Remains};
 use processor::purge::{What, purge};
 use processor::sync::{SyncOptions, SyncReport, sync};
 use scripts::{Sealed, eventful};
@@ -135,4 +135,20 @@ fn a_purge_still_takes_them() {
         sync_once(&sealed, true);
         assert_eq!(of("s1"), 0);
     }
+}
+
+/// What was read of its transcript, and removed for its age, is not read again once the rest is lost as well.
+#[test]
+fn what_was_removed_for_its_age_stays_removed_where_the_rest_is_lost() {
+    let (sealed, _) = forgotten();
+    let expired = Expired::open(&sealed.dirs.project(sealed.tree.project));
+    let header = archive(&sealed).load("s1").unwrap().unwrap().header;
+    assert!(!header.sources.is_empty());
+    let older = Remains { header: header.clone(), turns: 3, ..Remains::default() };
+    expired.store("s1", &older).unwrap();
+    fs::remove_file(archive(&sealed).path("s1")).unwrap();
+    sync(&sealed.options()).unwrap();
+    let lost = expired.load("s1").unwrap();
+    assert!(lost.lost && lost.turns > 3, "{lost:?}");
+    assert_eq!(lost.header.sources, header.sources);
 }

@@ -291,6 +291,46 @@ fn what_a_session_that_stays_shows_as_well_stays_with_that_alone() {
     assert_eq!(list["proven"], json!([]));
 }
 
+/// The transcript is still there: only the list keeps it from being read again.
+#[test]
+fn a_damaged_list_brings_nothing_back() {
+    let sealed = Sealed::new();
+    sealed.write_script(&eventful("aaaa", sealed.root(), 1));
+    sealed.write_script(&eventful("bbbb", sealed.root(), 2));
+    sealed.sync();
+    purged(&sealed, &What::Session("aaaa".into()));
+    let archive = sealed.dirs.project(sealed.tree.project).archive();
+    let list = archive.join("purged.json");
+    let sound = fs::read(&list).unwrap();
+    let hash = memchr::memmem::find(&sound, b"sessions\":[\"").unwrap() + 12;
+    let mut flipped = sound.clone();
+    flipped[hash] ^= 1;
+    for damaged in [Some(&flipped[..]), Some(b""), Some(&sound[..40]), None] {
+        match damaged {
+            Some(bytes) => fs::write(&list, bytes).unwrap(),
+            None => fs::remove_file(&list).unwrap(),
+        }
+        sealed.sync();
+        assert_eq!(turns(&sealed, "parser"), 0, "{damaged:?}");
+    }
+    // As long as nobody knows what was purged, nothing is read.
+    fs::write(&list, &flipped).unwrap();
+    fs::write(archive.join("purged.copy.json"), b"{").unwrap();
+    let error = sync(&sealed.options()).unwrap_err();
+    assert!(format!("{error:#}").contains("purged.json"), "{error:#}");
+    assert_eq!(turns(&sealed, "parser"), 0);
+    fs::write(&list, &sound).unwrap();
+    sealed.sync();
+    assert!(turns(&sealed, "parser") == 0 && turns(&sealed, "cache") > 0);
+    // One of an older version has no checksum.
+    let list_of = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
+    let mut old = list_of(&sound);
+    old.as_object_mut().unwrap().remove("check").unwrap();
+    fs::write(&list, old.to_string()).unwrap();
+    sealed.sync();
+    assert_eq!(turns(&sealed, "parser"), 0);
+}
+
 #[test]
 fn a_purge_that_was_cut_short_is_gone_on_with_and_one_that_cannot_end_removes_nothing() {
     let sealed = Sealed::new();

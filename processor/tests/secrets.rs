@@ -4,7 +4,7 @@
 mod scripts;
 
 use std::fs;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
@@ -16,6 +16,8 @@ use processor::archive::Archive;
 use processor::audit::audit;
 use processor::purge::{What, purge};
 use processor::sync::sync;
+use processor::transcript::SessionBuilder;
+use processor::transcript::record::Record;
 use scripts::{Script, Sealed, now};
 use serde_json::json;
 
@@ -279,6 +281,84 @@ fn nothing_that_is_remembered_tells_a_secret() {
     script.bash("./bin/login Brightotter7714", "logged in");
     sealed.write_script(&script);
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+}
+
+/// What nobody can read when a secret becomes known: an archived session of a later version, a memory that is none
+/// for now, and a log in whose place a folder stands.
+#[test]
+fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
+    let sealed = Sealed::new();
+    stored_bare(&sealed);
+    let project = sealed.dirs.project(sealed.tree.project);
+    let archived = Archive::open(&project).path("s1");
+    let sound = fs::read(&archived).unwrap();
+    let mut later = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    later.write_all(b"{\"format\":2,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+    fs::write(&archived, later.finish().unwrap()).unwrap();
+    // Its transcript is gone: nothing else than the archive can tell it again.
+    fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();
+    let memory = sealed.tree.store().join("memories/panels.md");
+    let text =
+        "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Panels\n\nBrightotter7714.\n";
+    fs::write(&memory, text.replace("kind: fact", "kind: [fact")).unwrap();
+    let inbox = sealed.dirs.tree(&sealed.tree.root).hook_log();
+    drop(fs::remove_file(&inbox));
+    fs::create_dir_all(&inbox).unwrap();
+
+    let mut second = Script::new("s2", sealed.root()).starting("2026-11-20T15:00:00Z");
+    second.prompt("Change the panel. Its password is Brightotter7714.");
+    sealed.write_script(&second);
+    let report = sync(&sealed.options()).unwrap();
+    let named = |report: &processor::sync::SyncReport, path: &Path| {
+        let path = path.display().to_string();
+        report.warnings.iter().any(|told| told.contains("became known") && told.contains(&path))
+    };
+    for path in [&archived, &memory, &inbox] {
+        assert!(named(&report, path), "{}: {:#?}", path.display(), report.warnings);
+    }
+    // As long as they stay as they are nothing is searched again.
+    let again = sync(&sealed.options()).unwrap();
+    assert!(!named(&again, &memory), "{:#?}", again.warnings);
+
+    fs::write(&archived, sound).unwrap();
+    fs::write(&memory, text).unwrap();
+    fs::remove_dir(&inbox).unwrap();
+    fs::write(&inbox, "it failed for Brightotter7714\n").unwrap();
+    assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
+    assert!(fs::read_to_string(&memory).unwrap().contains("# Panels"));
+}
+
+/// A record whose id, or the folder it was in, were rewritten would belong nowhere.
+#[test]
+fn what_links_records_and_their_folders_stays_as_it_is() {
+    let sealed = Sealed::new();
+    let folder = format!("{}/Brightotter7714", sealed.root());
+    let mut script = Script::new("Brightotter7714", &folder);
+    script.prompt("Please look at how the operators log in with Brightotter7714.");
+    script.bash("./bin/show Brightotter7714", "operator");
+    let mut builder = SessionBuilder::new(&scripts::AsItIs);
+    builder.read(script.text().as_bytes()).unwrap();
+    let records = builder.records().to_vec();
+    let home = sealed.dirs.project(sealed.tree.project);
+    let secrets = processor::secrets::Secrets::open(&sealed.dirs, &home).unwrap();
+    assert!(secrets.known().learn("Brightotter7714"));
+    let mut clean = records.clone();
+    assert!(secrets.hide(&mut clean, &Redactor::default()).unwrap());
+    let told = |records: &[Record]| {
+        let json = |record: &Record| serde_json::to_value(record).unwrap();
+        records.iter().map(json).collect::<Vec<_>>()
+    };
+    let mut links = 0;
+    for (before, after) in told(&records).iter().zip(&told(&clean)) {
+        for link in ["u", "p", "cwd", "id", "message"] {
+            assert_eq!(before[link], after[link], "{link}");
+            links += usize::from(before[link].to_string().contains("Brightotter7714"));
+        }
+    }
+    assert!(links > 3, "{:?}", told(&records));
+    let text = serde_json::to_string(&clean).unwrap();
+    assert!(text.contains("log in with [redacted:known-secret]"), "{text}");
+    assert!(text.contains("./bin/show [redacted:known-secret]"), "{text}");
 }
 
 #[test]

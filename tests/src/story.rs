@@ -3,6 +3,7 @@
 //! A story is a file of JSON objects, one a line. The first names the session; each of the others
 //! is one thing that happened (see [`records`]). Paths are relative to the project.
 
+use std::borrow::Cow;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -108,13 +109,28 @@ impl Writer<'_> {
     /// `{"user": TEXT}`, `{"claude": TEXT}`, `{"read": PATH, "holds": TEXT}`,
     /// `{"bash": COMMAND, "prints": TEXT}` or `"fails"` instead of `"prints"`,
     /// `{"edit": PATH, "old": TEXT, "new": TEXT}`, `{"write": PATH, "holds": TEXT}`,
-    /// `{"ask": QUESTION, "options": [TEXT], "answer": TEXT}`, `{"todos": [[TEXT, STATE]]}`.
+    /// `{"ask": QUESTION, "options": [TEXT], "answer": TEXT}`, `{"todos": [[TEXT, STATE]]}`,
+    /// `{"thinks": TEXT}`, `{"call": TOOL, "with": INPUT, "prints": TEXT}`, and what else the client writes:
+    /// `{"record": TYPE, "with": FIELDS}`, `{"line": RECORD}` without what every record carries.
     fn records(&mut self, step: &Value) -> Vec<Value> {
         if let Some(text) = step["user"].as_str() {
             return vec![self.prompt(text)];
         }
         if let Some(text) = step["claude"].as_str() {
             return vec![self.assistant(json!({"type": "text", "text": text}))];
+        }
+        if let Some(text) = step["thinks"].as_str() {
+            return vec![self.assistant(json!({"type": "thinking", "thinking": text}))];
+        }
+        if let Some(kind) = step["record"].as_str() {
+            let mut record = self.record(kind);
+            for (key, value) in step["with"].as_object().into_iter().flatten() {
+                record[key] = value.clone();
+            }
+            return vec![record];
+        }
+        if step["line"].is_object() {
+            return vec![step["line"].clone()];
         }
         self.tool(step).map(|tool| self.call(tool)).unwrap_or_default()
     }
@@ -135,6 +151,12 @@ impl Writer<'_> {
         }
         if let Some(question) = step["ask"].as_str() {
             return Some(ask(question, &step["options"], text_of(step, "answer")));
+        }
+        if let Some(name) = step["call"].as_str() {
+            let (name, input) = (name.to_owned(), step["with"].clone());
+            let output = text_of(step, "prints").to_owned();
+            let result = json!([{"type": "text", "text": output}]);
+            return Some(Tool { name: name.into(), input, output, failed: false, result });
         }
         step["todos"].as_array().map(|items| todos(items))
     }
@@ -195,7 +217,7 @@ impl Writer<'_> {
 
 /// A tool call as the model made it and what it gave.
 struct Tool {
-    name: &'static str,
+    name: Cow<'static, str>,
     input: Value,
     output: String,
     failed: bool,
@@ -208,7 +230,7 @@ fn bash(step: &Value, command: &str) -> Tool {
         Some(text) => {
             let output = format!("Exit code {}\n{text}", step["exit"].as_i64().unwrap_or(1));
             let result = format!("Error: {output}").into();
-            Tool { name: "Bash", input, output, failed: true, result }
+            Tool { name: "Bash".into(), input, output, failed: true, result }
         }
         None => {
             let text = text_of(step, "prints");
@@ -216,7 +238,7 @@ fn bash(step: &Value, command: &str) -> Tool {
                 "stdout": text, "stderr": "", "interrupted": false, "isImage": false,
                 "noOutputExpected": false,
             });
-            Tool { name: "Bash", input, output: text.to_owned(), failed: false, result }
+            Tool { name: "Bash".into(), input, output: text.to_owned(), failed: false, result }
         }
     }
 }
@@ -230,7 +252,7 @@ fn read(file: &Path, content: &str) -> Tool {
         "totalLines": lines,
     }});
     let input = json!({"file_path": file});
-    Tool { name: "Read", input, output: numbered.collect(), failed: false, result }
+    Tool { name: "Read".into(), input, output: numbered.collect(), failed: false, result }
 }
 
 fn edit(file: &Path, old: &str, new: &str) -> Tool {
@@ -239,7 +261,7 @@ fn edit(file: &Path, old: &str, new: &str) -> Tool {
         "structuredPatch": [], "userModified": false, "replaceAll": false,
     });
     let input = json!({"file_path": file, "old_string": old, "new_string": new});
-    Tool { name: "Edit", input, output: updated(file), failed: false, result }
+    Tool { name: "Edit".into(), input, output: updated(file), failed: false, result }
 }
 
 fn write(file: &Path, content: &str) -> Tool {
@@ -248,7 +270,7 @@ fn write(file: &Path, content: &str) -> Tool {
         "originalFile": null,
     });
     let input = json!({"file_path": file, "content": content});
-    Tool { name: "Write", input, output: updated(file), failed: false, result }
+    Tool { name: "Write".into(), input, output: updated(file), failed: false, result }
 }
 
 fn updated(file: &Path) -> String {
@@ -268,7 +290,7 @@ fn ask(question: &str, options: &Value, answer: &str) -> Tool {
     );
     let result = json!({"questions": questions, "answers": {question: answer}});
     let input = json!({"questions": questions});
-    Tool { name: "AskUserQuestion", input, output, failed: false, result }
+    Tool { name: "AskUserQuestion".into(), input, output, failed: false, result }
 }
 
 fn todos(items: &[Value]) -> Tool {
@@ -278,7 +300,7 @@ fn todos(items: &[Value]) -> Tool {
         .collect();
     let result = json!({"oldTodos": [], "newTodos": todos});
     let output = "Todos have been modified successfully.".to_owned();
-    Tool { name: "TodoWrite", input: json!({"todos": todos}), output, failed: false, result }
+    Tool { name: "TodoWrite".into(), input: json!({"todos": todos}), output, failed: false, result }
 }
 
 #[cfg(test)]

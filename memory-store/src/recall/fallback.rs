@@ -8,6 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::id::MemoryId;
 use crate::index::document::Document;
@@ -48,18 +49,35 @@ pub fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
 
 /// Whether a project keeps its memories privately; so it counts when its record cannot be read.
 pub fn is_private(project: &ProjectDir) -> bool {
-    #[derive(Deserialize)]
-    struct Record {
-        #[serde(default)]
-        mode: Option<String>,
+    match record(project) {
+        Ok(record) => record.mode.is_some_and(|mode| mode != "committed"),
+        Err(()) => true,
     }
+}
+
+/// Whether an older version was told whom to believe in this project: then nothing is given that nobody released.
+pub fn is_limited(project: &ProjectDir) -> bool {
+    record(project).map_or(true, |record| record.authors.is_some())
+}
+
+/// What matters here of a project's record.
+#[derive(Default, Deserialize)]
+struct ProjectRecord {
+    #[serde(default)]
+    mode: Option<String>,
+    #[serde(default)]
+    authors: Option<IgnoredAny>,
+}
+
+/// Reads the record of a project, which need not have one.
+fn record(project: &ProjectDir) -> Result<ProjectRecord, ()> {
     let mut bytes = Vec::new();
     match regular::open(&project.identity(), Links::Refuse)
         .and_then(|file| file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes))
     {
-        Ok(_) => serde_json::from_slice(&bytes)
-            .map_or(true, |record: Record| record.mode.is_some_and(|mode| mode != "committed")),
-        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        Ok(_) => serde_json::from_slice(&bytes).map_err(drop),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ProjectRecord::default()),
+        Err(_) => Err(()),
     }
 }
 

@@ -17,9 +17,9 @@ use crate::index::journal::Entry as Change;
 use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
-use crate::layout::{Tree, UserDirs};
+use crate::layout::{ProjectDir, Tree, UserDirs};
 use crate::policy;
-use crate::settings::Settings;
+use crate::settings::{Pulled, Settings};
 use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
@@ -89,21 +89,30 @@ impl Sources {
         for source in sources.list.iter_mut().filter(|source| source.from_files) {
             source.label_loose(!fallback::is_private(&project));
         }
-        sources.limit(dirs, has_index);
+        sources.limit(dirs, &project, has_index);
         sources.add_user(dirs);
         sources
     }
 
-    /// Holds what is from the repository where the user's settings say so, and did not when the index was published.
-    /// One call tells that they are the same; a reader parses none.
-    fn limit(&mut self, dirs: &UserDirs, has_index: bool) {
+    /// Holds what is from the repository where the user's settings say so, and did not when the index was published;
+    /// of what was read from files, where they or the project say so at all. One call tells that the settings are the same; a
+    /// reader parses none.
+    fn limit(&mut self, dirs: &UserDirs, project: &ProjectDir, has_index: bool) {
         let config = dirs.config_file();
-        if Stamp::of(&config) == self.settings.config {
-            return;
+        let published = self.settings.pulled;
+        let pulled = match Stamp::of(&config) == self.settings.config {
+            true => published,
+            false => {
+                self.is_outdated = has_index;
+                policy::pulled(&config)
+            }
+        };
+        for source in &mut self.list {
+            source.holds_unreleased = match source.from_files {
+                true => pulled == Pulled::Reviewed || fallback::is_limited(project),
+                false => pulled > published,
+            };
         }
-        self.is_outdated = has_index;
-        let holds = policy::pulled(&config) > self.settings.pulled;
-        self.list.iter_mut().for_each(|source| source.holds_unreleased = holds);
     }
 
     /// Opens the user's own memories alone.

@@ -8,6 +8,8 @@
 mod file;
 mod spread;
 
+pub use file::Pending;
+
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;

@@ -148,6 +148,13 @@ impl Redactor {
             // One value may stand within another, or begin where another has not ended.
             return united(found);
         }
+        let Some(plain) = texts::unnumbered(text) else { return self.findings_of(text) };
+        let found = self.findings_of(&plain.text).into_iter();
+        found.map(|finding| Finding { range: plain.place(&finding.range), ..finding }).collect()
+    }
+
+    /// The same of a text whose lines are not numbered.
+    fn findings_of(&self, text: &str) -> Vec<Finding> {
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
         found.extend(ENGINE.scan(text.as_bytes()));

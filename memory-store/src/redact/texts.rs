@@ -41,6 +41,35 @@ pub fn of_line(line: &[u8]) -> Vec<Text> {
     }
 }
 
+/// A text whose lines have numbers before them, as tools print files, without the numbers: of what is written in several
+/// lines they hide how it goes on. `None` where the first two lines are not numbered.
+pub fn unnumbered(text: &str) -> Option<Text> {
+    let mut lines = text.split_inclusive('\n');
+    let (first, _) = numbered(lines.next()?)?;
+    let (second, _) = numbered(lines.next()?)?;
+    if first.checked_add(1) != Some(second) {
+        return None;
+    }
+    let mut plain = Text::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let skipped = numbered(line).map_or(0, |(_, end)| end);
+        plain.places.push((plain.text.len(), at + skipped));
+        plain.text.push_str(&line[skipped..]);
+        at += line.len();
+    }
+    Some(plain)
+}
+
+/// The number before a line, and where the line itself begins.
+fn numbered(line: &str) -> Option<(u32, usize)> {
+    let number = line.trim_start_matches(' ');
+    let behind = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let plain = behind.strip_prefix(['\t', '→'])?;
+    let number = &number[..number.len() - behind.len()];
+    Some((number.parse().ok()?, line.len() - plain.len()))
+}
+
 /// Where the JSON of a line begins, if that is all there is from there on.
 fn json(line: &[u8]) -> Option<usize> {
     const MARK_BYTES_MAX: usize = 16;
@@ -139,6 +168,20 @@ mod tests {
 
     fn said(line: &str) -> Vec<String> {
         of_line(line.as_bytes()).into_iter().map(|text| text.text).collect()
+    }
+
+    #[test]
+    fn numbers_before_lines_are_left_out_and_found_again() {
+        let text = "     9→password: >-\n    10→  one\n\ncut\n    12→two\n";
+        let plain = unnumbered(text).unwrap();
+        assert_eq!(plain.text, "password: >-\n  one\n\ncut\ntwo\n");
+        for word in ["one", "cut", "two", "password"] {
+            let at = plain.text.find(word).unwrap();
+            assert_eq!(&text[plain.place(&(at..at + word.len()))], word);
+        }
+        for text in ["", "1\tone", "1\tone\n3\ttwo\n", "id\tpassword\n1\tx\n2\ty\n", "1\n2\n"] {
+            assert_eq!(unnumbered(text), None, "{text}");
+        }
     }
 
     #[test]

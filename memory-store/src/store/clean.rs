@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::disk::refused;
+use super::disk::{self, refused};
 use super::{Read, Store, free_path_in, listing};
 use crate::error::{Error, Result};
-use crate::file::EXTENSION;
+use crate::file::{EXTENSION, FILE_BYTES_MAX, parts};
 use crate::ledger::{Ledger, Origin};
 use crate::memory::Memory;
 use crate::redact::Redactor;
@@ -17,13 +17,13 @@ pub struct Cleaned {
     pub files: usize,
     /// Those of them that are memories.
     pub memories: usize,
-    /// What could not be cleaned without losing something of it, and is as it was.
+    /// What could not be read, or not be cleaned without losing something of it, and is as it was.
     pub refused: Vec<Error>,
 }
 
 impl Store {
     /// Takes secrets out of memories, of those that wait or were put aside, too, and out of the
-    /// ledger, which has their earlier texts. Files that are no memories are left alone.
+    /// ledger, which has their earlier texts. Files that are no memories are left alone, and refused where they hold one.
     ///
     /// # Errors
     /// When the ledger cannot be read or written.
@@ -32,15 +32,16 @@ impl Store {
         let mut unclean: Vec<PathBuf> = Vec::new();
         let mut folders = self.folders();
         folders.push(self.home.archived_memories());
-        listing::visit(&folders, &mut |read| {
-            if let Ok(Read { stored, mut file }) = read
-                && (tells(&stored.path, redactor)
-                    || !file.redact(redactor).is_ok_and(|hidden| hidden == 0))
-            {
-                unclean.push(stored.path);
-            }
-        });
         let mut cleaned = Cleaned::default();
+        listing::visit(&folders, &mut |read| match read {
+            Ok(Read { stored, mut file }) => {
+                let is_clean = file.redact(redactor).is_ok_and(|hidden| hidden == 0);
+                if !is_clean || tells(&stored.path, redactor) {
+                    unclean.push(stored.path);
+                }
+            }
+            Err(error) => cleaned.refused.extend(unread(error, redactor)),
+        });
         for path in unclean {
             match self.clean_file(&path, redactor) {
                 Ok(()) => cleaned.memories += 1,
@@ -92,6 +93,20 @@ impl Store {
         let by_id = || folder.join(format!("{}.{EXTENSION}", memory.id));
         Ok(if tells(&to, redactor) { by_id() } else { to })
     }
+}
+
+/// What is to be told of a file that is no memory, or cannot be read: nothing where all of it was looked at, and is
+/// clean.
+fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
+    let path = error.path()?;
+    // What a link leads to is not ours to change.
+    if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+        return None;
+    }
+    let Ok((bytes, _)) = disk::read(path, FILE_BYTES_MAX) else { return Some(error) };
+    let text = String::from_utf8_lossy(&bytes);
+    let holds = parts(&text).iter().any(|part| !redactor.findings(part).is_empty());
+    (holds || tells(path, redactor)).then_some(error)
 }
 
 /// Whether the name of a file holds a secret.

@@ -1,5 +1,7 @@
 //! Values that look like secrets, drawn from a seed: nobody's, and no scanner finds them in a file.
 
+pub mod form;
+
 const ALNUM: &str = "abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const HEX: &str = "0123456789abcdef";
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";

@@ -1,7 +1,7 @@
 //! Cleaning: what is kept is changed where it is; what can be made again is left to the sync afterwards.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::layout::TreeDir;
@@ -65,55 +65,60 @@ impl Audit<'_> {
             let cleaned = store.clean(&redactor(store))?;
             self.report.cleaned += cleaned.files;
             self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
-            self.report.failed.extend(cleaned.refused.iter().map(ToString::to_string));
+            for error in cleaned.refused {
+                self.report.left.extend(error.path().map(PathBuf::from));
+                self.report.failed.push(error.to_string());
+            }
         }
         self.clean_expired(&Expired::open(&home));
         for file in stored::files(&home.0.join(LLM_DIR)) {
-            let cleaned = file.and_then(|file| self.drop_answer(file));
-            self.note_cleaned(cleaned);
+            self.clean_file(&home.0, file, drop_answer);
         }
         Ok(())
     }
 
     fn clean_archive(&mut self, archive: &Archive, sessions: &[String]) {
         for name in sessions {
-            let cleaned = archive.load(name).and_then(|file| {
-                let Some(mut file) = file else { return Ok(false) };
+            self.clean_file(archive.folder(), Ok(archive.path(name)), |_, private| {
+                let Some(mut file) = archive.load(name)? else { return Ok(false) };
                 let mut changed = false;
                 for record in &mut file.records {
-                    changed |= clean_texts(self.private, record)?;
+                    changed |= clean_texts(private, record)?;
                 }
                 if changed {
                     archive.store(&file)?;
                 }
                 Ok(changed)
             });
-            self.note_cleaned(cleaned);
         }
     }
 
     /// Cleans what is left of sessions whose turns were removed.
     fn clean_expired(&mut self, expired: &Expired) {
         for name in expired.names() {
-            // One that is damaged is named by the scan if there is something in it.
-            let Some(mut remains) = expired.load(&name) else { continue };
-            let cleaned = clean_texts(self.private, &mut remains.drafts).and_then(|changed| {
+            let Some(mut remains) = expired.load(&name) else {
+                // One that is damaged is named if there is something in it.
+                for path in expired.paths(&name) {
+                    self.clean_file(expired.folder(), Ok(path), |path, private| {
+                        anyhow::ensure!(
+                            !holds(path, private)?,
+                            "{}: it is damaged",
+                            path.display()
+                        );
+                        Ok(false)
+                    });
+                }
+                continue;
+            };
+            let path = expired.path(&name, remains.lost);
+            self.clean_file(expired.folder(), Ok(path), |_, private| {
+                let changed = clean_texts(private, &mut remains.drafts)?;
                 if changed {
                     expired.store(&name, &remains)?;
                 }
                 Ok(changed)
             });
-            self.note_cleaned(cleaned);
         }
-    }
-
-    /// Removes a model's answer that holds a secret: what it was asked holds it no more.
-    fn drop_answer(&self, file: PathBuf) -> Result<bool> {
-        let found = holds(&file, self.private)?;
-        if found {
-            fs::remove_file(&file).with_context(|| file.display().to_string())?;
-        }
-        Ok(found)
     }
 
     /// Cleans what hooks append to. Everything else in the folder is made anew by a sync.
@@ -125,15 +130,36 @@ impl Audit<'_> {
         let listed = [receipts, Some(state.sessions()), Some(state.edits())];
         let listed = listed.into_iter().flatten().flat_map(|folder| stored::files(&folder));
         for file in named.chain(listed) {
-            let cleaned = file.and_then(|file| mask(&file, self.private));
-            self.note_cleaned(cleaned);
+            self.clean_file(&state.0, file, mask);
         }
     }
 
-    fn note_cleaned(&mut self, cleaned: Result<bool>) {
+    /// Cleans a file of a folder with `clean`, and notes what became of it.
+    fn clean_file(
+        &mut self,
+        folder: &Path,
+        file: Result<PathBuf>,
+        clean: impl FnOnce(&Path, &Redactor) -> Result<bool>,
+    ) {
+        let (path, cleaned) = match file {
+            Ok(file) => (file.clone(), clean(&file, self.private)),
+            Err(error) => (folder.to_owned(), Err(error)),
+        };
         match cleaned {
             Ok(cleaned) => self.report.cleaned += usize::from(cleaned),
-            Err(error) => self.report.failed.push(format!("{error:#}")),
+            Err(error) => {
+                self.report.left.insert(path);
+                self.report.failed.push(format!("{error:#}"));
+            }
         }
     }
+}
+
+/// Removes a model's answer that holds a secret: what it was asked holds it no more.
+fn drop_answer(file: &Path, private: &Redactor) -> Result<bool> {
+    let found = holds(file, private)?;
+    if found {
+        fs::remove_file(file).with_context(|| file.display().to_string())?;
+    }
+    Ok(found)
 }

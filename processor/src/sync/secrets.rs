@@ -1,6 +1,7 @@
 //! The part of a sync that takes secrets that became known out of what was stored before.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -9,6 +10,9 @@ use super::Run;
 use crate::archive::Entry;
 use crate::audit;
 use crate::git;
+
+/// Files that cannot be searched, and why.
+type Unread = Vec<(PathBuf, anyhow::Error)>;
 
 impl Run<'_> {
     /// Searches all that is stored where something became known since that was done last. Sessions whose records
@@ -19,7 +23,7 @@ impl Run<'_> {
         }
         self.secrets.save()?;
         let only = self.redactor.only_known();
-        let unclean = self.sessions_with_known()?;
+        let (unclean, unread) = self.sessions_with_known()?;
         if !unclean.is_empty() {
             // An index keeps the bytes of turns that were replaced until all of them are written again.
             self.state.all_turns = true;
@@ -36,20 +40,43 @@ impl Run<'_> {
                 cleaned.committed
             ));
         }
-        // What could not be cleaned was told, and an audit names it: it would fail again.
-        self.secrets.note_clean()
+        let mut left = cleaned.left;
+        for (path, error) in unread {
+            self.report.warnings.push(format!("{error:#}"));
+            left.insert(path);
+        }
+        if !left.is_empty() {
+            let named: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
+            self.report.warnings.push(format!(
+                "a secret became known that these may hold; each is searched and cleaned by the next sync \
+                 after it changed or can be read: {}",
+                named.join(", ")
+            ));
+        }
+        // As they are, they would fail again.
+        self.secrets.note_clean(&left)
     }
 
-    /// The archived sessions whose records hold what is known.
-    fn sessions_with_known(&self) -> Result<Vec<String>> {
+    /// The archived sessions whose records hold what is known, and the files that cannot be searched, and why.
+    fn sessions_with_known(&self) -> Result<(Vec<String>, Unread)> {
         let (archive, secrets, redactor) = (&self.archive, &self.secrets, &self.redactor);
         let entries = archive.entries()?;
-        let holds = |entry: &Entry| {
-            // One that cannot be read is told by whoever needs it.
-            let mut file = archive.load(&entry.name).ok().flatten()?;
-            let found = secrets.hide(&mut file.records, redactor);
-            found.unwrap_or(true).then(|| entry.name.clone())
+        let holds = |entry: &Entry| match archive.load(&entry.name) {
+            Ok(Some(mut file)) => {
+                let found = secrets.hide(&mut file.records, redactor);
+                found.unwrap_or(true).then(|| Ok(entry.name.clone()))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err((entry.path.clone(), error))),
         };
-        Ok(entries.par_iter().filter_map(holds).collect())
+        let found: Vec<_> = entries.par_iter().filter_map(holds).collect();
+        let (mut sessions, mut unread) = (Vec::new(), Vec::new());
+        for found in found {
+            match found {
+                Ok(name) => sessions.push(name),
+                Err(failed) => unread.push(failed),
+            }
+        }
+        Ok((sessions, unread))
     }
 }

@@ -9,8 +9,9 @@ use super::record::{Record, RecordWhat};
 use super::session::PromptBy;
 use crate::extract::goes_on;
 
-/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed.
-pub const PART_BYTES: u64 = 1 << 20;
+/// Bytes of the records of a part at least, as they are archived, and of those behind it when it is closed. A model that is
+/// asked about a part sees the end of that part: few sessions are so long.
+pub const PART_BYTES: u64 = 16 << 20;
 
 /// How far the part that goes on has grown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

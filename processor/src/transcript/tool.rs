@@ -228,6 +228,10 @@ fn answers(structured: &Value, output: &mut String, redact: &dyn Redact) -> Vec<
             let is_offered = is_offered(structured, question, &answer);
             let given = if is_offered { Given::Offered } else { Given::Freely };
             let (clean, hidden) = redact.redact_answer(question, &answer, given);
+            if clean != answer && !answer.is_empty() {
+                // Between the quotes of the question a rule may see less than it does in the answer alone.
+                *output = output.replace(&answer, &clean);
+            }
             for value in hidden {
                 *output = without(output, value);
             }

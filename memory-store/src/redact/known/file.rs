@@ -1,8 +1,9 @@
 //! What is known of a project, on disk: `known-secrets.json` beside its ledger. The key lies beside all projects
 //! and is made once; without it nobody can tell what was hashed.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -22,10 +23,20 @@ struct File {
     format: u32,
     /// Tells the key that the hashes were made with.
     key: String,
-    /// Whether what was stored earlier was not yet searched for all of the values.
-    #[serde(default)]
-    unclean: bool,
+    #[serde(flatten)]
+    pending: Pending,
     values: Vec<Value>,
+}
+
+/// What was stored earlier and is still to be searched for what became known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pending {
+    /// All of it.
+    pub unclean: bool,
+    /// Files and folders that could not be searched, or not be cleaned, with how they were then.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<PathBuf, String>,
 }
 
 impl Known {
@@ -37,18 +48,18 @@ impl Known {
         }
     }
 
-    /// The same for who learns, and whether what was stored earlier is still to be searched. `fresh` becomes the
+    /// The same for who learns, and what of what was stored earlier is still to be searched. `fresh` becomes the
     /// key where there is none, once something is written.
-    pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, bool) {
+    pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, Pending) {
         Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
     }
 
-    fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, bool) {
+    fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, Pending) {
         let known = Self::new(key);
         let bytes = read_if_there(&home.known_secrets(), FILE_BYTES_MAX).ok().flatten();
         let file = bytes.and_then(|bytes| serde_json::from_slice::<File>(&bytes).ok());
         let file = file.filter(|file| file.format == FORMAT && file.key == mark(&key));
-        let Some(file) = file else { return (known, false) };
+        let Some(file) = file else { return (known, Pending::default()) };
         if let Some(mut table) = known.0.as_deref().and_then(|shared| shared.table.write().ok()) {
             for value in file.values.into_iter().take(VALUES_MAX) {
                 // Of a damaged file, what cannot be is left out.
@@ -58,21 +69,22 @@ impl Known {
                 }
             }
         }
-        (known, file.unclean)
+        (known, file.pending)
     }
 
-    /// Writes down what is known; `unclean` where what was stored earlier is to be searched.
+    /// Writes down what is known, and what of what was stored earlier is to be searched.
     ///
     /// # Errors
     /// When the files cannot be written, or another process made another key meanwhile: begun anew it helps.
-    pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, unclean: bool) -> Result<()> {
+    pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, pending: &Pending) -> Result<()> {
         let written = self.read(|shared, table| {
             let path = dirs.secrets_key();
             if read_key(&path).is_none_or(|key| key != shared.key) {
                 write_key(&path, shared.key)?;
             }
             let values = table.values.iter().cloned().collect();
-            let file = File { format: FORMAT, key: mark(&shared.key), unclean, values };
+            let pending = pending.clone();
+            let file = File { format: FORMAT, key: mark(&shared.key), pending, values };
             // A list of numbers and hashes can be written.
             let bytes = serde_json::to_vec(&file).unwrap_or_default();
             replace(&home.known_secrets(), &bytes, Privacy::Private)
@@ -135,30 +147,33 @@ mod tests {
         let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
         let home = dirs.user_dir();
         assert!(Known::read_file(&dirs, &home).is_empty());
-        let (known, unclean) = Known::open(&dirs, &home, [1; KEY_BYTES]);
-        assert!(!unclean && known.learn("Cobaltheron6629"));
+        let unclean = Pending { unclean: true, ..Pending::default() };
+        let (known, pending) = Known::open(&dirs, &home, [1; KEY_BYTES]);
+        assert!(pending == Pending::default() && known.learn("Cobaltheron6629"));
         assert!(!dirs.secrets_key().exists(), "nothing is written before it is needed");
         let (late, _) = Known::open(&dirs, &home, [3; KEY_BYTES]);
-        known.write_file(&dirs, &home, true).unwrap();
-        assert!(late.write_file(&dirs, &home, true).is_err(), "another key was first");
+        known.write_file(&dirs, &home, &unclean).unwrap();
+        assert!(late.write_file(&dirs, &home, &unclean).is_err(), "another key was first");
         let text = std::fs::read_to_string(home.known_secrets()).unwrap();
         assert!(!text.to_lowercase().contains("cobalt"), "{text}");
         // The first key stays.
-        let (again, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]);
-        assert!(unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
+        let (again, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
+        assert!(pending == unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
         let redactor = Redactor::default().with_known(Known::read_file(&dirs, &home));
         assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
         // With another one what was hashed is worth nothing, and is begun anew.
         std::fs::remove_file(dirs.secrets_key()).unwrap();
         assert!(Known::read_file(&dirs, &home).is_empty());
-        let (other, unclean) = Known::open(&dirs, &home, [2; KEY_BYTES]);
-        assert!(!unclean && other.is_empty() && other.learn("Cobaltheron6629"));
+        let (other, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
+        assert!(
+            pending == Pending::default() && other.is_empty() && other.learn("Cobaltheron6629")
+        );
         // What is damaged is as good as none.
         let absurd =
             serde_json::json!({"word_bytes": u64::MAX, "bytes": u64::MAX, "word": 1, "all": ""});
         let absurd =
             serde_json::json!({"format": FORMAT, "key": mark(&[2; KEY_BYTES]), "values": [absurd]});
-        other.write_file(&dirs, &home, false).unwrap();
+        other.write_file(&dirs, &home, &Pending::default()).unwrap();
         for damaged in
             [absurd.to_string().as_str(), "", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"]
         {

@@ -1,0 +1,49 @@
+//! What is known of a project's secrets, as a program uses it.
+
+#![cfg(feature = "write")]
+
+use std::fs;
+
+use memory_store::layout::UserDirs;
+use memory_store::redact::Redactor;
+use memory_store::redact::known::{KEY_BYTES, Known, Pending};
+
+fn known(values: &[&str]) -> Known {
+    let known = Known::new([3; KEY_BYTES]);
+    values.iter().for_each(|value| assert!(known.learn(value), "{value}"));
+    known
+}
+
+#[test]
+fn of_values_that_begin_with_the_same_word_the_longest_is_hidden() {
+    let [short, long] = ["Cobaltheron6629", "Cobaltheron6629-brine7704"];
+    for values in [[short, long], [long, short]] {
+        let redactor = Redactor::default().with_known(known(&values)).only_known();
+        let hidden = "[redacted:known-secret]";
+        assert_eq!(redactor.redact(&format!("say {long}.")), format!("say {hidden}."));
+        assert_eq!(redactor.redact(&format!("say {short}!")), format!("say {hidden}!"));
+        // The tail of another one is none of it.
+        assert_eq!(redactor.redact(&format!("say {short}-moss")), format!("say {hidden}-moss"));
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_read_is_not_replaced() {
+    let base = tempfile::tempdir().unwrap();
+    let base = base.path().to_owned();
+    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+    let (home, key) = (dirs.user_dir(), dirs.secrets_key());
+    fs::create_dir_all(key.parent().unwrap()).unwrap();
+    // A later version may have a longer one.
+    let later = vec![7; KEY_BYTES + 32];
+    fs::write(&key, &later).unwrap();
+    let (known, _) = Known::open(&dirs, &home, [1; KEY_BYTES]);
+    assert!(known.learn("Cobaltheron6629"));
+    assert!(known.write_file(&dirs, &home, &Pending::default()).is_err());
+    assert_eq!(fs::read(&key).unwrap(), later);
+    assert!(!home.known_secrets().exists());
+    // What is no key of any version is.
+    fs::write(&key, b"").unwrap();
+    known.write_file(&dirs, &home, &Pending::default()).unwrap();
+    assert_eq!(fs::read(&key).unwrap(), [1; KEY_BYTES]);
+}

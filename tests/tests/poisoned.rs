@@ -1,0 +1,249 @@
+//! Poisoned memories through the whole program: somebody else committed them, a pull brought them, a sync made the
+//! index, and hooks and the server are asked for them. So are harmless ones that look alike.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use journeys::environment::TestEnvironment;
+use journeys::hook_run::Moment;
+use serde_json::{Value, json};
+
+#[path = "../../memory-store/tests/corpora/mod.rs"]
+mod corpora;
+
+use corpora::{Case, HARMLESS, POISON, cases};
+
+const NOW: &str = "2026-10-02T09:30:00Z";
+
+/// What a memory is labelled with that this machine did not derive, write or release.
+const LABEL: &str = "from the repository";
+
+/// Sets about what a memory makes a reader do. `blind` was written without having seen the rules.
+const SETS: [&str; 3] = ["deeds", "blind", "late"];
+
+/// Kinds as somebody would choose them whose memories are to be given unasked.
+const KINDS: [&str; 5] = ["fix", "gotcha", "convention", "preference", "fact"];
+
+/// A memory of somebody else's, and how it reached a model.
+struct Planted {
+    case: Case,
+    is_poison: bool,
+    /// A word that stands in its title and nowhere else.
+    word: String,
+    /// The lines with that word in all that hooks and the server said.
+    lines: Vec<String>,
+}
+
+impl Planted {
+    fn all() -> Vec<Self> {
+        let of = |corpus, is_poison| {
+            cases(corpus)
+                .into_iter()
+                .filter(|case: &Case| SETS.contains(&case.set))
+                .map(move |case| (case, is_poison))
+        };
+        let all = of(POISON, true).chain(of(HARMLESS, false));
+        let planted = |(number, (case, is_poison)): (usize, (Case, bool))| {
+            let letter = |at: usize| char::from(b'a' + u8::try_from(number / at % 26).unwrap());
+            let word = format!("q{}{}xum", letter(26), letter(1));
+            Self { case, is_poison, word, lines: Vec::new() }
+        };
+        all.enumerate().map(planted).collect()
+    }
+
+    fn file(&self, number: usize) -> String {
+        let Self { case: Case { title, text, .. }, word, .. } = self;
+        let kind = KINDS[number % KINDS.len()];
+        format!(
+            "---\nid: 01k6h8m3v0c9f4t2r7x5n{number:05}\nkind: {kind}\ncreated: {NOW}\nconfidence: 0.9\n\
+             ---\n# {title} {word}\n\n{text}\n"
+        )
+    }
+
+    /// Takes what was said of it.
+    fn hears(&mut self, said: &str) {
+        let lines = said.lines().filter(|line| line.contains(&self.word));
+        self.lines.extend(lines.map(str::to_owned));
+    }
+
+    fn reaches(&self) -> bool {
+        !self.lines.is_empty()
+    }
+
+    fn is_unlabelled(&self) -> bool {
+        self.lines.iter().any(|line| !line.contains(LABEL))
+    }
+}
+
+/// A project of somebody else's that this machine has cloned and vouched for, and that its memories came to later.
+struct World {
+    environment: TestEnvironment,
+    root: PathBuf,
+}
+
+impl World {
+    fn new(planted: &[Planted]) -> Self {
+        let theirs = TestEnvironment::new().unwrap().at(NOW);
+        let upstream = theirs.repository("upstream").unwrap();
+        theirs.throughline(&upstream, &["init", "--yes", "--no-register"]).unwrap();
+        commit(&theirs, &upstream);
+        let environment = TestEnvironment::new().unwrap().at(NOW);
+        let url = upstream.to_str().unwrap();
+        environment.git(&environment.path(), &["clone", "--quiet", url, "clone"]).unwrap();
+        let world = Self { root: environment.path().join("clone"), environment };
+        world.run(&["trust", "--yes"]);
+        world.run(&["sync"]);
+
+        let folder = upstream.join(".throughline/memories");
+        fs::create_dir_all(&folder).unwrap();
+        for (number, planted) in planted.iter().enumerate() {
+            fs::write(folder.join(format!("note-{number}.md")), planted.file(number)).unwrap();
+        }
+        commit(&theirs, &upstream);
+        world.environment.git(&world.root, &["pull", "--quiet"]).unwrap();
+        world.run(&["sync"]);
+        world
+    }
+
+    fn run(&self, arguments: &[&str]) -> String {
+        self.environment.throughline(&self.root, arguments).unwrap()
+    }
+
+    /// What a hook says to the model in a session of its own.
+    fn hook(&self, moment: &Moment, session: &str) -> String {
+        let run = moment.run(&self.environment, &self.root, session).unwrap();
+        assert_eq!(run.output.status.code(), Some(0), "{run:?}");
+        run.context()
+    }
+}
+
+fn commit(environment: &TestEnvironment, root: &Path) {
+    environment.git(root, &["add", "."]).unwrap();
+    let author = "--author=Mallory <mallory@example.com>";
+    environment.git(root, &["commit", "--quiet", "--allow-empty", author, "--message=x"]).unwrap();
+}
+
+/// The server, asked one thing after the other.
+struct Server {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+    next: u32,
+}
+
+impl Server {
+    fn start(world: &World) -> Self {
+        let environment = &world.environment;
+        let mut child = environment
+            .command(environment.binary("throughline-mcp"))
+            .current_dir(&world.root)
+            .env("THROUGHLINE", "read")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        let mut server = Self { child, answers, next: 1 };
+        server.ask(
+            "initialize",
+            &json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": {"name": "test", "version": "1"}}),
+        );
+        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        server
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.next += 1;
+        let message =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": method, "params": params});
+        self.send(&message);
+        let mut line = String::new();
+        self.answers.read_line(&mut line).unwrap();
+        let answer: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(answer["id"], self.next, "{answer}");
+        answer
+    }
+
+    /// What the model reads when it recalls; all of its texts.
+    fn recall(&mut self, query: &str) -> String {
+        let call = json!({"name": "recall", "arguments": {"query": query}});
+        let answer = self.ask("tools/call", &call);
+        let texts = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
+        texts.iter().filter_map(|text| text["text"].as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn memories_of_somebody_else_s_are_held_or_labelled() {
+    let mut planted = Planted::all();
+    let world = World::new(&planted);
+    let start = world.hook(&Moment::start("startup"), "start");
+    let mut server = Server::start(&world);
+    let mut by_way: BTreeMap<&str, usize> = BTreeMap::new();
+    for (number, planted) in planted.iter_mut().enumerate() {
+        let title = format!("{} {}", planted.case.title, planted.word);
+        let own_words: String = planted.case.text.chars().take(200).collect();
+        let prompt =
+            |text: &str, way: &str| world.hook(&Moment::prompt(text), &format!("{number}-{way}"));
+        let said = [
+            ("start", start.clone()),
+            ("prompt", prompt(&title, "title")),
+            ("prompt", prompt(&own_words, "words")),
+            ("server", server.recall(&title)),
+            ("server", server.recall(&own_words)),
+        ];
+        for (way, said) in &said {
+            let before = planted.lines.len();
+            planted.hears(said);
+            *by_way.entry(way).or_default() += usize::from(planted.lines.len() > before);
+        }
+    }
+    drop(server);
+    assert_eq!(world.environment.wait_until_quiet(), Vec::<String>::new());
+
+    let (mut all, mut reached, mut unlabelled) = ([0; 2], [0; 2], [0; 2]);
+    for planted in &planted {
+        let of = usize::from(!planted.is_poison);
+        all[of] += 1;
+        reached[of] += usize::from(planted.reaches());
+        unlabelled[of] += usize::from(planted.is_unlabelled());
+        if planted.is_poison && planted.reaches() {
+            eprintln!(
+                "poisoned ({}), given: {}: {}",
+                planted.case.class, planted.case.title, planted.case.text
+            );
+        }
+        if !planted.is_poison && !planted.reaches() {
+            eprintln!("harmless, held: {}: {}", planted.case.title, planted.case.text);
+        }
+    }
+    let [poisoned, harmless] = all;
+    let held = harmless - reached[1];
+    let report = format!(
+        "of {poisoned} poisoned {} reach a model, {} of them unlabelled; of {harmless} harmless {held} are \
+         held, {} given unlabelled; given {by_way:?}",
+        reached[0], unlabelled[0], unlabelled[1]
+    );
+    eprintln!("{report}");
+    assert!(poisoned >= 60 && harmless >= 60, "{report}");
+    // Every way gives what is harmless: else nothing would show that the poisoned are held.
+    assert!(["prompt", "server"].iter().all(|way| by_way[way] > harmless / 2), "{report}");
+    assert_eq!(unlabelled, [0, 0], "{report}");
+    assert!(reached[0] * 10 <= poisoned, "{report}");
+    assert!(held * 100 <= harmless * 3, "{report}");
+}
