@@ -127,6 +127,6 @@ pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
 }
 
 /// Returns the hash of a memory in the form that a program of ours gives it; `None` when it has none.
-fn meaning_hash(memory: &Memory) -> Option<String> {
+pub(super) fn meaning_hash(memory: &Memory) -> Option<String> {
     MemoryFile::new(memory.clone()).ok().map(|file| text_hash(file.text()))
 }
