@@ -13,6 +13,7 @@ use memory_store::mode::Mode;
 use memory_store::store::{self, Store};
 use processor::progress::Silent;
 
+use super::guide::{self, Guide};
 use super::preview::{self, Choice};
 use super::reader::Reader;
 use super::{ask, config, eval, folders, reader, sync};
@@ -50,6 +51,15 @@ pub struct Init {
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
+    /// Also tell Claude when to use memory, by these
+    #[arg(
+        long = "with",
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        conflicts_with = "no_register"
+    )]
+    guides: Vec<Guide>,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
     register_only: bool,
@@ -78,6 +88,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         let registered = register(world, args.settings, &root)?;
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
         show_registered(world, &root, args.settings, &registered, out)?;
+        guide::offer(&args.guides, false, world, args.settings, &root, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
@@ -134,6 +145,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     if !args.no_register {
         let registered = register(world, args.settings, &tree.root)?;
         show_registered(world, &tree.root, args.settings, &registered, out)?;
+        guide::offer(&args.guides, is_new && !args.yes, world, args.settings, &tree.root, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     if !args.no_sync {

@@ -25,11 +25,13 @@ mod edit;
 mod eval;
 mod folders;
 mod forget;
+mod guide;
 mod handoff;
 mod init;
 mod learned;
 mod link;
 mod list;
+mod mcp;
 mod meaning;
 mod neighbours;
 mod off;
@@ -47,6 +49,7 @@ mod review;
 mod search;
 mod second;
 mod service;
+mod share;
 mod show;
 mod status;
 mod stores;
@@ -98,6 +101,8 @@ enum Command {
     Why(why::Why),
     Purge(purge::Purge),
     Off(off::Off),
+    Share(share::Share),
+    Mcp(mcp::Mcp),
     /// Ends `throughline off`
     On,
     Config(config::Config),
@@ -137,6 +142,8 @@ pub fn run(args: Args) -> Result {
         Command::Purge(args) => purge::run(args, &world, out),
         Command::Off(args) => off::run(args, &world, out),
         Command::On => on::run(&world, out),
+        Command::Share(args) => share::run(args, &world, out),
+        Command::Mcp(_) => mcp::run(&world),
         Command::Config(args) => config::run(args, &world, out),
         Command::Audit(args) => audit::run(args, &world, out),
         Command::Redact(args) => redact::run(args, &world, out),

@@ -28,6 +28,7 @@ pub struct Uninstall {
 pub fn run(args: &Uninstall, world: &World, out: &mut dyn Write) -> Result {
     let root = super::root_of(&world.cwd);
     super::service::take_out(world, out)?;
+    super::guide::take_out(world, &root, out)?;
     let (changed, failed) = register::unregister(world, &root)?;
     for path in &changed {
         writeln!(out, "Taken out of {}", path.display())?;

@@ -2,6 +2,7 @@
 
 mod common;
 mod damaged;
+mod guide;
 mod learned;
 mod learning;
 mod memories;

@@ -237,7 +237,7 @@ impl Local {
         let told = Told { tree, event: "recall", query: None, hits: &hits, rendered: &rendered };
         self.gave(&told);
         let text = with_remarks(rendered.text, hits.is_empty(), &rest);
-        let hits = hits.iter().map(|hit| self.memory_hit(hit, tree, usize::MAX, now)).collect();
+        let hits = hits.iter().map(|hit| self.memory_hit(hit, tree, usize::MAX)).collect();
         Ok(Some(RecallResponse { hits, weak: false, rest, text }))
     }
 
@@ -283,8 +283,8 @@ impl Local {
         let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
         let event = match (&request.query, weak) {
             (_, true) => "weak",
-            (None, _) => "task",
-            (Some(_), false) => "search",
+            (None, _) if !request.paths.is_empty() => "task",
+            _ => "search",
         };
         let rendered = match request.titles {
             true => render::titles(event, &hits, ANSWER_TOKENS_MAX),
@@ -318,19 +318,18 @@ impl Local {
         let mut hits: Vec<MemoryHit> = hits
             .iter()
             .filter(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id))
-            .map(|hit| self.memory_hit(hit, tree, chars_max, now))
+            .map(|hit| self.memory_hit(hit, tree, chars_max))
             .collect();
         for other in others {
             hits.extend(other.hits.iter().map(|hit| MemoryHit {
                 project: Some(other.name.clone()),
-                ..self.memory_hit(hit, &other.tree, chars_max, now)
+                ..self.memory_hit(hit, &other.tree, chars_max)
             }));
         }
         Ok(RecallResponse { hits, weak, rest, text })
     }
 
-    fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize, now: Timestamp) -> MemoryHit {
-        let _ = now;
+    fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize) -> MemoryHit {
         MemoryHit {
             id: hit.id.short(),
             kind: hit.kind.name().to_owned(),
