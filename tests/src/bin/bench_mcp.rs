@@ -178,36 +178,46 @@ fn one_client(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Res
     Ok(())
 }
 
+/// The seconds of each `remember`, and the files that were acknowledged.
+type Told = std::result::Result<(Vec<f64>, Vec<String>), String>;
+
+fn one_of_many(
+    options: &Options,
+    store: &BenchStore,
+    client: usize,
+    operations: usize,
+) -> Result<(Vec<f64>, Vec<String>)> {
+    let mut server = Server::start(options, store)?;
+    let (mut times, mut files) = (Vec::new(), Vec::new());
+    for number in 0..operations {
+        if number % 5 >= 2 {
+            server.call("recall", &json!({"query": format!("number {number}")}))?;
+            continue;
+        }
+        let title = format!("Client {client} noted number {number}");
+        let arguments = json!({"kind": "fact", "title": title, "format": "json"});
+        let begin = Instant::now();
+        let saved: Value = serde_json::from_str(&server.call("remember", &arguments)?)?;
+        times.push(begin.elapsed().as_secs_f64());
+        files.push(saved["file"].as_str().unwrap_or_default().to_owned());
+    }
+    Ok((times, files))
+}
+
 /// Many clients at once; what was acknowledged must be there, and every file a memory.
 fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
     let each = options.operations / options.clients;
     let begin = Instant::now();
-    let of_all: Vec<Result<(Vec<f64>, Vec<String>)>> = std::thread::scope(|scope| {
+    let of_all: Vec<Told> = std::thread::scope(|scope| {
         let clients: Vec<_> = (0..options.clients)
             .map(|client| {
-                scope.spawn(move || {
-                    let mut server = Server::start(options, store)?;
-                    let (mut times, mut files) = (Vec::new(), Vec::new());
-                    for number in 0..each {
-                        if number % 5 < 2 {
-                            let title = format!("Client {client} noted number {number}");
-                            let arguments =
-                                json!({"kind": "fact", "title": title, "format": "json"});
-                            let begin = Instant::now();
-                            let saved: Value =
-                                serde_json::from_str(&server.call("remember", &arguments)?)?;
-                            times.push(begin.elapsed().as_secs_f64());
-                            files.push(saved["file"].as_str().unwrap_or_default().to_owned());
-                        } else {
-                            server.call("recall", &json!({"query": format!("number {number}")}))?;
-                        }
-                    }
-                    Ok((times, files))
-                })
+                // An error may hold what cannot leave its thread.
+                let told = move || one_of_many(options, store, client, each);
+                scope.spawn(move || told().map_err(|error| error.to_string()))
             })
             .collect();
-        let join = |client: std::thread::ScopedJoinHandle<'_, Result<(Vec<f64>, Vec<String>)>>| {
-            client.join().unwrap_or_else(|_| Err("a client panicked".into()))
+        let join = |client: std::thread::ScopedJoinHandle<'_, Told>| {
+            client.join().unwrap_or_else(|_| Err("a client panicked".to_owned()))
         };
         clients.into_iter().map(join).collect()
     });
