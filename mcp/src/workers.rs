@@ -36,7 +36,6 @@ pub enum Unanswered {
 
 impl Default for Workers {
     fn default() -> Self {
-        // One stays free where there are two.
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             free: Semaphore::new(threads.clamp(1, WORKERS_MAX)),

@@ -1,6 +1,8 @@
 //! Finds a memory by its id: in index and journal, and of all memory files only its own is read.
 
 use memory_store::Error;
+use std::path::{Path, PathBuf};
+
 use memory_store::layout::Tree;
 use memory_store::memory::Scope;
 use memory_store::recall::{Collection, Recall};
@@ -39,7 +41,7 @@ impl Local {
                 Collection::User => (Scope::User, user()?),
                 _ => (Scope::Project, project()?),
             };
-            if let Ok(stored) = store.read_one(&hit.file, *only) {
+            if let Ok(stored) = store.read_one(&in_tree(&hit.file, tree), *only) {
                 return Ok(Some(Found { store, trust, stored, scope }));
             }
         } else if found.len() > 1 {
@@ -79,6 +81,15 @@ impl Local {
                 id.chars().take(40).collect::<String>()
             ))
         })
+    }
+}
+
+/// A memory's file in this working tree: where it has no index of its own, that of the main tree names the files.
+pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
+    match file.strip_prefix(&tree.main_root) {
+        // A worktree may lie inside the main tree.
+        Ok(below) if !file.starts_with(&tree.root) => tree.root.join(below),
+        Ok(_) | Err(_) => file.to_owned(),
     }
 }
 

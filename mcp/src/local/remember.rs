@@ -12,7 +12,7 @@ use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Saved, Store, read_below};
 use memory_store::{MemoryId, Timestamp, settings_file};
 
-use super::find::{Found, judged};
+use super::find::{Found, in_tree, judged};
 use super::{Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 
@@ -55,7 +55,7 @@ impl Local {
         let scope = memory.scope;
         let saved = if recall.has_index() {
             let same = recall.of_title(memory.kind, &memory.title, now);
-            let same: Vec<_> = same.into_iter().map(|hit| hit.file).collect();
+            let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, &tree)).collect();
             store.save_beside(memory, &same, &redactor, now)?
         } else {
             store.save(memory, &redactor, now)?

@@ -368,7 +368,7 @@ impl<'a> World<'a> {
         let select = "select:mcp__throughline__remember,mcp__throughline__recall,\
                       mcp__throughline__search_sessions";
         let remember = json!({
-            "kind": "convention", "title": "How we deploy now", "content": NOW_MONDAYS,
+            "kind": "fact", "title": "How we deploy now", "content": NOW_MONDAYS,
             "supersedes": old,
         });
         self.api.script([Script::on(READ_ON)
