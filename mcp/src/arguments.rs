@@ -151,8 +151,10 @@ impl Given {
         if rest.is_empty() {
             return;
         }
-        let named: Vec<String> = rest
-            .keys()
+        let mut named: Vec<&String> = rest.keys().collect();
+        named.sort();
+        let named: Vec<String> = named
+            .into_iter()
             .take(8)
             .map(|name| format!("`{}`", name.chars().take(GIVEN_CHARS_MAX).collect::<String>()))
             .collect();
