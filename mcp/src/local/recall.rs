@@ -96,7 +96,7 @@ impl Local {
             since: since.map(|(from, _)| from),
             until: before.map(|(from, _)| Timestamp(from.0 - 1)),
             superseded: request.history,
-            limit: request.page.skip + request.page.limit + 1 + PAGE_SLACK,
+            limit: request.page.wanted(),
             without_held: true,
             ..Search::default()
         };
@@ -377,6 +377,13 @@ fn ids_in(query: &str) -> Vec<String> {
 }
 
 impl Page {
+    /// How many hits to look for: those of this page and of the ones before it, and one that says there is more.
+    pub(super) fn wanted(&self) -> usize {
+        // Only a later page has something to find again.
+        let slack = if self.skip == 0 { 0 } else { PAGE_SLACK };
+        self.skip + self.limit + 1 + slack
+    }
+
     /// Cuts the page from a list that begins with what earlier pages gave, and says whether there is more.
     pub(super) fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
         let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;

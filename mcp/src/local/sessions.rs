@@ -5,7 +5,7 @@ use memory_store::layout::Tree;
 use memory_store::recall::{Hit, Recall, Search, WEAK, render};
 use memory_store::text::excerpt;
 
-use super::{ANSWER_TOKENS_MAX, Local, PAGE_SLACK, note, relative, with_remarks};
+use super::{ANSWER_TOKENS_MAX, Local, note, relative, with_remarks};
 use crate::backend::{Failure, Rest, SessionHit, SessionsRequest, SessionsResponse, TurnHit};
 use crate::second::{self, Listed};
 
@@ -48,7 +48,7 @@ impl Local {
         let before = request.before.as_ref().map(|words| self.time("before", words)).transpose()?;
         let search = Search {
             text: query.to_owned(),
-            limit: request.page.skip + request.page.limit + 1 + PAGE_SLACK,
+            limit: request.page.wanted(),
             turns: !request.thinking,
             thinking: request.thinking,
             session: request.session.clone(),
