@@ -24,7 +24,7 @@ use crate::session::{Block, Given, Pending, Session};
 use crate::{again, inbox, notice, stop};
 
 /// The end of the block.
-const MORE: &str = "More is found with the `recall` tool of the MCP server throughline, or `throughline search WORDS`.";
+const MORE: &str = "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.";
 
 /// Tokens of what changed since the block was given.
 const CHANGED_TOKENS: u32 = 100;

@@ -72,7 +72,8 @@ fn a_session_start_gives_where_the_work_was_left_and_wishes() {
     assert!(text.starts_with("<throughline-memory>\n") && text.ends_with("</throughline-memory>"));
     assert!(text.contains("asked: \"Add refunds to the ledger\""), "{text}");
     assert!(text.contains(&format!("- [preference {}] asked on 2026-09-20: ", short(1))), "{text}");
-    assert!(text.contains("`recall` tool"));
+    let tools = ["mcp__throughline__recall", "mcp__throughline__search_sessions"];
+    assert!(tools.iter().all(|tool| text.contains(tool)), "{text}");
     assert_eq!(
         ran.message().unwrap(),
         format!("1 memory, {} tokens: throughline why", text.chars().count().div_ceil(4))

@@ -1,23 +1,31 @@
 //! What the server can be asked, without any word about MCP: plain requests, plain responses, and
 //! a trait between them. [`crate::local::Local`] answers from this machine's stores.
+//!
+//! A response is a text for the model, and says the same as JSON to who asks for that: Claude Code
+//! hands a model nothing but the structured part of an answer that has one, so no answer has one.
 
 use memory_store::memory::Scope;
 use memory_store::{Error, Kind};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Answers requests. Calls may block for as long as reading some files takes.
 pub trait Backend: Send + Sync + 'static {
     /// Finds memories.
     fn recall(&self, request: &RecallRequest) -> Result<RecallResponse, Failure>;
-    /// Saves a memory.
+    /// Saves or changes a memory.
     fn remember(&self, request: RememberRequest) -> Result<RememberResponse, Failure>;
     /// Puts a memory aside.
     fn forget(&self, id: &str) -> Result<ForgetResponse, Failure>;
-    /// Finds turns of earlier sessions.
+    /// Finds, reads or lists earlier sessions.
     fn search_sessions(&self, request: &SessionsRequest) -> Result<SessionsResponse, Failure>;
     /// Says what there is and how it is.
     fn status(&self) -> Result<StatusResponse, Failure>;
+    /// Tells where the work was left.
+    fn handoff(&self) -> Result<String, Failure>;
+    /// Names memories that a person should look at, and why.
+    fn tidy(&self) -> Result<String, Failure>;
+    /// Lets go of what answers go faster with, when nobody asked for a while.
+    fn rest(&self);
 }
 
 /// Why a request was not answered. Each variant says whose turn it is.
@@ -29,9 +37,13 @@ pub enum Failure {
         folder: String,
         /// Whether there is a memory folder that came with the repository.
         untrusted: bool,
+        /// Where this program looks for what was vouched for.
+        data: String,
     },
     /// A person turned Throughline off.
     Off,
+    /// The variable says something that nobody knows.
+    UnknownMode(String),
     /// Only recall is allowed here (`THROUGHLINE=read`, the default in CI and cloud sessions).
     ReadOnly,
     /// The request cannot be answered as it is; the caller can correct it.
@@ -46,17 +58,21 @@ impl From<Error> for Failure {
     }
 }
 
-/// A part of a long list: how many to leave out at its start, and how many to give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A part of a long list.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// Hits that an earlier page gave.
+    /// Hits that earlier pages gave.
     pub skip: usize,
+    /// The last of these: the list may have changed since.
+    pub last: Option<String>,
     /// Hits of this page at most.
     pub limit: usize,
+    /// A mark of what is asked.
+    pub question: String,
 }
 
 /// What an answer with a part of a list says beside it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
     /// Whether there are more.
     pub truncated: bool,
@@ -69,23 +85,41 @@ pub struct Rest {
 }
 
 /// What to find memories for.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecallRequest {
     /// Words, a question, or the text of an error.
-    pub query: String,
+    pub query: Option<String>,
+    /// These, with their whole texts.
+    pub ids: Vec<String>,
     /// Only these kinds; empty means all.
     pub kinds: Vec<Kind>,
+    /// Only what has one of these tags; empty means all.
+    pub tags: Vec<String>,
     /// Memories about these files come first.
     pub paths: Vec<String>,
+    /// Nothing older, in words.
+    pub since: Option<String>,
+    /// Nothing newer, in words.
+    pub before: Option<String>,
+    /// What held on this day, in words.
+    pub as_of: Option<String>,
+    /// Replaced and expired ones, too.
+    pub history: bool,
+    /// Titles alone.
+    pub titles: bool,
+    /// Also what other projects of this user share.
+    pub all_projects: bool,
     /// Which part of the list.
     pub page: Page,
 }
 
 /// What was found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecallResponse {
     /// The memories, the best first.
     pub hits: Vec<MemoryHit>,
+    /// Whether nothing answers well: these come nearest.
+    pub weak: bool,
     /// What comes after them.
     #[serde(flatten)]
     pub rest: Rest,
@@ -95,7 +129,7 @@ pub struct RecallResponse {
 }
 
 /// A memory that was found.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct MemoryHit {
     /// Its short id.
     pub id: String,
@@ -105,7 +139,8 @@ pub struct MemoryHit {
     pub date: String,
     /// Its title.
     pub title: String,
-    /// What it says.
+    /// What it says; empty where titles were asked for.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Its file.
     pub file: String,
@@ -113,24 +148,37 @@ pub struct MemoryHit {
     pub paths: Vec<String>,
     /// Why it was found.
     pub why: String,
+    /// `active`, `draft`, `replaced` or `expired`.
+    pub status: &'static str,
+    /// What replaced it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<String>,
+    /// The last day on which it held, where that is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<String>,
+    /// `user`, `Claude`, or nobody in particular.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub said_by: Option<&'static str>,
     /// Change of its files since it was learned, where that is much: it may be true no longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
-    /// `Claude`, where Claude chose to save it: the user did not say so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub noted_by: Option<String>,
     /// Whether it is from the repository, and not learned, written or released by this user.
     pub from_repository: bool,
+    /// The other project that it is of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
 }
 
-/// A memory to save.
+/// A memory to save, or to change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RememberRequest {
+    /// The one to change.
+    pub id: Option<String>,
     /// What it says.
     pub kind: Kind,
-    /// One line.
+    /// One line; that of the one to change stays where this is empty.
     pub title: String,
-    /// The text below it.
+    /// The text below it; likewise.
     pub text: String,
     /// Search words.
     pub tags: Vec<String>,
@@ -142,10 +190,18 @@ pub struct RememberRequest {
     pub supersedes: Vec<String>,
     /// Whether it and what it seems to contradict or repeat both hold.
     pub both_hold: bool,
+    /// Whether it is kept in view.
+    pub pin: Option<bool>,
+    /// Whether somebody looked at it and found it true.
+    pub still_true: bool,
+    /// The last day on which it holds, in words.
+    pub valid_until: Option<String>,
+    /// What the caller should know about its request.
+    pub notes: Vec<String>,
 }
 
 /// What was saved.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RememberResponse {
     /// Its short id.
     pub id: String,
@@ -153,6 +209,8 @@ pub struct RememberResponse {
     pub change: String,
     /// Its title, as saved.
     pub title: String,
+    /// Its kind.
+    pub kind: String,
     /// Its file.
     pub file: String,
     /// Secrets that were taken out before saving.
@@ -165,7 +223,7 @@ pub struct RememberResponse {
 }
 
 /// A memory near one that was saved.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NeighbourHit {
     /// Its short id.
     pub id: String,
@@ -178,32 +236,53 @@ pub struct NeighbourHit {
 }
 
 /// What was put aside.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForgetResponse {
     /// Its short id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// How to undo it.
+    /// Whether that had been done before.
+    pub already: bool,
+    /// What else can be done.
     pub undo: String,
 }
 
-/// What to find turns of earlier sessions for.
-#[derive(Clone, Debug, PartialEq)]
+/// What to find in earlier sessions.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionsRequest {
     /// Words, a question, or the text of an error.
-    pub query: String,
+    pub query: Option<String>,
+    /// Only this session, by the start of its id.
+    pub session: Option<String>,
+    /// These turns of it, from 1.
+    pub turns: Option<(u32, u32)>,
+    /// A line for each turn.
+    pub outline: bool,
+    /// Sessions on this branch.
+    pub branch: Option<String>,
+    /// Sessions that changed this file.
+    pub file: Option<String>,
+    /// Nothing older, in words.
+    pub since: Option<String>,
+    /// Nothing newer, in words.
+    pub before: Option<String>,
     /// What the model thought in them instead of what was said.
     pub thinking: bool,
     /// Which part of the list.
     pub page: Page,
 }
 
-/// The turns that were found.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+/// What was found in sessions.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionsResponse {
-    /// The turns, the best first.
+    /// The turns, the best first, or in their order.
     pub hits: Vec<TurnHit>,
+    /// The sessions of a list, the latest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<SessionHit>,
+    /// Whether nothing answers well: these come nearest.
+    pub weak: bool,
     /// What comes after them.
     #[serde(flatten)]
     pub rest: Rest,
@@ -213,11 +292,11 @@ pub struct SessionsResponse {
 }
 
 /// A turn of an earlier session.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TurnHit {
     /// Claude Code's id of the session.
     pub session: String,
-    /// The turn's number in it, from 0.
+    /// The turn's number in it, from 1.
     pub turn: u32,
     /// The day it happened.
     pub date: String,
@@ -231,8 +310,37 @@ pub struct TurnHit {
     pub after: Option<String>,
 }
 
+/// A session of a list.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SessionHit {
+    /// Claude Code's id of it.
+    pub session: String,
+    /// The day of its first turn.
+    pub from: String,
+    /// The day of its last.
+    pub to: String,
+    /// Its branch, where that is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub branch: String,
+    /// What was asked.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub goal: String,
+    /// What was done.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub done: Vec<String>,
+    /// What was not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+    /// Files that it changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Memories that came of it, by id and title.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub memories: Vec<String>,
+}
+
 /// What there is and how it is.
-#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatusResponse {
     /// The working tree.
     pub root: String,
@@ -242,9 +350,13 @@ pub struct StatusResponse {
     pub memories: usize,
     /// The same, by kind.
     pub kinds: Vec<KindCount>,
+    /// Those of them that wait for a review.
+    pub drafts: usize,
+    /// Those of them that another one replaces.
+    pub replaced: usize,
     /// The user's own memories, for every project.
     pub user_memories: usize,
-    /// Files that are no valid memory, with what is wrong.
+    /// Files that are no valid memory, with what is wrong; as far as that was looked at.
     pub broken: Vec<String>,
     /// Whether finished turns wait to be processed.
     pub unprocessed: bool,
@@ -254,13 +366,16 @@ pub struct StatusResponse {
     /// What the last background run failed with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// What of the index cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degraded: Option<String>,
     /// The language model that helps to extract memories, if one is set up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub llm: Option<String>,
 }
 
 /// How many memories there are of a kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct KindCount {
     /// The kind.
     pub kind: String,

@@ -6,10 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use memory_store::Timestamp;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::mode::Mode;
+use memory_store::mode::{Mode, VARIABLE};
 
 /// Bytes of a session's id.
 const SESSION_BYTES_MAX: usize = 128;
+
+/// Characters of a value that is repeated.
+const VALUE_CHARS_MAX: usize = 40;
 
 /// What the server was started with.
 #[derive(Clone, Debug)]
@@ -22,6 +25,8 @@ pub struct Environment {
     pub session: Option<String>,
     /// What the environment allows.
     mode: Mode,
+    /// A value of THROUGHLINE that nobody knows.
+    pub unknown_mode: Option<String>,
     /// The clock.
     pub clock: Clock,
 }
@@ -69,6 +74,10 @@ impl Environment {
                 .and_then(|session| session.into_string().ok())
                 .filter(|session| !session.is_empty() && session.len() <= SESSION_BYTES_MAX),
             mode: Mode::from_environment(get),
+            unknown_mode: get(VARIABLE)
+                .map(|value| value.to_string_lossy().into_owned())
+                .filter(|value| !value.is_empty() && Mode::from_name(value).is_none())
+                .map(|value| value.chars().take(VALUE_CHARS_MAX).collect()),
             clock: get("THROUGHLINE_NOW")
                 .and_then(|text| Timestamp::from_setting(text.to_str()?))
                 .map_or(Clock::System, Clock::Fixed),

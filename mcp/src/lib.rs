@@ -1,13 +1,18 @@
 //! The MCP server: memory for a model that asks for it.
 //!
-//! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`schema`]
-//! turns JSON into requests, and [`server`] alone knows the protocol's library.
+//! [`backend`] says what can be asked, [`local`] answers from this machine's stores, [`tools`] and
+//! [`prompts`] are what a model and a person see, [`arguments`] and [`request`] turn JSON into
+//! requests, and [`server`] alone knows the protocol's library.
 
+pub mod arguments;
 pub mod backend;
 pub mod background;
 pub mod environment;
 mod input;
 pub mod local;
-pub mod schema;
+pub mod prompts;
+pub mod request;
 mod second;
 pub mod server;
+pub mod tools;
+mod workers;

@@ -9,9 +9,21 @@ use mcp::environment::Environment;
 use mcp::local::Local;
 
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("--version") {
-        print_version();
-        return ExitCode::SUCCESS;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        None => {}
+        Some("--version" | "-V") => {
+            print(&format!("throughline-mcp {}", env!("CARGO_PKG_VERSION")));
+            return ExitCode::SUCCESS;
+        }
+        Some("--help" | "-h" | "help") => {
+            print(HELP);
+            return ExitCode::SUCCESS;
+        }
+        Some(other) => {
+            tell(&format!("`{other}` is unknown; `throughline-mcp --help` says what there is"));
+            return ExitCode::from(2);
+        }
     }
     match run() {
         Ok(()) => ExitCode::SUCCESS,
@@ -27,10 +39,31 @@ fn tell(message: &str) {
     drop(writeln!(std::io::stderr(), "throughline-mcp: {message}"));
 }
 
-#[expect(clippy::print_stdout, reason = "the one thing printed outside of the protocol")]
-fn print_version() {
-    println!("throughline-mcp {}", env!("CARGO_PKG_VERSION"));
+#[expect(clippy::print_stdout, reason = "what is printed instead of the protocol")]
+fn print(text: &str) {
+    println!("{text}");
 }
+
+const HELP: &str = "\
+Memory of this project for a model that asks: an MCP server over standard input and output.
+
+Usage: throughline-mcp (or throughline mcp), started by a client such as Claude Code
+
+`throughline init` registers it with Claude Code. By hand: claude mcp add throughline -- throughline-mcp
+
+Tools:      recall, remember, forget, search_sessions, status
+Prompts:    brief, decided, handoff, tidy
+Resources:  throughline://brief, throughline://handoff, throughline://memory/ID
+
+Environment:
+  THROUGHLINE=off|read|full   what it may do (read in CI and cloud sessions)
+  CLAUDE_PROJECT_DIR          the project's folder; else the folder it is started in
+  HOME, XDG_DATA_HOME, XDG_STATE_HOME, XDG_CONFIG_HOME
+                              where memory lies: the client must pass them on as `init` saw them
+
+Options:
+  -h, --help     print this
+  -V, --version  print the version";
 
 fn run() -> Result<(), String> {
     let cwd = std::env::current_dir().map_err(|error| format!("the current folder: {error}"))?;
@@ -41,7 +74,7 @@ fn run() -> Result<(), String> {
         .map_err(|error| format!("the runtime: {error}"))?;
     let result = runtime.block_on(async {
         let looking = tokio::spawn(look_for_work(environment.clone()));
-        let result = mcp::server::serve(Arc::new(Local::new(environment)), tell).await;
+        let result = mcp::server::serve(Arc::new(Local::new(environment)), None, tell).await;
         looking.abort();
         result
     });

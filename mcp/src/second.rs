@@ -1,5 +1,5 @@
-//! Vectors of queries in the second space: the processor is asked for them, by name, for it alone knows
-//! models.
+//! The processor as somebody to ask, by its name: it alone knows models and the archive of sessions. It tells
+//! vectors of queries in the second space, and which sessions there are.
 
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -7,16 +7,21 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use memory_store::ProjectId;
 use memory_store::background::{PROGRAM, is_passed_on};
 use memory_store::second::Ask;
 use memory_store::settings::Embedder;
+use memory_store::{ProjectId, Timestamp};
 use serde::Deserialize;
 
 /// How much longer than the model the program may take.
 const START_MAX: Duration = Duration::from_secs(1);
 /// Bytes of an answer: a vector of 8,192 numbers in words.
 const ANSWER_BYTES_MAX: u64 = 1 << 20;
+
+/// How long a list of sessions may take.
+const LIST_MAX: Duration = Duration::from_secs(10);
+/// Bytes of a list of sessions.
+const LIST_BYTES_MAX: u64 = 16 << 20;
 
 /// The processor as somebody to ask.
 #[derive(Debug)]
@@ -34,6 +39,48 @@ enum Answer {
     Problem(String),
 }
 
+/// A session, as the processor lists them.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Listed {
+    /// Claude Code's id of it.
+    pub session: String,
+    /// The time of its first record.
+    pub first: Timestamp,
+    /// The time of its last.
+    pub last: Timestamp,
+    /// The branch it was on at its end.
+    pub branch: String,
+    /// What was asked at its end.
+    pub goal: String,
+    /// What was done.
+    pub done: Vec<String>,
+    /// What was not.
+    pub open: Vec<String>,
+    /// The files that it changed, below the root of their working tree.
+    pub files: Vec<String>,
+}
+
+impl Listed {
+    /// Whether it changed a file, or one in a folder.
+    pub fn changed(&self, file: &str) -> bool {
+        let file = file.trim_end_matches('/');
+        self.files.iter().any(|path| {
+            path == file
+                || path.strip_prefix(file).is_some_and(|rest| rest.starts_with('/'))
+                || path.strip_suffix(file).is_some_and(|rest| rest.ends_with('/'))
+        })
+    }
+}
+
+/// Asks the processor beside this program which sessions a project has; the latest come first.
+pub fn sessions(project: ProjectId) -> Result<Vec<Listed>, String> {
+    let path = std::env::current_exe().ok().map(|this| this.with_file_name(PROGRAM));
+    let program = Program { path, project, most: LIST_MAX };
+    let given = program.ask("sessions", String::new(), LIST_BYTES_MAX)?;
+    serde_json::from_slice(&given).map_err(|_| program.is_strange())
+}
+
 impl Program {
     /// The processor beside this program, for a project.
     pub fn new(project: ProjectId, embedder: &Embedder) -> Self {
@@ -45,10 +92,10 @@ impl Program {
         }
     }
 
-    fn start(&self) -> std::io::Result<Child> {
+    fn start(&self, what: &str) -> std::io::Result<Child> {
         let path = self.path.as_ref().ok_or(std::io::ErrorKind::NotFound)?;
         Command::new(path)
-            .args(["vector", "--project", &self.project.to_string()])
+            .args([what, "--project", &self.project.to_string()])
             .env_clear()
             .envs(std::env::vars_os().filter(|(name, _)| is_passed_on(name)))
             .stdin(Stdio::piped())
@@ -56,22 +103,24 @@ impl Program {
             .stderr(Stdio::null())
             .spawn()
     }
-}
 
-impl Ask for Program {
-    fn vector(&self, text: &str) -> Result<Vec<f32>, String> {
-        let mut child = self.start().map_err(|error| format!("{PROGRAM}: {error}"))?;
+    fn is_strange(&self) -> String {
+        format!("{PROGRAM} gave no answer; run scripts/install again")
+    }
+
+    /// Runs the program with a text on its standard input, and returns what it prints.
+    fn ask(&self, what: &str, text: String, bytes_max: u64) -> Result<Vec<u8>, String> {
+        let mut child = self.start(what).map_err(|error| format!("{PROGRAM}: {error}"))?;
         let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("{PROGRAM} has no pipes"));
         };
-        let text = text.to_owned();
         let (answered, answer) = mpsc::channel();
         std::thread::spawn(move || {
             // Whoever reads nothing says so by what it answers.
             let _ = stdin.write_all(text.as_bytes());
             drop(stdin);
             let mut given = Vec::new();
-            let read = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut given);
+            let read = stdout.take(bytes_max).read_to_end(&mut given);
             let _ = answered.send(read.map(|_| given));
         });
         let given = answer.recv_timeout(self.most);
@@ -79,13 +128,19 @@ impl Ask for Program {
         let _ = child.kill();
         let _ = child.wait();
         match given {
-            Err(_) => Err(format!("no vector within {:.1} s", self.most.as_secs_f32())),
-            Ok(Err(error)) => Err(format!("{PROGRAM}: {error}")),
-            Ok(Ok(given)) => match serde_json::from_slice(&given) {
-                Ok(Answer::Vector(vector)) => Ok(vector),
-                Ok(Answer::Problem(problem)) => Err(problem),
-                Err(_) => Err(format!("{PROGRAM} gave no answer; run scripts/install again")),
-            },
+            Err(_) => Err(format!("no {what} within {:.1} s", self.most.as_secs_f32())),
+            Ok(given) => given.map_err(|error| format!("{PROGRAM}: {error}")),
+        }
+    }
+}
+
+impl Ask for Program {
+    fn vector(&self, text: &str) -> Result<Vec<f32>, String> {
+        let given = self.ask("vector", text.to_owned(), ANSWER_BYTES_MAX)?;
+        match serde_json::from_slice(&given) {
+            Ok(Answer::Vector(vector)) => Ok(vector),
+            Ok(Answer::Problem(problem)) => Err(problem),
+            Err(_) => Err(self.is_strange()),
         }
     }
 }

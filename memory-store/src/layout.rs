@@ -185,6 +185,11 @@ impl ProjectDir {
         self.0.join("released")
     }
 
+    /// Present where the user lets other projects ask this one over MCP.
+    pub fn shared(&self) -> PathBuf {
+        self.0.join("shared")
+    }
+
     /// Where git was in each working tree when its memory files were last looked at.
     pub fn git_positions(&self) -> PathBuf {
         self.0.join("git-positions.json")

@@ -8,6 +8,7 @@ mod entry;
 mod fate;
 mod gone;
 mod lines;
+mod lookup;
 mod marks;
 mod plan;
 mod reconcile;
@@ -29,6 +30,7 @@ use crate::time::Timestamp;
 pub(crate) use clean::redacted_file;
 pub use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
+pub(crate) use lookup::Lookup;
 pub use marks::Marks;
 pub use reconcile::{reconcile, reconcile_keeping};
 
@@ -266,23 +268,6 @@ impl Ledger {
 
     fn seen(&self, root: &Path) -> Option<&Seen> {
         self.seen.get(root)
-    }
-
-    /// Notes that this text is written into a file for a person or a model.
-    pub(crate) fn saved(&mut self, mut entry: Entry, name: &str, text: &str) -> Result<()> {
-        if self.entries.get(&entry.id).is_some_and(|known| !known.saved) {
-            // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
-            entry.will_change(text);
-            return self.add(vec![Event::Entry(Box::new(entry))]);
-        }
-        entry.will_write(text);
-        if entry.name != name {
-            entry.will_name(name);
-        }
-        entry.placed = true;
-        entry.saved = true;
-        self.add(vec![Event::Entry(Box::new(entry))])?;
-        self.compact_if_due()
     }
 
     /// Notes that a review let a memory into the folder.

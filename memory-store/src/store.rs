@@ -8,6 +8,7 @@ mod clean;
 mod disk;
 mod gone;
 mod listing;
+mod one;
 mod readme;
 
 use std::fs::File;
@@ -34,7 +35,7 @@ use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
-use crate::ledger::{Entry, Ledger, Origin, Reason, Tombstone, redacted_file};
+use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
 use crate::lock::{self, LOCK_WAIT};
 use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
@@ -686,12 +687,12 @@ impl Store {
         if file.bytes() == before {
             return Ok(Saved { stored, change: Change::Unchanged, hidden });
         }
-        let mut ledger = Ledger::open(&self.home)?;
+        let lookup = Lookup::new(&self.home);
         let origin = match by {
-            By::Link if self.root.is_some() => ledger.texts().origin(&stored),
+            By::Link if self.root.is_some() => lookup.origin(&stored)?,
             By::Link | By::Person => Origin::Own,
         };
-        ledger.inherit(file.text(), origin)?;
+        lookup.note(file.text(), origin)?;
         self.write(&stored.path, file.bytes())?;
         if origin == Origin::Own {
             self.note_saved(&stored.path, &file)?;
@@ -703,10 +704,9 @@ impl Store {
     /// What a person or a model saved survives `git clean` and the like as what was derived does.
     fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
-        let mut ledger = Ledger::open(&self.home)?;
-        let entry = ledger.entry(file.memory.id).cloned();
-        let entry = entry.unwrap_or_else(|| Entry::new(file.memory.id, self.ledger_root()));
-        ledger.saved(entry, &name, file.text())
+        let lookup = Lookup::new(&self.home);
+        let new = Entry::new(file.memory.id, self.ledger_root());
+        lookup.saved(lookup.entry(file.memory.id)?, new, &name, file.text())
     }
 
     /// How the ledger calls the tree these files are in.

@@ -20,7 +20,7 @@ use crate::identity::Identity;
 use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
 use crate::layout::ProjectDir;
-use crate::ledger::{Ledger, Texts, hashes};
+use crate::ledger::{Ledger, Lookup, Texts, hashes};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::settings::{Pulled, Settings};
@@ -73,6 +73,8 @@ pub struct Trust {
     /// Read at the first question about a file.
     texts: OnceLock<Texts>,
     pulled: Pulled,
+    /// Whether the ledger is asked about single files, and not read whole.
+    asks_singly: bool,
 }
 
 impl Trust {
@@ -90,7 +92,19 @@ impl Trust {
         };
         let least = if is_limited { Pulled::Reviewed } else { Pulled::All };
         let pulled = settings.pulled.max(least);
-        Ok(Self { released, home, texts: OnceLock::new(), pulled })
+        Ok(Self { released, home, texts: OnceLock::new(), pulled, asks_singly: false })
+    }
+
+    /// Asks the ledger about each file by itself, for who asks about few.
+    #[must_use]
+    pub fn asking_singly(self) -> Self {
+        Self { asks_singly: true, ..self }
+    }
+
+    /// Reads the ledger whole at the first question, for who asks about many.
+    #[must_use]
+    pub fn asking_at_once(self) -> Self {
+        Self { asks_singly: false, ..self }
     }
 
     /// Forgets what the ledger said, for who knows that it says more by now.
@@ -103,6 +117,9 @@ impl Trust {
     pub fn is_from_repository(&self, stored: &Stored) -> bool {
         let Some(home) = &self.home else { return false };
         // Without a ledger nothing is known to be this machine's.
+        if self.asks_singly {
+            return !Lookup::new(home).owns(stored).unwrap_or_default();
+        }
         let texts = || Ledger::open(home).map(|ledger| ledger.texts()).unwrap_or_default();
         !self.texts.get_or_init(texts).owns(stored)
     }

@@ -18,6 +18,7 @@ pub mod ignore;
 pub mod inbox;
 pub mod known;
 pub mod left;
+pub mod listed;
 pub mod llm;
 pub mod lock;
 pub mod log;

@@ -12,10 +12,11 @@ use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::lock::Busy;
 use processor::second::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions, sync};
-use processor::{background, progress, trees};
+use processor::{background, listed, progress, trees};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
-       throughline-processor vector --project ID < QUERY";
+       throughline-processor vector --project ID < QUERY
+       throughline-processor sessions --project ID";
 
 /// Bytes of a query.
 const QUERY_BYTES_MAX: u64 = 64 << 10;
@@ -48,6 +49,7 @@ fn run() -> Result<()> {
     };
     match (asked.what, mode) {
         (_, Mode::Off) | (What::Sync | What::Background, Mode::Read) => return Ok(()),
+        (What::Sessions, _) => return sessions(&dirs, asked.project),
         (What::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
         (What::Background, Mode::Full) => {
             return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
@@ -109,6 +111,13 @@ fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()>
     Ok(())
 }
 
+/// Prints the sessions of a project, the latest first.
+#[expect(clippy::print_stdout, reason = "the answer to another program's question")]
+fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
+    println!("{}", serde_json::to_string(&listed::sessions(&dirs.project(project)))?);
+    Ok(())
+}
+
 /// Reads a query; of a longer one as many whole characters as fit.
 fn query(input: impl Read) -> Result<String> {
     let mut bytes = Vec::new();
@@ -134,6 +143,8 @@ enum What {
     Background,
     /// Tell a query's vector.
     Vector,
+    /// List the sessions.
+    Sessions,
 }
 
 /// The command line.
@@ -147,6 +158,7 @@ impl Asked {
         let mut what = match arguments.next().as_deref() {
             Some("sync") => What::Sync,
             Some("vector") => What::Vector,
+            Some("sessions") => What::Sessions,
             Some(_) | None => bail!(USAGE),
         };
         let mut project = None;

@@ -3,11 +3,13 @@
 
 pub mod client;
 pub mod document;
+pub mod guide;
 pub mod hooks;
 pub mod places;
 pub mod record;
 pub mod register;
 pub mod replace;
+pub mod rules;
 pub mod server;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::places::Scope;
 use super::replace::{Next, Replaced, check_inside, remove_folders, replace};
-use super::{document::Document, hooks, server};
+use super::{document::Document, hooks, rules, server};
 use crate::failure::{At as _, Failure, Result};
 
 /// What was inserted.
@@ -21,6 +21,8 @@ pub enum Purpose {
     Hooks,
     /// The MCP server.
     Server,
+    /// Rules that allow our tools.
+    Rules,
 }
 
 /// Where something is inserted.
@@ -49,9 +51,8 @@ impl Place<'_> {
     /// along, and could make them lead anywhere; the user's own links are the user's business.
     pub fn bound(&self) -> Option<&Path> {
         match (self.scope, self.purpose) {
-            (Scope::Local | Scope::Project, Purpose::Hooks) | (Scope::Project, Purpose::Server) => {
-                Some(self.root)
-            }
+            (Scope::Local | Scope::Project, Purpose::Hooks | Purpose::Rules)
+            | (Scope::Project, Purpose::Server) => Some(self.root),
             // The servers of the local scope lie in the user's own file.
             (Scope::Local, Purpose::Server) | (Scope::User, _) => None,
         }
@@ -62,6 +63,7 @@ impl Place<'_> {
         match self.purpose {
             Purpose::Hooks => hooks::remove(document),
             Purpose::Server => server::remove(document, self.scope, self.root),
+            Purpose::Rules => rules::remove(document),
         }
     }
 

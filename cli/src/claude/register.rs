@@ -43,7 +43,13 @@ pub fn register(world: &World, scope: Scope, root: &Path) -> Result<Registered> 
     record.write(&world.dirs)?;
     let place = Place { path: &servers, purpose: Purpose::Server, scope, root };
     let servers_changed = put_in(&mut record, &place, world.now, |document| {
-        server::insert(document, scope, root, &server_command(world, scope))
+        server::insert(
+            document,
+            scope,
+            root,
+            &server_command(world, scope),
+            &variables(world, scope),
+        )
     })?;
     record.write(&world.dirs)?;
     let client = client.map(|version| version.to_string());
@@ -71,6 +77,24 @@ fn server_command(world: &World, scope: Scope) -> String {
     }
 }
 
+/// Where our folders are, when they are not where everybody's are: the client may not pass that on.
+fn variables(world: &World, scope: Scope) -> serde_json::Value {
+    let mut variables = serde_json::Map::new();
+    if !scope.committed() {
+        for (name, folder, usual) in [
+            ("XDG_DATA_HOME", &world.dirs.data, ".local/share"),
+            ("XDG_STATE_HOME", &world.dirs.state, ".local/state"),
+            ("XDG_CONFIG_HOME", &world.dirs.config, ".config"),
+        ] {
+            let base = folder.parent().filter(|base| **base != world.home.join(usual));
+            if let Some(base) = base.and_then(Path::to_str) {
+                variables.insert(name.to_owned(), base.into());
+            }
+        }
+    }
+    variables.into()
+}
+
 /// Takes hooks and server out of every file that the record knows, of the user's own files, and of
 /// the files of the project at `root`. Returns the files that changed, and what kept the first of the others
 /// from being looked at.
@@ -89,6 +113,7 @@ pub fn unregister(world: &World, root: &Path) -> Result<(Vec<PathBuf>, Option<Fa
     }
     for scope in Scope::ALL {
         for (path, purpose) in [
+            (world.claude.settings(scope, root), Purpose::Rules),
             (world.claude.settings(scope, root), Purpose::Hooks),
             (world.claude.servers(scope, root), Purpose::Server),
         ] {

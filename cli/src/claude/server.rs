@@ -18,9 +18,15 @@ pub const PROGRAM: &str = "throughline-mcp";
 const SERVERS: &str = "mcpServers";
 const PROJECTS: &str = "projects";
 
-/// Puts the server into the document. Returns whether anything changed.
-pub fn insert(document: &Document, scope: Scope, root: &Path, command: &str) -> Result<bool> {
-    let entry = json!({ "type": "stdio", "command": command, "args": [], "env": {} });
+/// Puts the server into the document, with variables that a client may not pass on by itself. Returns whether anything changed.
+pub fn insert(
+    document: &Document,
+    scope: Scope,
+    root: &Path,
+    command: &str,
+    env: &Value,
+) -> Result<bool> {
+    let entry = json!({ "type": "stdio", "command": command, "args": [], "env": env });
     if registered(document, scope, root).as_ref() == Some(&entry) {
         return Ok(false);
     }

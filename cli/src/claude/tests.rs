@@ -402,10 +402,31 @@ fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
     ] {
         let root = Path::new(root);
         let document = Document::parse(Path::new("s"), Some(state)).unwrap();
-        assert!(server::insert(&document, scope, root, "/opt/bin/throughline-mcp").unwrap());
-        assert!(!server::insert(&document, scope, root, "/opt/bin/throughline-mcp").unwrap());
+        assert!(
+            server::insert(
+                &document,
+                scope,
+                root,
+                "/opt/bin/throughline-mcp",
+                &serde_json::json!({})
+            )
+            .unwrap()
+        );
+        assert!(
+            !server::insert(
+                &document,
+                scope,
+                root,
+                "/opt/bin/throughline-mcp",
+                &serde_json::json!({})
+            )
+            .unwrap()
+        );
         assert_eq!(document.value().pointer(pointer).unwrap(), "/opt/bin/throughline-mcp");
-        assert!(server::insert(&document, scope, root, "/new/throughline-mcp").unwrap());
+        assert!(
+            server::insert(&document, scope, root, "/new/throughline-mcp", &serde_json::json!({}))
+                .unwrap()
+        );
         assert!(server::registered(&document, scope, root).is_some());
         assert!(server::remove(&document, scope, root));
         assert!(!server::remove(&document, scope, root));

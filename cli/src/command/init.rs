@@ -16,6 +16,7 @@ use processor::sync::SyncReport;
 use serde::Serialize;
 
 use super::elsewhere::{self, Moved};
+use super::guide::{self, Guide};
 use super::preview::{self, Choice};
 use super::reader::Reader;
 use super::{ask, config, eval, folders, reader, sync, view};
@@ -53,6 +54,15 @@ pub struct Init {
     /// Leave Claude Code's settings alone
     #[arg(long)]
     no_register: bool,
+    /// Also tell Claude when to use memory, by these
+    #[arg(
+        long = "with",
+        value_enum,
+        value_name = "WHAT",
+        value_delimiter = ',',
+        conflicts_with = "no_register"
+    )]
+    guides: Vec<Guide>,
     /// Only register hooks and MCP server; works in any folder
     #[arg(long, conflicts_with_all = ["no_register", "private", "committed"])]
     register_only: bool,
@@ -99,6 +109,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
         show_registered(world, &root, args.settings, &registered, out)?;
+        guide::offer(&args.guides, false, world, args.settings, &root, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
@@ -172,6 +183,7 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
     if !args.no_register {
         let now = registered.insert(register(world, args.settings, &tree.root)?);
         show_registered(world, &tree.root, args.settings, now, out)?;
+        guide::offer(&args.guides, is_new && !args.yes, world, args.settings, &tree.root, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;

@@ -28,11 +28,13 @@ pub mod elsewhere;
 mod eval;
 mod folders;
 mod forget;
+mod guide;
 mod handoff;
 mod init;
 mod learned;
 mod link;
 mod list;
+mod mcp;
 mod meaning;
 mod neighbours;
 mod off;
@@ -50,6 +52,7 @@ mod review;
 mod search;
 mod second;
 mod service;
+mod share;
 mod show;
 mod status;
 mod stores;
@@ -100,6 +103,8 @@ enum Command {
     Purge(purge::Purge),
     Off(off::Off),
     On(on::On),
+    Share(share::Share),
+    Mcp(mcp::Mcp),
     Config(config::Config),
     Redact(redact::Redact),
     Audit(audit::Audit),
@@ -153,6 +158,8 @@ pub fn run(args: Args) -> Result {
         Command::Purge(args) => purge::run(args, &world, out),
         Command::Off(args) => off::run(args, &world, out),
         Command::On(args) => on::run(args, &world, out),
+        Command::Share(args) => share::run(args, &world, out),
+        Command::Mcp(_) => mcp::run(&world),
         Command::Config(args) => config::run(args, &world, out),
         Command::Audit(args) => audit::run(args, &world, out),
         Command::Redact(args) => redact::run(args, &world, out),

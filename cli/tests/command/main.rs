@@ -3,6 +3,7 @@
 mod common;
 mod configuration;
 mod damaged;
+mod guide;
 mod learned;
 mod learning;
 mod memories;

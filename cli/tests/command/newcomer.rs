@@ -67,7 +67,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// What each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 27] = [
+const READING: [&[&str]; 28] = [
     &["init", "--preview"],
     &["uninstall", "--purge"],
     &["trust"],
@@ -93,11 +93,12 @@ const READING: [&[&str]; 27] = [
     &["why", "how is bread baked?"],
     &["why", "ID"],
     &["config"],
+    &["share"],
     &["redact", "src/bread.rs"],
     &["doctor"],
 ];
 /// The same of what changes something, on machines of their own.
-const CHANGING: [&[&str]; 24] = [
+const CHANGING: [&[&str]; 25] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
     &["init", "--register-only"],
@@ -119,13 +120,14 @@ const CHANGING: [&[&str]; 24] = [
     &["purge", "--before", "2020-01-01", "--yes"],
     &["off", "--for", "2h"],
     &["on"],
+    &["share", "on"],
     &["config", "llm", "rules"],
     &["audit"],
     &["eval", "self"],
 ];
 
-/// Commands that print no answer: a text, what they watch, a program for a shell.
-const WITHOUT_JSON: [&str; 3] = ["help", "watch", "completions"];
+/// Commands that print no answer: a text, what they watch, a program for a shell, a protocol.
+const WITHOUT_JSON: [&str; 4] = ["help", "watch", "completions", "mcp"];
 
 /// A project with a memory, and its id; without one, a folder that is not set up.
 fn stand(is_set_up: bool) -> (Machine, String) {

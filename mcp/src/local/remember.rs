@@ -7,13 +7,17 @@ use memory_store::layout::Tree;
 use memory_store::memory::{Memory, PathRef, SaidBy, Scope, Source, Status};
 use memory_store::neighbour::{self, Neighbour, Statement};
 use memory_store::recall::{Recall, render};
+use memory_store::redact::Redactor;
 use memory_store::settings::{Promote, Settings};
 use memory_store::store::{Change, Saved, Store, read_below};
-use memory_store::{MemoryId, settings_file};
+use memory_store::{MemoryId, Timestamp, settings_file};
 
-use super::{Found, Local, judged, relative};
+use super::find::{Found, in_tree, judged};
+use super::{Local, relative};
 use crate::backend::{Failure, NeighbourHit, RememberRequest, RememberResponse};
 
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
 /// How sure we are of what a model chose to remember.
 const CONFIDENCE: f32 = 0.9;
 /// Bytes of a file that are read to know later whether it changed.
@@ -30,14 +34,17 @@ impl Local {
         let dirs = &self.environment.dirs;
         let now = self.environment.clock.now();
         let asked_paths = request.paths.len();
+        let mut notes = request.notes.clone();
         let both_hold = request.both_hold;
+        let asked_tags = request.tags.clone();
         let for_every_project = request.scope == Scope::User;
         let (settings, _) = settings_file::load(dirs, Some(&tree));
-        let replaced = self.replaced(&request.supersedes, &tree, &settings)?;
+        let recall = self.recall_in(&tree);
+        let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
         let mut memory = self.memory(request, &tree, &settings)?;
         let left_out = asked_paths - memory.paths.len();
         memory.supersedes = replaced.iter().map(|older| older.stored.memory.id).collect();
-        let near = self.near(&memory, &tree)?;
+        let near = self.near(&memory, &recall);
         if !both_hold {
             memory.relations = neighbour::contradictions(&near, &memory.supersedes);
         }
@@ -46,10 +53,15 @@ impl Local {
         let redactor = store.redactor_for_writing(&settings)?;
         let waits = memory.status == Status::Draft;
         let scope = memory.scope;
-        let saved = store.save(memory, &redactor, now)?;
+        let saved = if recall.has_index() {
+            let same = recall.of_title(memory.kind, &memory.title, now);
+            let same: Vec<_> = same.into_iter().map(|hit| in_tree(&hit.file, &tree)).collect();
+            store.save_beside(memory, &same, &redactor, now)?
+        } else {
+            store.save(memory, &redactor, now)?
+        };
         let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
         let journalled = journal::note(dirs, &tree, scope, noted);
-        let mut notes = Vec::new();
         if for_every_project {
             notes.push(OF_THIS_PROJECT.to_owned());
         }
@@ -69,6 +81,9 @@ impl Local {
         if waits {
             notes.push("It waits for the user's `throughline review`.".to_owned());
         }
+        if let Some(left_out) = left_out_of(&asked_tags, &saved) {
+            notes.push(left_out);
+        }
         // What is not given must not take the place of what is. Of a draft the link in it is enough, which
         // goes with it when it is turned down.
         if held.is_none() && !waits {
@@ -83,19 +98,138 @@ impl Local {
             .collect();
         notes.extend(near.iter().filter(|near| near.asks() && !both_hold).map(question));
         Ok(RememberResponse {
-            id: saved.stored.memory.id.short(),
+            redacted: saved.hidden,
+            neighbours: near.iter().map(NeighbourHit::from).collect(),
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
+            ..self.response(&saved, &tree)
+        })
+    }
+
+    /// Changes one memory, by its id.
+    pub(super) fn change(
+        &self,
+        id: &str,
+        request: RememberRequest,
+    ) -> Result<RememberResponse, Failure> {
+        let tree = self.writable_tree()?;
+        let dirs = &self.environment.dirs;
+        let now = self.now();
+        let (settings, _) = settings_file::load(dirs, Some(&tree));
+        let recall = Recall::open(dirs, &tree);
+        let Found { store, trust, stored, scope } = self.find(id, &tree, &recall, &settings)?;
+        let redactor = store.redactor(&settings);
+        let short = stored.memory.id.short();
+        if trust.held(&stored, &redactor).is_some() {
+            return Err(Failure::Request(format!("{short} is held back and cannot be changed")));
+        }
+        let replaced = self.replaced(&request.supersedes, &tree, &recall, &settings)?;
+        let until = self.valid_until(&request)?;
+        let says = !request.title.is_empty() || !request.text.is_empty() || until.is_some();
+        let is_users = matches!(stored.memory.source.said_by, None | Some(SaidBy::User));
+        if is_users && (says || scope == Scope::User) {
+            return Err(Failure::Request(format!(
+                "{short} is in the user's words, or learned from them, so it is not rewritten: save what holds now \
+                 as a memory of its own with supersedes [\"{short}\"], or let the user run `throughline edit {short}`"
+            )));
+        }
+        let mut notes = request.notes.clone();
+        let redactor: Redactor = store.redactor_for_writing(&settings)?;
+        let mut paths: Vec<PathRef> =
+            request.paths.iter().filter_map(|path| path_ref(path, &tree)).collect();
+        if paths.len() < request.paths.len() {
+            let outside = request.paths.len() - paths.len();
+            notes.push(format!("{outside} path(s) outside of the project were left out."));
+        }
+        let change = |memory: &mut Memory| {
+            if !request.title.is_empty() {
+                memory.title.clone_from(&request.title);
+            }
+            if !request.text.is_empty() {
+                memory.body.clone_from(&request.text);
+            }
+            if !paths.is_empty() {
+                memory.paths = std::mem::take(&mut paths);
+            }
+            if request.still_true {
+                // It was looked at with its files as they are now.
+                for path in &mut memory.paths {
+                    *path = path_ref(&path.path, &tree).unwrap_or_else(|| path.clone());
+                }
+            }
+            if request.still_true || says {
+                memory.occurred = Some(now);
+            }
+            memory.pinned = request.pin.unwrap_or(memory.pinned);
+            memory.valid_until = until.or(memory.valid_until);
+            for tag in &request.tags {
+                if !memory.tags.contains(tag) {
+                    memory.tags.push(tag.clone());
+                }
+            }
+            for older in &replaced {
+                let older = older.stored.memory.id;
+                if older != memory.id && !memory.supersedes.contains(&older) {
+                    memory.supersedes.push(older);
+                }
+            }
+        };
+        let saved = store.edit_at(&stored.path, stored.memory.id, &redactor, change)?;
+        let noted = journal::Change::Saved(&saved.stored, &redactor, &trust);
+        if let Err(error) = journal::note(dirs, &tree, scope, noted) {
+            notes.push(format!("It is saved, but recalled so only after the next sync: {error}"));
+        }
+        if let Some(held) = trust.held(&saved.stored, &redactor) {
+            notes.push(format!(
+                "It is saved but held back: {held}. The user can release it with `throughline review --release {short}`."
+            ));
+        } else {
+            for older in &replaced {
+                notes.push(self.supersede(older, &saved, &tree, &settings)?);
+            }
+        }
+        if saved.change == Change::Unchanged && replaced.is_empty() {
+            notes.push(
+                "Nothing of it is another: with `id`, text, title, tags, paths, pin, still_true, valid_until and \
+                 supersedes change it."
+                    .to_owned(),
+            );
+        }
+        Ok(RememberResponse {
+            note: (!notes.is_empty()).then(|| notes.join(" ")),
+            ..self.response(&saved, &tree)
+        })
+    }
+
+    fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {
+        let memory = &saved.stored.memory;
+        RememberResponse {
+            id: memory.id.short(),
             change: match saved.change {
                 Change::Created => "created",
                 Change::Updated => "updated",
                 Change::Unchanged => "unchanged",
             }
             .to_owned(),
-            file: self.shown(&saved.stored.path, &tree),
-            title: render::clean(&saved.stored.memory.title),
+            kind: memory.kind.name().to_owned(),
+            file: self.shown(&saved.stored.path, tree),
+            title: render::clean(&memory.title),
             redacted: saved.hidden,
-            neighbours: near.iter().map(NeighbourHit::from).collect(),
-            note: (!notes.is_empty()).then(|| notes.join(" ")),
-        })
+            neighbours: Vec::new(),
+            note: None,
+        }
+    }
+
+    /// The end of the last day on which it holds.
+    fn valid_until(&self, request: &RememberRequest) -> Result<Option<Timestamp>, Failure> {
+        let Some(words) = &request.valid_until else { return Ok(None) };
+        // Times that words name are of the past; a day to come is written as one.
+        match Timestamp::parse(words) {
+            Some(at) if words.contains(':') => Ok(Some(at)),
+            Some(at) => Ok(Some(Timestamp(at.0 + DAY_MS - 1))),
+            None => Err(Failure::Request(format!(
+                "`valid_until` takes a day such as 2027-03-31, and not `{words}`"
+            ))),
+        }
     }
 
     /// Finds the memories that are to be replaced. What is held back is none: its text is not the user's word.
@@ -103,11 +237,12 @@ impl Local {
         &self,
         ids: &[String],
         tree: &Tree,
+        recall: &Recall,
         settings: &Settings,
     ) -> Result<Vec<Found>, Failure> {
         let mut replaced: Vec<Found> = Vec::new();
         for id in ids {
-            let found = self.find(id, tree, settings)?;
+            let found = self.find(id, tree, recall, settings)?;
             let redactor = found.store.redactor(settings);
             if found.trust.held(&found.stored, &redactor).is_some() {
                 return Err(Failure::Request(format!(
@@ -131,14 +266,12 @@ impl Local {
 
     /// Finds the memories near one that is to be saved. One of the same kind and title is not among them: it
     /// is updated.
-    fn near(&self, memory: &Memory, tree: &Tree) -> Result<Vec<Neighbour>, Failure> {
-        let recall = Recall::open(&self.environment.dirs, tree);
-        let now = self.environment.clock.now();
-        let mut near = neighbour::find(&recall, &Statement::from(memory), None, now);
+    fn near(&self, memory: &Memory, recall: &Recall) -> Vec<Neighbour> {
+        let mut near = neighbour::find(recall, &Statement::from(memory), None, self.now());
         near.retain(|near| {
             near.kind != memory.kind || near.title.to_lowercase() != memory.title.to_lowercase()
         });
-        Ok(near)
+        near
     }
 
     /// Marks a memory as replaced by one that was saved; returns what to say of it.
@@ -174,6 +307,7 @@ impl Local {
         getrandom::fill(&mut random)
             .map_err(|error| Failure::Request(format!("no random numbers: {error}")))?;
         let waits = settings.promote == Promote::Review;
+        let valid_until = self.valid_until(&request)?;
         let id = MemoryId::new(now, random);
         let memory = Memory {
             occurred: Some(now),
@@ -185,6 +319,8 @@ impl Local {
                 ..Source::default()
             },
             paths: request.paths.iter().filter_map(|path| path_ref(path, tree)).collect(),
+            pinned: request.pin.unwrap_or_default(),
+            valid_until,
             tags: request.tags,
             status: if waits { Status::Draft } else { Status::Active },
             ..Memory::new(id, request.kind, request.title, request.text, now)
@@ -202,6 +338,17 @@ impl From<&Neighbour> for NeighbourHit {
             relation: near.verdict.name().to_owned(),
         }
     }
+}
+
+/// Says which tags were not saved.
+fn left_out_of(asked: &[String], saved: &Saved) -> Option<String> {
+    let tags = &saved.stored.memory.tags;
+    let missing: Vec<String> = asked
+        .iter()
+        .filter(|tag| !tags.iter().any(|known| known.eq_ignore_ascii_case(tag)))
+        .map(|tag| render::clean(tag))
+        .collect();
+    (!missing.is_empty()).then(|| format!("These tags were not kept: {}.", missing.join(", ")))
 }
 
 /// Asks the model to say how two memories relate.

@@ -21,7 +21,7 @@ fn what_claude_saves_is_told_as_its_note_and_holds_in_no_other_project() {
         let (text, found, _) = server.call("recall", json!({"query": "German answers"}));
         assert_eq!(text.matches("noted by Claude on 2026-10-02").count(), 3, "{text}");
         assert!(!text.contains("asked on") && !text.contains("user's"), "{text}");
-        assert_eq!(found["hits"][0]["noted_by"], "Claude", "{found}");
+        assert_eq!(found["hits"][0]["said_by"], "Claude", "{found}");
     };
     check(&mut server);
     world.publish(Vec::new());

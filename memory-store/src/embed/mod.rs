@@ -7,14 +7,20 @@
 #[cfg(feature = "write")]
 pub mod build;
 mod header;
+#[cfg(feature = "write")]
+mod map;
 pub mod model;
 mod rows;
+#[cfg(feature = "write")]
+mod shared;
 mod table;
 #[cfg(feature = "write")]
 pub mod transformer;
 mod vector;
 pub mod wordpiece;
 
+#[cfg(feature = "write")]
+pub use shared::SharedTransformer;
 pub use table::Table;
 #[cfg(feature = "write")]
 pub use transformer::Transformer;

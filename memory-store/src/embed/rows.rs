@@ -8,8 +8,12 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+#[cfg(feature = "write")]
+use std::sync::Arc;
 
 use super::header::{FREE, HEADER, Header, damaged};
+#[cfg(feature = "write")]
+use super::map::{Map, Piece};
 use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
 use crate::error::{At, Result};
 use crate::index::format::{Cursor, checksum};
@@ -33,6 +37,9 @@ enum Source {
     File(File),
     /// Read at once: whoever embeds many texts needs them all.
     Memory(Vec<u8>),
+    /// Mapped: others need them, too.
+    #[cfg(feature = "write")]
+    Mapped(Arc<Map>),
 }
 
 /// A token's row.
@@ -93,12 +100,24 @@ impl<const N: usize> Rows<N> {
         &self.path
     }
 
-    /// Cuts the weights off from a file that was read whole; they are no longer needed here.
+    /// Opens a file that starts with `magic` and maps all of it.
     #[cfg(feature = "write")]
-    pub fn take_weights(&mut self) -> Vec<u8> {
-        match &mut self.source {
-            Source::Memory(bytes) => bytes.split_off(self.header.weights as usize),
-            Source::File(_) => Vec::new(),
+    pub fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
+        let map = Map::open(path)?;
+        let header = Header::decode(path, &map, magic, map.len() as u64)?;
+        let start = header.index as usize;
+        let index = map[start..start + header.index_bytes()].to_vec();
+        Self::new(path, Source::Mapped(Arc::new(map)), header, index)
+    }
+
+    /// The weights of a file that was mapped.
+    #[cfg(feature = "write")]
+    pub fn weights(&self) -> Piece {
+        match &self.source {
+            Source::Mapped(map) => {
+                Piece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
+            }
+            Source::Memory(_) | Source::File(_) => Piece::Owned(Vec::new()),
         }
     }
 
@@ -108,6 +127,8 @@ impl<const N: usize> Rows<N> {
         let offset = self.header.rows + u64::from(slot) * length as u64;
         match &self.source {
             Source::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
+            #[cfg(feature = "write")]
+            Source::Mapped(map) => self.parse(&map[offset as usize..][..length]),
             Source::File(file) => {
                 // The header's soundness bounds this; the buffer is on the stack for hooks.
                 let mut buffer = [0; N_MAX];

@@ -97,7 +97,7 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
 }
 
 /// What a line says, when its checksum is right.
-fn whole(line: &[u8]) -> Option<&[u8]> {
+pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
     let (checksum, json) = line.split_at_checked(CHECKSUM_CHARS)?;
     let checksum = u32::from_str_radix(str::from_utf8(checksum).ok()?, 16).ok()?;
     let json = json.strip_prefix(b" ")?;

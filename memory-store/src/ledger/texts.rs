@@ -126,7 +126,7 @@ pub(crate) fn hashes(stored: &Stored) -> BTreeSet<String> {
 }
 
 /// Returns the hash of a memory in the form that a program of ours gives it; `None` when it has none.
-fn meaning_hash(stored: &Stored) -> Option<String> {
+pub(super) fn meaning_hash(stored: &Stored) -> Option<String> {
     // A file in our first form says what was read of it: there is no need to write and read it once more.
     let is_first_form = |text: String| text_hash(&text) == stored.text;
     if MemoryFile::first_form(&stored.memory).is_some_and(is_first_form) {

@@ -160,6 +160,7 @@ pub fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
         draft: false,
         superseded: false,
         superseded_by: None,
+        expired: None,
         held: false,
         from_repository: false,
         staleness: None,

@@ -20,6 +20,8 @@ mod judged;
 mod lexical;
 mod limits;
 #[cfg(feature = "write")]
+mod listed;
+#[cfg(feature = "write")]
 mod matching;
 mod named;
 #[cfg(feature = "write")]
@@ -68,7 +70,11 @@ use std::cell::OnceCell;
 use std::fmt::Debug;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+#[cfg(feature = "write")]
+use std::sync::Arc;
 
+#[cfg(feature = "write")]
+use crate::embed::SharedTransformer;
 use crate::embed::{Embed, Table};
 use crate::error::Error;
 use crate::id::MemoryId;
@@ -143,6 +149,8 @@ pub struct Hit {
     pub superseded: bool,
     /// What replaces it, where that is known.
     pub superseded_by: Option<MemoryId>,
+    /// Until when it held, where that is over; only who asks for such ones is given any.
+    pub expired: Option<Timestamp>,
     /// Whether it is in quarantine, or not released; only an explicit search shows such ones.
     pub held: bool,
     /// Whether this machine did not derive, write or release it.
@@ -219,6 +227,9 @@ pub struct Recall {
     sources: Sources,
     /// Where the embedder's files lie.
     models: Option<PathBuf>,
+    /// The transformer that others ask, too, where there is one.
+    #[cfg(feature = "write")]
+    shared: Option<Arc<SharedTransformer>>,
     /// What stays open from one question to the next. The table does not: to read it again is cheap, and
     /// its memory is used for other things meanwhile.
     embedder: OnceCell<Box<dyn Embed>>,
@@ -226,6 +237,8 @@ pub struct Recall {
     second: Option<Asking>,
     stamps: Stamps,
     traces: bool,
+    /// Whether what expired is given, too.
+    expired: bool,
 }
 
 impl Recall {
@@ -243,7 +256,30 @@ impl Recall {
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());
-        Self { sources, models, embedder, second: None, stamps, traces: false }
+        Self {
+            sources,
+            models,
+            #[cfg(feature = "write")]
+            shared: None,
+            embedder,
+            second: None,
+            stamps,
+            traces: false,
+            expired: false,
+        }
+    }
+
+    /// Asks a transformer that others ask, too, instead of opening one.
+    #[cfg(feature = "write")]
+    #[must_use]
+    pub fn with_transformer(self, shared: Arc<SharedTransformer>) -> Self {
+        Self { shared: Some(shared), ..self }
+    }
+
+    /// Gives what expired, too, with the time at which it did.
+    #[must_use]
+    pub fn with_expired(self) -> Self {
+        Self { expired: true, ..self }
     }
 
     /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
@@ -613,7 +649,9 @@ impl Recall {
         for _ in 0..STEPS_MAX {
             let found = next.and_then(|next| self.sources.find(next));
             let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
-                return Successor::Unknown;
+                // By then nothing had replaced it.
+                let is_later = found.is_some_and(|at| self.sources.is_later(at));
+                return if is_later { Successor::Expired } else { Successor::Unknown };
             };
             let candidate = Candidate::new(at, entry);
             let current = match self.read(&candidate, now, recalled) {
@@ -662,7 +700,8 @@ impl Recall {
             }
         };
         let too_early = record.valid_from.is_some_and(|from| from > now);
-        if record.is_expired(now) || too_early {
+        let expired = record.valid_until.filter(|_| record.is_expired(now));
+        if expired.is_some() && !self.expired || too_early {
             return Err(Fate::Expired);
         }
         let file = self.sources.file(candidate.at, &record.file);
@@ -673,7 +712,7 @@ impl Recall {
         }
         let held = self.holds(candidate, &record);
         let collection = self.sources.collection(candidate.at);
-        Ok(Hit { held, ..hit(candidate, record, file, collection) })
+        Ok(Hit { held, expired, ..hit(candidate, record, file, collection) })
     }
 
     /// Whether a memory is held, as far as that is known of it by now.
@@ -719,7 +758,7 @@ impl Recall {
 enum Successor {
     /// This memory.
     Is(Box<(Entry, Hit)>),
-    /// Nothing any more: what replaced it held until some time that is over.
+    /// Nothing: what replaced it held until some time that is over, or came later than what is asked about.
     Expired,
     /// Something that cannot be given.
     Unknown,
@@ -762,6 +801,7 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
         draft: record.status == Status::Draft,
         superseded: entry.has(FLAG_SUPERSEDED),
         superseded_by: record.superseded_by,
+        expired: None,
         held: entry.has(FLAG_HELD),
         from_repository: record.from_repository,
         staleness: record.staleness,

@@ -1,6 +1,8 @@
 //! Explicit search: for a person or a model that asked. No gate, operators and filters, words with
 //! a slip of the keyboard, and turns.
 
+use std::sync::Arc;
+
 use super::expression::{self, Expression, Filter, Node};
 use super::lexical::Found;
 use super::matching::{self, Matcher, Part};
@@ -109,7 +111,11 @@ impl Recall {
             return;
         }
         let models = self.models.as_deref().filter(|_| sources.have_vectors());
-        match models.map(Transformer::open) {
+        let open = |dir| match &self.shared {
+            Some(shared) => shared.get(dir),
+            None => Transformer::open(dir).map(Arc::new),
+        };
+        match models.map(open) {
             Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
             // Where no model is installed, that is all right.
             Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {

@@ -237,6 +237,12 @@ impl Sources {
         }
     }
 
+    /// Whether what lies there is left out because it is too new.
+    pub fn is_later(&self, at: At) -> bool {
+        let entry = self.source(at).entry(at.doc).ok().flatten();
+        entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
+    }
+
     /// Where the memory with this id lies.
     pub fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
@@ -335,6 +341,15 @@ impl Source {
             }
         }
         self.mark_superseded();
+    }
+
+    /// Adds documents that neither index nor journal has.
+    #[cfg(feature = "write")]
+    pub fn add_unlisted(&mut self, documents: Vec<Document>) {
+        let is_unlisted =
+            |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
+        let documents = documents.into_iter().filter(is_unlisted).collect();
+        self.add_loose(documents);
     }
 
     fn add_loose(&mut self, documents: Vec<Document>) {

@@ -9,6 +9,7 @@ use super::sources::{At, Source, Sources};
 use super::typo::Typos;
 use super::{Collection, Hit, Recall, Recalled};
 use crate::id::MemoryId;
+use crate::index::document::Turn;
 use crate::layout::TreeDir;
 use crate::thinking;
 use crate::time::Timestamp;
@@ -116,6 +117,52 @@ fn found(
         }
     }
     hits
+}
+
+/// Fewest characters of a session's id by which it is found.
+const SESSION_CHARS_MIN: usize = 4;
+
+/// Turns in a row that may be missing before a session counts as over: those that said nothing are not indexed.
+const GAP_MAX: u32 = 64;
+
+impl Recall {
+    /// The id of the session that begins like this, by its turns in the index; of several the one that went on last.
+    pub fn session_named(&self, start: &str) -> Option<String> {
+        let start = start.trim();
+        if start.len() < SESSION_CHARS_MIN {
+            return None;
+        }
+        let turns = Sources::of_turns(segments(&self.sources, false), self.settings());
+        if read_one(&turns, turn_id(start, 0)).is_some() {
+            return Some(start.to_owned());
+        }
+        let search =
+            Search { turns: true, session: Some(start.to_owned()), limit: 1, ..Search::default() };
+        self::search(self, &search, Timestamp(i64::MAX)).hits.into_iter().next()?.session
+    }
+
+    /// The turns of a session, by its whole id, from one number to another, both from 0.
+    pub fn turns_of(&self, session: &str, first: u32, last: u32) -> Vec<Hit> {
+        let turns = Sources::of_turns(segments(&self.sources, false), self.settings());
+        let (mut hits, mut missing) = (Vec::new(), 0);
+        for number in first..=last {
+            match read_one(&turns, turn_id(session, number)) {
+                Some(hit) => {
+                    hits.push(hit);
+                    missing = 0;
+                }
+                None => missing += 1,
+            }
+            if missing > GAP_MAX {
+                break;
+            }
+        }
+        hits
+    }
+}
+
+fn turn_id(session: &str, number: u32) -> MemoryId {
+    Turn { session: session.to_owned(), number, ..Turn::default() }.id()
 }
 
 /// The turn of this name, in the index of the project.

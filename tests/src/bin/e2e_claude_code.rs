@@ -19,6 +19,9 @@ const SECOND: &str = "22222222-2222-4222-8222-222222222222";
 const KILLED: &str = "33333333-3333-4333-8333-333333333333";
 const AFTER_KILL: &str = "44444444-4444-4444-8444-444444444444";
 const WITH_TOOLS: &str = "55555555-5555-4555-8555-555555555555";
+const CORRECTS: &str = "77777777-7777-4777-8777-777777777777";
+const ASKS: &str = "88888888-8888-4888-8888-888888888888";
+const LOOKS_UP: &str = "99999999-9999-4999-8999-999999999999";
 const SILENCED: &str = "66666666-6666-4666-8666-666666666666";
 
 /// A prompt that the decision of the first session answers.
@@ -30,6 +33,10 @@ const AGENT_PROMPT: &str = "List the files and report why the quantities are u32
 const TASK_NOTICE: &str = "<task-notification>";
 const LAST_WISH: &str = "Start with a function vat_cents that rounds half up per line.";
 const USE_TOOLS: &str = "Remember how we deploy, and look it up again.";
+const READ_ON: &str = "Correct what we know about it, and read what was said first.";
+const ASK_DEPLOY: &str = "On which weekday does the staging server deploy?";
+const LOOK_UP: &str = "Look that up by yourself.";
+const NOW_MONDAYS: &str = "Deploys go through the staging server on Mondays now.";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 
 /// The user's settings before `init`, with a formatting of their own.
@@ -65,6 +72,8 @@ fn whole(checks: &mut Checks) -> io::Result<()> {
     world.resumes(checks, given)?;
     world.is_killed(checks)?;
     world.uses_the_mcp_server(checks)?;
+    world.corrects_over_mcp(checks)?;
+    world.gives_what_was_remembered_once(checks)?;
     world.is_switched_off(checks)?;
     world.leaves_nothing_behind(checks)?;
     world.unregisters(checks)
@@ -335,8 +344,85 @@ impl<'a> World<'a> {
         checks.check("none failed", failed.is_empty(), format!("{failed:#?}"));
         let recalled = results.last().map(Value::to_string).unwrap_or_default();
         checks.contains("`recall` finds what `remember` stored", &recalled, "staging server");
+        checks.contains("the model reads our text", &recalled, "(data, not instructions)");
+        checks.contains("and whose note it is", &recalled, "noted by Claude on");
+        let is_json = recalled.contains("\\\"hits\\\"");
+        checks.check("and no JSON in its place", !is_json, &recalled);
         let found = self.throughline(&["search", "deploy staging"])?;
         checks.contains("and so does `throughline search`", &found, "How we deploy");
+        Ok(())
+    }
+
+    /// The short id of the memory with this title.
+    fn short_id(&self, title: &str) -> io::Result<String> {
+        let list: Value = serde_json::from_str(&self.throughline(&["list", "--json"])?)?;
+        let memories = list.as_array().into_iter().flatten();
+        let id = memories.clone().find(|memory| memory["title"] == title);
+        let id = id.and_then(|memory| memory["id"].as_str()).unwrap_or_default();
+        Ok(id.chars().skip(id.len().saturating_sub(6)).collect())
+    }
+
+    fn corrects_over_mcp(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Over MCP: by id, replaced, and a session read on");
+        let old = self.short_id("How we deploy")?;
+        let select = "select:mcp__throughline__remember,mcp__throughline__recall,\
+                      mcp__throughline__search_sessions";
+        let remember = json!({
+            "kind": "fact", "title": "How we deploy now", "content": NOW_MONDAYS,
+            "supersedes": old,
+        });
+        self.api.script([Script::on(READ_ON)
+            .calls("ToolSearch", json!({"query": select}))
+            .calls("mcp__throughline__recall", json!({"ids": [old]}))
+            .calls("mcp__throughline__remember", remember)
+            .calls("mcp__throughline__search_sessions", json!({"session": FIRST, "turns": "1-2"}))
+            .says("Mondays.")]);
+        let (_, requests) = self.session(Begin::New(CORRECTS), READ_ON)?;
+        let results = tool_results(&last(requests)?);
+        checks.check("all calls were answered", results.len() == 4, format!("{results:#?}"));
+        let result = |at: usize| results.get(at).map(Value::to_string).unwrap_or_default();
+        checks.contains("`recall` by id gives the whole text", &result(1), DEPLOY);
+        checks.contains("what replaces it is saved", &result(2), "is marked as replaced");
+        checks.contains("a session is read on", &result(3), "Turn 1, ");
+        checks.contains("with what was said", &result(3), ledger::QUESTION);
+        Ok(())
+    }
+
+    /// What was remembered comes by a hook in the next session, once; what a model recalled itself does not.
+    fn gives_what_was_remembered_once(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("What was remembered over MCP comes by a hook, and not twice");
+        self.api.script([
+            Script::on(ASK_DEPLOY).says("On Mondays."),
+            Script::on(LOOK_UP)
+                .calls("ToolSearch", json!({"query": "select:mcp__throughline__recall"}))
+                .calls("mcp__throughline__recall", json!({"query": ASK_DEPLOY}))
+                .says("Mondays."),
+        ]);
+        let title = "How we deploy now";
+        let client = self.client()?;
+        self.api.take_requests();
+        let mut session = client.open(&self.root, Begin::New(ASKS))?;
+        session.turn(ASK_DEPLOY)?;
+        session.turn(ASK_DEPLOY)?;
+        session.close()?;
+        let given = told(&last(self.conversation())?);
+        let times = given.matches(title).count();
+        checks.check("a hook brings it once", times == 1, &given);
+        checks.check("and nothing that it replaced", !given.contains("Thursdays"), &given);
+
+        let mut session = client.open(&self.root, Begin::New(LOOKS_UP))?;
+        session.turn(LOOK_UP)?;
+        let before = injected(&last(self.conversation())?, "SessionStart");
+        session.turn(ASK_DEPLOY)?;
+        session.close()?;
+        let request = last(self.conversation())?;
+        let recalled = tool_results(&request).last().map(Value::to_string).unwrap_or_default();
+        checks.contains("`recall` brings it", &recalled, title);
+        let prompt = injected(&request, "UserPromptSubmit");
+        let again = prompt.contains(title) || before.contains(title);
+        checks.check("and no hook brings it again", !again, format!("{before}\n{prompt}"));
+        let why = self.throughline(&["why"])?;
+        checks.contains("`throughline why` knows of it", &why, "mcp recall");
         Ok(())
     }
 

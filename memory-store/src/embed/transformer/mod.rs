@@ -16,6 +16,7 @@ mod weights;
 
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Embed;
 use super::header::{TRANSFORMER_MAGIC, damaged};
@@ -42,7 +43,7 @@ pub struct Transformer {
 }
 
 impl Transformer {
-    /// Reads the transformer of the model in `dir`.
+    /// Opens the transformer of the model in `dir`.
     ///
     /// # Errors
     /// When it is missing, damaged or of another format.
@@ -50,10 +51,10 @@ impl Transformer {
         Self::open_file(&dir.join(Model::read(dir)?.transformer))
     }
 
-    /// Reads a transformer's file.
+    /// Opens a transformer's file: it is mapped, and read by all programs that do so together.
     pub fn open_file(path: &Path) -> Result<Self> {
-        let mut rows = Rows::load(path, TRANSFORMER_MAGIC)?;
-        let weights = rows.take_weights();
+        let rows = Rows::map(path, TRANSFORMER_MAGIC)?;
+        let weights = rows.weights();
         if checksum(&weights) != rows.header().weights_checksum {
             return Err(damaged(path, "the checksum of its weights does not fit"));
         }
@@ -121,6 +122,16 @@ impl Transformer {
         })?;
         rows.push(self.last.clone());
         Ok(rows)
+    }
+}
+
+impl Embed for Arc<Transformer> {
+    fn space(&self) -> Space {
+        self.as_ref().space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.as_ref().embed(text)
     }
 }
 

@@ -1,7 +1,10 @@
 //! The transformer's weights, as they lie in its file and in memory.
 
+use std::sync::Arc;
+
 use super::kernel::PANEL;
 use super::math;
+use crate::embed::map::Piece;
 use crate::embed::vector::DIMENSIONS;
 use crate::index::format::Cursor;
 
@@ -67,7 +70,7 @@ pub struct Linear {
     /// What is added to each channel.
     pub bias: Vec<f32>,
     /// The weights in the order of the kernels: see [`super::kernel::Kernel::tile`].
-    pub panels: Vec<u8>,
+    pub panels: Piece,
 }
 
 /// From the transformer's own vectors to the shared space: `matrix * (pooled - mean)`.
@@ -99,7 +102,7 @@ impl Linear {
                 }
             }
         }
-        Self { scales, bias: bias.to_vec(), panels }
+        Self { scales, bias: bias.to_vec(), panels: panels.into() }
     }
 
     /// Bytes of a panel.
@@ -111,7 +114,7 @@ impl Linear {
         Some(Self {
             scales: reader.floats(channels)?,
             bias: reader.floats(channels)?,
-            panels: reader.cursor.take(channels * inputs)?.to_vec(),
+            panels: reader.piece(channels * inputs)?,
         })
     }
 }
@@ -145,8 +148,8 @@ impl Projection {
 
 impl Weights {
     /// Reads the weights of a file; `None` when they make no sense.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut reader = Reader { cursor: Cursor(bytes) };
+    pub fn decode(bytes: &Piece) -> Option<Self> {
+        let mut reader = Reader { cursor: Cursor(bytes), all: bytes };
         let layers = reader.cursor.u32().filter(|&layers| layers <= LAYERS_MAX)?;
         let shape = [WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         for expected in shape {
@@ -220,9 +223,23 @@ impl Layer {
 
 struct Reader<'a> {
     cursor: Cursor<'a>,
+    all: &'a Piece,
 }
 
 impl Reader<'_> {
+    /// Takes bytes; those of a mapped file are not copied.
+    fn piece(&mut self, count: usize) -> Option<Piece> {
+        let at = self.all.len() - self.cursor.0.len();
+        let bytes = self.cursor.take(count)?;
+        Some(match self.all {
+            Piece::Owned(_) => bytes.to_vec().into(),
+            Piece::Mapped(map, range) => {
+                let start = range.start + at;
+                Piece::Mapped(Arc::clone(map), start..start + count)
+            }
+        })
+    }
+
     /// Takes floats, all finite.
     fn floats(&mut self, count: usize) -> Option<Vec<f32>> {
         let bytes = self.cursor.take(count.checked_mul(4)?)?;

@@ -1,0 +1,94 @@
+//! What `init` offers so that Claude knows when to use memory, and `uninstall` takes out: a skill, a paragraph in
+//! AGENTS.md, and rules that allow the tools that change nothing.
+
+use std::io::Write;
+use std::path::Path;
+
+use clap::ValueEnum;
+
+use super::ask;
+use crate::claude::places::Scope;
+use crate::claude::record::{Place, Purpose, Record, put_in};
+use crate::claude::{guide, rules};
+use crate::failure::Result;
+use crate::world::World;
+
+/// One of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Guide {
+    /// A skill that says when to use memory
+    Skill,
+    /// A paragraph about it in AGENTS.md
+    Agents,
+    /// Rules that allow recall, `search_sessions` and status without asking
+    Rules,
+}
+
+impl Guide {
+    const ALL: [Self; 3] = [Self::Rules, Self::Skill, Self::Agents];
+
+    fn question(self) -> &'static str {
+        match self {
+            Self::Rules => "Let Claude recall and search sessions without asking you each time?",
+            Self::Skill => "Add a skill that tells Claude when to use memory?",
+            Self::Agents => "Add a paragraph about memory to AGENTS.md?",
+        }
+    }
+}
+
+/// Puts in what was asked for, or what the person wants who can be asked; nobody is asked twice.
+pub fn offer(
+    wanted: &[Guide],
+    may_ask: bool,
+    world: &World,
+    scope: Scope,
+    root: &Path,
+    out: &mut dyn Write,
+) -> Result {
+    for one in Guide::ALL {
+        let is_wanted = wanted.contains(&one)
+            || wanted.is_empty()
+                && may_ask
+                && world.interactive
+                && ask::confirm(world, one.question(), false)?;
+        if is_wanted {
+            put(one, world, scope, root, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn put(one: Guide, world: &World, scope: Scope, root: &Path, out: &mut dyn Write) -> Result {
+    let (name, path, changed) = match one {
+        Guide::Skill => {
+            let path = guide::skill(world, scope, root);
+            let changed = guide::insert_skill(&path)?;
+            ("skill      ", path, changed)
+        }
+        Guide::Agents => ("paragraph  ", guide::agents(root), guide::insert_paragraph(root)?),
+        Guide::Rules => {
+            let path = world.claude.settings(scope, root);
+            let mut record = Record::read(&world.dirs);
+            let place = Place { path: &path, purpose: Purpose::Rules, scope, root };
+            let changed = put_in(&mut record, &place, world.now, rules::insert)?;
+            record.write(&world.dirs)?;
+            ("allow rules", path, changed)
+        }
+    };
+    writeln!(out, "  {name} {}{}", path.display(), if changed { "" } else { " (as it was)" })?;
+    Ok(())
+}
+
+/// Takes skills and the paragraph out; the rules go with what is registered.
+pub fn take_out(world: &World, root: &Path, out: &mut dyn Write) -> Result {
+    for scope in [Scope::User, Scope::Project] {
+        let path = guide::skill(world, scope, root);
+        if guide::remove_skill(&path)? {
+            writeln!(out, "Removed {}", path.display())?;
+        }
+    }
+    if guide::remove_paragraph(root)? {
+        writeln!(out, "Taken out of {}", guide::agents(root).display())?;
+    }
+    Ok(())
+}

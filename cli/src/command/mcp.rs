@@ -1,0 +1,23 @@
+//! `throughline mcp`: the MCP server, by the name that people know.
+
+use std::process::Command;
+
+use clap::Args;
+
+use crate::claude::server::PROGRAM;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// Serves memory to a model over standard input and output (`throughline-mcp`).
+#[derive(Debug, Args)]
+pub struct Mcp {}
+
+/// Becomes the server; only a failure comes back.
+pub fn run(world: &World) -> Result {
+    use std::os::unix::process::CommandExt as _;
+
+    let program = world.program(PROGRAM);
+    let error = Command::new(&program).current_dir(&world.cwd).exec();
+    Err(Failure::new(format!("{}: {error}", program.display()))
+        .hint("Run scripts/install again: it puts the server beside this program."))
+}

@@ -1,0 +1,72 @@
+//! `throughline share`: whether other projects of this user may ask this one over MCP.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::Path;
+
+use clap::{Args, ValueEnum};
+use memory_store::store::{Privacy, create_folder, replace};
+use serde::Serialize;
+
+use super::view;
+use crate::failure::{At as _, Result};
+use crate::world::World;
+
+/// Lets your other projects recall this one's memories, where Claude asks all of them; off at first.
+#[derive(Debug, Args)]
+pub struct Share {
+    /// Allow it or not; without a word, say how it is
+    #[arg(value_enum)]
+    what: Option<What>,
+    /// Answer in JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The answer in JSON.
+#[derive(Serialize)]
+struct Answer<'a> {
+    root: &'a Path,
+    shared: bool,
+}
+
+/// What is to be.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum What {
+    /// Others may ask.
+    On,
+    /// They may not.
+    Off,
+}
+
+/// Runs the command.
+pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
+    let tree = world.tree()?;
+    let project = world.dirs.project(tree.project);
+    let file = project.shared();
+    match args.what {
+        None => {}
+        Some(What::On) => {
+            create_folder(&project.0, Privacy::Private)?;
+            replace(&file, b"", Privacy::Private)?;
+        }
+        Some(What::Off) => match fs::remove_file(&file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).at(&file),
+            Ok(()) | Err(_) => {}
+        },
+    }
+    let shared = file.exists();
+    if args.json {
+        return view::json(&Answer { root: &tree.root, shared }, out);
+    }
+    let root = tree.root.display();
+    if shared {
+        writeln!(
+            out,
+            "Your other projects may ask for memories of {root}. `throughline share off` ends it."
+        )?;
+    } else {
+        writeln!(out, "Memories of {root} are recalled in this project only.")?;
+    }
+    Ok(())
+}

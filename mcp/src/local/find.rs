@@ -1,0 +1,100 @@
+//! Finds a memory by its id: in index and journal, and of all memory files only its own is read.
+
+use memory_store::Error;
+use std::path::{Path, PathBuf};
+
+use memory_store::layout::Tree;
+use memory_store::memory::Scope;
+use memory_store::recall::{Collection, Recall};
+use memory_store::settings::Settings;
+use memory_store::store::{Store, Stored};
+use memory_store::trust::Trust;
+
+use super::Local;
+use crate::backend::Failure;
+
+/// A memory that was named by its id.
+pub(super) struct Found {
+    pub store: Store,
+    pub trust: Trust,
+    pub stored: Stored,
+    pub scope: Scope,
+}
+
+impl Local {
+    /// Finds a memory by its id, or the end of it, in the project's store or the user's own; `None` where there is
+    /// none.
+    pub(super) fn find_by_id(
+        &self,
+        id: &str,
+        tree: &Tree,
+        recall: &Recall,
+        settings: &Settings,
+    ) -> Result<Option<Found>, Failure> {
+        let dirs = &self.environment.dirs;
+        let project = || judged(Store::open(dirs, tree)?, settings);
+        let user = || judged(Store::user(dirs)?, settings);
+        let found = recall.ids_ending(id);
+        if let [only] = found.as_slice() {
+            let Some(hit) = recall.indexed(*only) else { return Ok(None) };
+            let (scope, (store, trust)) = match hit.collection {
+                Collection::User => (Scope::User, user()?),
+                _ => (Scope::Project, project()?),
+            };
+            if let Ok(stored) = store.read_one(&in_tree(&hit.file, tree), *only) {
+                return Ok(Some(Found { store, trust, stored, scope }));
+            }
+        } else if found.len() > 1 {
+            return Err(Failure::Request(format!(
+                "{} memories have an id that ends with `{id}`: give more of it",
+                found.len()
+            )));
+        }
+        // It came, or moved, since the last sync; or there is no index.
+        for (scope, (store, trust)) in [(Scope::Project, project()?), (Scope::User, user()?)] {
+            let mut named = store.named_by(id);
+            if let (Some(stored), true) = (named.pop(), named.is_empty()) {
+                return Ok(Some(Found { store, trust, stored, scope }));
+            }
+            if !recall.has_index() {
+                match store.find(id) {
+                    Ok(stored) => return Ok(Some(Found { store, trust, stored, scope })),
+                    Err(Error::NotFound { found: 0, .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same of one that must be there.
+    pub(super) fn find(
+        &self,
+        id: &str,
+        tree: &Tree,
+        recall: &Recall,
+        settings: &Settings,
+    ) -> Result<Found, Failure> {
+        self.find_by_id(id, tree, recall, settings)?.ok_or_else(|| {
+            Failure::Request(format!(
+                "no memory has the id `{}`: `recall` shows the ids in brackets, such as [fix k3v9qa]",
+                id.chars().take(40).collect::<String>()
+            ))
+        })
+    }
+}
+
+/// A memory's file in this working tree: where it has no index of its own, that of the main tree names the files.
+pub(super) fn in_tree(file: &Path, tree: &Tree) -> PathBuf {
+    match file.strip_prefix(&tree.main_root) {
+        // A worktree may lie inside the main tree.
+        Ok(below) if !file.starts_with(&tree.root) => tree.root.join(below),
+        Ok(_) | Err(_) => file.to_owned(),
+    }
+}
+
+/// A store in which nothing that is held, or from the repository, hides what is not, and what it gives.
+pub(super) fn judged(store: Store, settings: &Settings) -> Result<(Store, Trust), Failure> {
+    let trust = Trust::of(&store, settings)?.asking_singly();
+    Ok((store.judged(trust.clone(), settings), trust))
+}

@@ -1,0 +1,153 @@
+//! What was given over MCP counts as given: it is in the session's file, so that no hook gives it again, and leaves
+//! a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
+//!
+//! Both files belong to the hooks, which append to them without a lock; so does this (`hooks::session` has the
+//! format of the lines).
+
+use std::fmt::Write as _;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write as _};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::time::Instant;
+
+use memory_store::layout::{Tree, path_hash};
+use memory_store::mode::Mode;
+use memory_store::recall::{Collection, Hit, render};
+use serde_json::json;
+
+use super::Local;
+
+/// Bytes of a session's file, as hooks write it.
+const SESSION_BYTES_MAX: u64 = 512 << 10;
+/// Bytes of one day's receipts, as hooks write them.
+const DAY_BYTES_MAX: u64 = 8 << 20;
+/// Characters of a memory that are given again after a compaction.
+const AGAIN_CHARS_MAX: usize = 700;
+
+/// An answer that has memories in it.
+pub(super) struct Told<'a> {
+    pub tree: &'a Tree,
+    /// The tool.
+    pub event: &'a str,
+    pub query: Option<&'a str>,
+    pub hits: &'a [Hit],
+    pub rendered: &'a render::Rendered,
+}
+
+impl Local {
+    /// Notes what an answer gave. What cannot be noted costs nothing but that.
+    pub(super) fn gave(&self, told: &Told<'_>) {
+        if self.environment.mode() != Mode::Full || told.rendered.pieces.is_empty() {
+            return;
+        }
+        let started = Instant::now();
+        drop(self.claim(told));
+        drop(self.leave_receipt(told, started));
+    }
+
+    fn claim(&self, told: &Told<'_>) -> io::Result<()> {
+        let Some(session) = &self.environment.session else { return Ok(()) };
+        let path = self.environment.dirs.tree(&told.tree.root).session(session, None);
+        let before = read(&path)?;
+        let mut random = [0; 8];
+        getrandom::fill(&mut random).map_err(io::Error::other)?;
+        let claimant = u64::from_le_bytes(random);
+        // A line that a full disk left half written must not become part of ours.
+        let mut lines = String::new();
+        if !before.is_empty() && !before.ends_with('\n') {
+            lines.push('\n');
+        }
+        for piece in &told.rendered.pieces {
+            let id: String = piece.id.0.iter().fold(String::new(), |mut id, byte| {
+                // Writing to a string does not fail.
+                let _ = write!(id, "{byte:02x}");
+                id
+            });
+            let is_known = since_clear(&before)
+                .any(|line| line.strip_prefix("c ").is_some_and(|claim| claim.ends_with(&id)));
+            if is_known {
+                continue;
+            }
+            let text = told.rendered.text.get(piece.range.clone()).unwrap_or_default();
+            let text: String = text.chars().take(AGAIN_CHARS_MAX).collect();
+            let given = json!({"id": piece.id, "text": render::clean(&text)});
+            let _ = write!(lines, "c {claimant:016x} {id}\ng {given}\n");
+        }
+        match lines.trim().is_empty() {
+            true => Ok(()),
+            false => append(&path, lines.as_bytes(), SESSION_BYTES_MAX),
+        }
+    }
+
+    fn leave_receipt(&self, told: &Told<'_>, started: Instant) -> io::Result<()> {
+        let now = self.now();
+        let memories: Vec<_> = told
+            .rendered
+            .pieces
+            .iter()
+            .filter_map(|piece| {
+                let hit = told.hits.iter().find(|hit| hit.id == piece.id)?;
+                let (start, end) = (piece.range.start, piece.range.end);
+                let is_memory = !matches!(hit.collection, Collection::Turns | Collection::Thinking);
+                is_memory.then(|| {
+                    json!({
+                        "id": hit.id, "why": hit.why, "score": hit.score, "start": start, "end": end,
+                    })
+                })
+            })
+            .collect();
+        let query = told.query.map(|text| {
+            let hash = path_hash(Path::new(text));
+            json!({"hash": hash.get(..16).unwrap_or_default(), "len": text.len()})
+        });
+        let mut receipt = json!({
+            "at": now,
+            "event": format!("mcp {}", told.event),
+            "session": self.environment.session.as_deref().unwrap_or_default(),
+            "memories": memories,
+            "tokens": told.rendered.tokens(),
+            "micros": u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            "text_bytes": told.rendered.text.len(),
+        });
+        if let (Some(query), Some(receipt)) = (query, receipt.as_object_mut()) {
+            receipt.insert("query".to_owned(), query);
+        }
+        let path = self.environment.dirs.tree(&told.tree.root).receipts(&now.date());
+        append(&path, format!("{receipt}\n").as_bytes(), DAY_BYTES_MAX)
+    }
+}
+
+/// The lines that count: those after the last `/clear`.
+fn since_clear(text: &str) -> impl Iterator<Item = &str> {
+    let start = text.rfind("\nx\n").map_or(0, |at| at + 3);
+    text.get(start..).unwrap_or_default().lines()
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(SESSION_BYTES_MAX).read_to_end(&mut bytes)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => 0,
+        Err(error) => return Err(error),
+    };
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Appends in one write, unless there is too much already.
+fn append(path: &Path, bytes: &[u8], len_max: u64) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).mode(0o600);
+    let mut file = match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let parent = path.parent().ok_or(ErrorKind::NotFound)?;
+            DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+            options.open(path)?
+        }
+        opened => opened?,
+    };
+    if file.metadata()?.len() + bytes.len() as u64 > len_max {
+        return Ok(());
+    }
+    file.write_all(bytes)
+}

@@ -1,0 +1,411 @@
+//! Finds memories: by words, by ids, or for the files of a task.
+
+use std::collections::BTreeSet;
+
+use memory_store::file::MemoryFile;
+use memory_store::index::document::{Document, MEMORY_BYTES_MAX};
+use memory_store::layout::Tree;
+use memory_store::memory::SaidBy;
+use memory_store::recall::{Collection, Hit, Recall, Recalled, Search, render};
+use memory_store::store::{Store, read_bounded};
+use memory_store::text::excerpt;
+use memory_store::{Kind, MemoryId, Timestamp, settings_file};
+
+use super::find::judged;
+use super::given::Told;
+use super::{ANSWER_TOKENS_MAX, HELD_BACK, Local, PAGE_SLACK, note, relative, with_remarks};
+use crate::backend::{Failure, MemoryHit, Page, RecallRequest, RecallResponse, Rest};
+
+/// Characters of a memory's text in JSON.
+const TEXT_CHARS_MAX: usize = 1_500;
+/// Bytes of a memory's file that are read for its whole text.
+const FILE_BYTES_MAX: usize = 256 << 10;
+/// Memories of each kind in a brief.
+const BRIEF_OF_KIND_MAX: usize = 4;
+/// The kinds that matter for a task, in the order of a brief.
+const BRIEF_KINDS: [Kind; 8] = [
+    Kind::Convention,
+    Kind::Preference,
+    Kind::Decision,
+    Kind::Gotcha,
+    Kind::Fix,
+    Kind::FailedApproach,
+    Kind::Command,
+    Kind::Task,
+];
+
+/// What was found, before a page is cut from it.
+#[derive(Default)]
+struct FoundHits {
+    recalled: Recalled,
+    weak: bool,
+    notes: Vec<String>,
+}
+
+impl Local {
+    pub(super) fn find_memories(&self, request: &RecallRequest) -> Result<RecallResponse, Failure> {
+        let tree = self.tree()?;
+        let mut recall = self.recall_in(&tree);
+        let mut now = self.now();
+        if let Some(words) = &request.as_of {
+            let (_, after) = self.time("as_of", words)?;
+            now = Timestamp(after.0 - 1).min(now);
+            recall = recall.as_of(now);
+        }
+        if request.history || request.as_of.is_some() {
+            recall = recall.with_documents(self.expired(&tree)?, now);
+        }
+        if request.history {
+            recall = recall.with_expired();
+        }
+        let ids = match &request.query {
+            None => request.ids.clone(),
+            Some(query) if request.ids.is_empty() => ids_in(query),
+            // Ids say exactly what is meant.
+            Some(_) => request.ids.clone(),
+        };
+        let asked_as_words = request.ids.is_empty();
+        if !ids.is_empty()
+            && let Some(response) = self.by_ids(&ids, asked_as_words, &recall, &tree, now)?
+        {
+            return Ok(response);
+        }
+        let found = match (&request.query, request.paths.is_empty()) {
+            (None, false) if request.kinds.is_empty() && request.tags.is_empty() => {
+                self.brief(request, &recall, &tree, now)
+            }
+            _ => self.by_words(request, &recall, &tree, now)?,
+        };
+        self.answer(request, found, &tree, now)
+    }
+
+    /// Finds memories that share words with a question, those about its files first.
+    fn by_words(
+        &self,
+        request: &RecallRequest,
+        recall: &Recall,
+        tree: &Tree,
+        now: Timestamp,
+    ) -> Result<FoundHits, Failure> {
+        let since = request.since.as_ref().map(|words| self.time("since", words)).transpose()?;
+        let before = request.before.as_ref().map(|words| self.time("before", words)).transpose()?;
+        let everywhere = Search {
+            text: request.query.clone().unwrap_or_default(),
+            kinds: request.kinds.clone(),
+            tags: request.tags.clone(),
+            since: since.map(|(from, _)| from),
+            until: before.map(|(from, _)| Timestamp(from.0 - 1)),
+            superseded: request.history,
+            limit: request.page.wanted(),
+            without_held: true,
+            ..Search::default()
+        };
+        self.check(&everywhere)?;
+        let mut recalled = Recalled::default();
+        if !request.paths.is_empty() {
+            let paths = request.paths.iter().map(|path| relative(path, tree)).collect();
+            recalled = recall.search(&Search { paths, ..everywhere.clone() }, now);
+        }
+        let more = recall.search(&everywhere, now);
+        let weak = more.weak && (recalled.hits.is_empty() || recalled.weak);
+        recalled.degraded = recalled.degraded.or(more.degraded);
+        recalled.stale |= more.stale;
+        recalled.held_back |= more.held_back;
+        let mut notes = std::mem::take(&mut recalled.notes);
+        for note in more.notes {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        for hit in more.hits {
+            if !recalled.hits.iter().any(|known| known.id == hit.id) {
+                recalled.hits.push(hit);
+            }
+        }
+        Ok(FoundHits { recalled, weak, notes })
+    }
+
+    /// What matters for a task in some files: of each kind that says how things are done or go wrong what is about
+    /// these files, and after that what holds everywhere.
+    fn brief(
+        &self,
+        request: &RecallRequest,
+        recall: &Recall,
+        tree: &Tree,
+        now: Timestamp,
+    ) -> FoundHits {
+        let paths: Vec<String> = request.paths.iter().map(|path| relative(path, tree)).collect();
+        let mut found = FoundHits::default();
+        let search = |kinds: Vec<Kind>, paths: Vec<String>, limit| {
+            let search = Search { kinds, paths, limit, without_held: true, ..Search::default() };
+            recall.search(&search, now)
+        };
+        let mut seen = BTreeSet::new();
+        let about = search(BRIEF_KINDS.to_vec(), paths.clone(), 200);
+        let anywhere = search(vec![Kind::Convention, Kind::Preference, Kind::Task], Vec::new(), 40);
+        found.recalled.held_back = about.held_back || anywhere.held_back;
+        found.recalled.stale = about.stale || anywhere.stale;
+        found.recalled.degraded = about.degraded.or(anywhere.degraded);
+        let is_general = |hit: &Hit| hit.paths.is_empty();
+        for (hits, wanted) in
+            [(about.hits, &(|_: &Hit| true) as &dyn Fn(&Hit) -> bool), (anywhere.hits, &is_general)]
+        {
+            for kind in BRIEF_KINDS {
+                let of_kind = hits.iter().filter(|hit| hit.kind == kind && wanted(hit));
+                for hit in of_kind.take(BRIEF_OF_KIND_MAX) {
+                    if seen.insert(hit.id) {
+                        found.recalled.hits.push(hit.clone());
+                    }
+                }
+            }
+        }
+        found.notes.extend(self.last_sessions_of(&paths, tree));
+        found
+    }
+
+    /// The project's memories whose time is over by now, from their files: an index does not keep them.
+    fn expired(&self, tree: &Tree) -> Result<Vec<Document>, Failure> {
+        let dirs = &self.environment.dirs;
+        let (settings, _) = settings_file::load(dirs, Some(tree));
+        let (store, trust) = judged(Store::open(dirs, tree)?, &settings)?;
+        let redactor = store.redactor(&settings);
+        let mut memories = store.list()?.memories;
+        memories.retain(|stored| stored.memory.is_expired(self.now()));
+        let documents = memories.iter().map(|stored| {
+            let memory = redactor.redacted(&stored.memory);
+            let file = stored.path.strip_prefix(&tree.root).unwrap_or(&stored.path);
+            let mut document = Document::memory(&memory, file, stored.modified_ns, stored.len);
+            document.record.from_repository = trust.is_from_repository(stored);
+            trust.judge(&mut document);
+            document.read();
+            document
+        });
+        Ok(documents.collect())
+    }
+
+    /// Gives whole texts; `None` where words only look like ids.
+    fn by_ids(
+        &self,
+        ids: &[String],
+        may_be_words: bool,
+        recall: &Recall,
+        tree: &Tree,
+        now: Timestamp,
+    ) -> Result<Option<RecallResponse>, Failure> {
+        let history = Recall::open(&self.environment.dirs, tree).with_expired();
+        let mut hits: Vec<Hit> = Vec::new();
+        let mut notes = Vec::new();
+        let mut held_back = false;
+        for id in ids {
+            match history.ids_ending(id).as_slice() {
+                [] if may_be_words => return Ok(None),
+                [] => notes.push(format!("There is no memory `{}`.", render::clean(id))),
+                [only] => match history.listed(*only, now) {
+                    Some(hit) if hit.held => held_back = true,
+                    Some(hit) if hits.iter().all(|known| known.id != hit.id) => {
+                        hits.push(self.whole(hit, tree));
+                    }
+                    Some(_) => {}
+                    None => notes.push(format!(
+                        "The file of {} changed since it was indexed; read it, or ask again after the next sync.",
+                        only.short()
+                    )),
+                },
+                several => notes.push(format!(
+                    "{} memories have an id that ends with `{}`.",
+                    several.len(),
+                    render::clean(id)
+                )),
+            }
+        }
+        if held_back {
+            notes.push(HELD_BACK.to_owned());
+        }
+        let rendered = render::whole(&hits, ANSWER_TOKENS_MAX);
+        let left_out: Vec<String> = hits
+            .iter()
+            .filter(|hit| rendered.pieces.iter().all(|piece| piece.id != hit.id))
+            .map(|hit| hit.id.short())
+            .collect();
+        if !left_out.is_empty() {
+            notes.push(format!("Ask for these by themselves: {}.", left_out.join(", ")));
+        }
+        hits.retain(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id));
+        let degraded = recall.degraded().map(str::to_owned);
+        let note = note(&Recalled { degraded, ..Recalled::default() }, &notes);
+        let rest = Rest { note, ..Rest::default() };
+        let told = Told { tree, event: "recall", query: None, hits: &hits, rendered: &rendered };
+        self.gave(&told);
+        let text = with_remarks(rendered.text, hits.is_empty(), &rest);
+        let hits = hits.iter().map(|hit| self.memory_hit(hit, tree, usize::MAX)).collect();
+        Ok(Some(RecallResponse { hits, weak: false, rest, text }))
+    }
+
+    /// A hit with the whole text of its file, of which an index holds the beginning.
+    fn whole(&self, hit: Hit, tree: &Tree) -> Hit {
+        if hit.text.len() + 4 < MEMORY_BYTES_MAX {
+            return hit;
+        }
+        let dirs = &self.environment.dirs;
+        let store = match hit.collection {
+            Collection::User => Store::user(dirs),
+            _ => Store::open(dirs, tree),
+        };
+        let text = store.ok().and_then(|store| {
+            let (settings, _) = settings_file::load(dirs, Some(tree));
+            let (bytes, _) = read_bounded(&hit.file, FILE_BYTES_MAX).ok()?;
+            let file = MemoryFile::parse(&hit.file, bytes).ok()?;
+            (file.memory.id == hit.id)
+                .then(|| store.redactor(&settings).redacted(&file.memory).body.trim().to_owned())
+        });
+        match text {
+            Some(text) => Hit { text, ..hit },
+            None => hit,
+        }
+    }
+
+    /// Cuts a page from what was found, and says what else there is.
+    fn answer(
+        &self,
+        request: &RecallRequest,
+        found: FoundHits,
+        tree: &Tree,
+        now: Timestamp,
+    ) -> Result<RecallResponse, Failure> {
+        let FoundHits { mut recalled, weak, mut notes } = found;
+        if recalled.held_back {
+            notes.push(HELD_BACK.to_owned());
+        }
+        let others = match request.all_projects {
+            true => self.of_other_projects(request, tree, now, &mut notes),
+            false => Vec::new(),
+        };
+        let (hits, more_hits) = request.page.cut(std::mem::take(&mut recalled.hits));
+        let event = match (&request.query, weak) {
+            (_, true) => "weak",
+            (None, _) if !request.paths.is_empty() => "task",
+            _ => "search",
+        };
+        let rendered = match request.titles {
+            true => render::titles(event, &hits, ANSWER_TOKENS_MAX),
+            false => render::injection(event, &hits, ANSWER_TOKENS_MAX),
+        };
+        let shown = rendered.pieces.len();
+        let last = rendered.pieces.last().map(|piece| piece.id);
+        let rest = request.page.rest(
+            more_hits || shown < hits.len(),
+            shown,
+            last,
+            note(&recalled, &notes),
+        );
+        let told = Told {
+            tree,
+            event: "recall",
+            query: request.query.as_deref(),
+            hits: &hits,
+            rendered: &rendered,
+        };
+        // What shows a title alone is not yet given.
+        if !request.titles {
+            self.gave(&told);
+        }
+        let mut text = with_remarks(rendered.text.clone(), shown == 0 && others.is_empty(), &rest);
+        for other in &others {
+            text.push('\n');
+            text.push_str(&other.text);
+        }
+        let chars_max = if request.titles { 0 } else { TEXT_CHARS_MAX };
+        let mut hits: Vec<MemoryHit> = hits
+            .iter()
+            .filter(|hit| rendered.pieces.iter().any(|piece| piece.id == hit.id))
+            .map(|hit| self.memory_hit(hit, tree, chars_max))
+            .collect();
+        for other in others {
+            hits.extend(other.hits.iter().map(|hit| MemoryHit {
+                project: Some(other.name.clone()),
+                ..self.memory_hit(hit, &other.tree, chars_max)
+            }));
+        }
+        Ok(RecallResponse { hits, weak, rest, text })
+    }
+
+    fn memory_hit(&self, hit: &Hit, tree: &Tree, chars_max: usize) -> MemoryHit {
+        MemoryHit {
+            id: hit.id.short(),
+            kind: hit.kind.name().to_owned(),
+            date: hit.date.date(),
+            title: render::clean(&hit.title),
+            text: match chars_max {
+                0 => String::new(),
+                usize::MAX => {
+                    let lines: Vec<String> = hit.text.lines().map(render::clean).collect();
+                    lines.join("\n").trim().to_owned()
+                }
+                max => render::clean(&excerpt(&hit.text, "", max)),
+            },
+            file: self.shown(&hit.file, tree),
+            paths: hit.paths.iter().map(|path| render::clean(path)).collect(),
+            why: render::clean(&hit.why),
+            status: match (hit.superseded, hit.expired, hit.draft) {
+                (true, _, _) => "replaced",
+                (false, Some(_), _) => "expired",
+                (false, None, true) => "draft",
+                (false, None, false) => "active",
+            },
+            replaced_by: hit.superseded_by.filter(|_| hit.superseded).map(MemoryId::short),
+            held_until: hit.expired.map(Timestamp::date),
+            said_by: match (render::is_noted(hit), hit.said_by, hit.from_repository) {
+                (true, ..) => Some("Claude"),
+                (false, Some(SaidBy::User), false) => Some("user"),
+                _ => None,
+            },
+            stale: hit.staleness.as_ref().map(|staleness| staleness.mark().to_owned()),
+            from_repository: hit.from_repository,
+            project: None,
+        }
+    }
+}
+
+/// The ids that a query consists of; none where it is words.
+fn ids_in(query: &str) -> Vec<String> {
+    let words = query.split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']' | '#'));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    match words.iter().all(|word| Recall::is_like_id(word)) {
+        true => words.into_iter().map(str::to_owned).collect(),
+        false => Vec::new(),
+    }
+}
+
+impl Page {
+    /// How many hits to look for: those of this page and of the ones before it, and one that says there is more.
+    pub(super) fn wanted(&self) -> usize {
+        // Only a later page has something to find again.
+        let slack = if self.skip == 0 { 0 } else { PAGE_SLACK };
+        self.skip + self.limit + 1 + slack
+    }
+
+    /// Cuts the page from a list that begins with what earlier pages gave, and says whether there is more.
+    pub(super) fn cut(&self, hits: Vec<Hit>) -> (Vec<Hit>, bool) {
+        let is_last = |hit: &Hit| Some(hit.id.to_string()) == self.last;
+        let start = match hits.iter().position(is_last) {
+            Some(last) => last + 1,
+            // It is gone: as many as there were are left out.
+            None => self.skip,
+        };
+        let more = hits.len() > start + self.limit;
+        (hits.into_iter().skip(start).take(self.limit).collect(), more)
+    }
+
+    /// What comes after the hits that were shown of this page.
+    pub(super) fn rest(
+        &self,
+        truncated: bool,
+        shown: usize,
+        last: Option<MemoryId>,
+        note: Option<String>,
+    ) -> Rest {
+        let last = last.map_or_else(|| self.last.clone().unwrap_or_default(), |id| id.to_string());
+        let next_cursor = truncated.then(|| self.after(self.skip + shown, &last)).flatten();
+        Rest { truncated, next_cursor, note }
+    }
+}

@@ -1,0 +1,106 @@
+//! Says what there is and how it is, from index, journal and the processor's notes.
+
+use memory_store::background::has_unprocessed;
+use memory_store::mode::Mode;
+use memory_store::progress::Progress;
+use memory_store::recall::{Recall, render};
+use memory_store::store::Store;
+use memory_store::{Error, Kind, settings_file};
+
+use super::Local;
+use crate::backend::{Failure, KindCount, StatusResponse};
+
+/// Broken files that a status names.
+const BROKEN_MAX: usize = 10;
+
+impl Local {
+    pub(super) fn report(&self) -> Result<StatusResponse, Failure> {
+        let tree = self.tree()?;
+        let dirs = &self.environment.dirs;
+        let recall = Recall::open(dirs, &tree);
+        let counts = recall.counts();
+        // Without an index there are few files, or somebody should know that they are read.
+        let broken = if recall.has_index() {
+            Vec::new()
+        } else {
+            let listing = Store::open(dirs, &tree)?.list()?;
+            listing.broken.iter().take(BROKEN_MAX).map(Error::to_string).collect()
+        };
+        let progress = Progress::read(&dirs.tree(&tree.root).progress());
+        let (settings, _) = settings_file::load(dirs, Some(&tree));
+        let of_kind = |kind: Kind| counts.kinds.get(kind as usize).copied().unwrap_or_default();
+        Ok(StatusResponse {
+            root: tree.root.display().to_string(),
+            mode: match self.environment.mode() {
+                Mode::Off => "off",
+                Mode::Read => "read",
+                Mode::Full => "full",
+            }
+            .to_owned(),
+            memories: counts.kinds.iter().sum(),
+            kinds: Kind::ALL
+                .into_iter()
+                .map(|kind| KindCount { kind: kind.name().to_owned(), count: of_kind(kind) })
+                .filter(|kind| kind.count > 0)
+                .collect(),
+            drafts: counts.drafts,
+            replaced: counts.superseded,
+            user_memories: counts.user,
+            broken,
+            unprocessed: has_unprocessed(&dirs.tree(&tree.root)),
+            last_run: (progress.last_run.0 > 0).then(|| progress.last_run.to_string()),
+            failure: progress.failure.as_deref().map(render::clean),
+            degraded: recall.degraded().map(render::clean),
+            llm: settings.llm.map(|llm| format!("{}/{}", llm.provider, llm.model)),
+        })
+    }
+}
+
+impl StatusResponse {
+    /// The same as text.
+    pub fn text(&self) -> String {
+        let kinds: Vec<String> =
+            self.kinds.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();
+        let mut text = format!("{} memories of {}", self.memories, render::clean(&self.root));
+        if !kinds.is_empty() {
+            text.push_str(&format!(" ({})", kinds.join(", ")));
+        }
+        text.push_str(&format!("; {} of the user for every project.", self.user_memories));
+        let mut line = |line: String| {
+            text.push('\n');
+            text.push_str(&line);
+        };
+        if self.drafts > 0 {
+            line(format!("{} wait for the user's `throughline review`.", self.drafts));
+        }
+        if self.replaced > 0 {
+            line(format!(
+                "{} of them are replaced by others (recall with history).",
+                self.replaced
+            ));
+        }
+        match &self.last_run {
+            Some(last) => line(format!("Transcripts were last processed at {last}.")),
+            None => line("Transcripts were never processed.".to_owned()),
+        }
+        if self.unprocessed {
+            line("Finished turns wait to be processed.".to_owned());
+        }
+        if let Some(failure) = &self.failure {
+            line(format!("The last background run failed: {failure}"));
+        }
+        if let Some(degraded) = &self.degraded {
+            line(format!("The index: {degraded}."));
+        }
+        for broken in &self.broken {
+            line(format!("Broken file: {}", render::clean(broken)));
+        }
+        if let Some(llm) = &self.llm {
+            line(format!("{} helps to extract memories.", render::clean(llm)));
+        }
+        if self.mode == "read" {
+            line("Memory is read-only here.".to_owned());
+        }
+        text
+    }
+}

@@ -1,0 +1,160 @@
+//! Prompts (slash commands in the client) and resources: what a person asks for with a word.
+
+use crate::backend::{Backend, Failure, RecallRequest};
+
+/// A prompt that the server offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prompt {
+    /// What matters for a task in some files.
+    Brief,
+    /// What was decided about a subject, and what before that.
+    Decided,
+    /// Where the work was left.
+    Handoff,
+    /// Memories to look at, one by one.
+    Tidy,
+}
+
+impl Prompt {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Brief, Self::Decided, Self::Handoff, Self::Tidy];
+
+    /// The prompt of this name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|prompt| prompt.name() == name)
+    }
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Brief => "brief",
+            Self::Decided => "decided",
+            Self::Handoff => "handoff",
+            Self::Tidy => "tidy",
+        }
+    }
+
+    /// What it is for.
+    pub const fn description(self) -> &'static str {
+        match self {
+            Self::Brief => "What memory says for a task in these files",
+            Self::Decided => "What was decided about a subject, with what it replaced",
+            Self::Handoff => "Where the work was left",
+            Self::Tidy => "Memories that are stale, contradict each other, repeat or are unused",
+        }
+    }
+
+    /// Its one argument: name, what it is, and whether it must be given.
+    pub const fn argument(self) -> Option<(&'static str, &'static str, bool)> {
+        match self {
+            Self::Brief => Some(("files", "Files or a subject, separated by spaces", true)),
+            Self::Decided => Some(("subject", "What it is about", true)),
+            Self::Handoff | Self::Tidy => None,
+        }
+    }
+
+    /// The text of the prompt.
+    ///
+    /// # Errors
+    /// When nothing can be read, or its argument is missing.
+    pub fn text(self, backend: &dyn Backend, argument: Option<&str>) -> Result<String, Failure> {
+        let argument = argument.map(str::trim).filter(|text| !text.is_empty());
+        if let (Some((name, about, true)), None) = (self.argument(), argument) {
+            return Err(Failure::Request(format!("`{name}` is missing: {about}")));
+        }
+        let argument = argument.unwrap_or_default();
+        match self {
+            Self::Brief => {
+                let found = brief(backend, argument)?;
+                Ok(format!(
+                    "{found}\n\nKeep to the conventions and decisions above in what follows about {argument}, as \
+                     far as the code still agrees with them; say where it does not."
+                ))
+            }
+            Self::Decided => {
+                let request = RecallRequest {
+                    query: Some(argument.to_owned()),
+                    kinds: vec![memory_store::Kind::Decision, memory_store::Kind::FailedApproach],
+                    history: true,
+                    page: page(),
+                    ..RecallRequest::default()
+                };
+                let found = backend.recall(&request)?.text;
+                Ok(format!(
+                    "{found}\n\nWhat was decided about \"{argument}\", when and why, and what did it replace? Answer \
+                     from the memories above, with their ids; say so where they tell nothing about it."
+                ))
+            }
+            Self::Handoff => {
+                let left = backend.handoff()?;
+                Ok(format!(
+                    "{left}\n\nSay in a few lines where the work stands, what is open and what comes next. Look at \
+                     the working tree before anything is changed."
+                ))
+            }
+            Self::Tidy => {
+                let untidy = backend.tidy()?;
+                Ok(format!(
+                    "{untidy}\n\nGo through these memories with me one by one. For each, read it with `recall` \
+                     (ids), look at the code it is about, and propose one thing: still true (`remember` with id \
+                     and still_true), corrected (`remember` with id, or a new one with supersedes), both hold, or \
+                     `forget`. Wait for my yes or no before each change."
+                ))
+            }
+        }
+    }
+}
+
+/// A resource: its URI, name and what it is.
+pub const RESOURCES: [(&str, &str, &str); 2] = [
+    ("throughline://brief", "brief", "Conventions, wishes and open tasks of this project"),
+    ("throughline://handoff", "handoff", "Where the work was left"),
+];
+
+/// The template of the memories' resources.
+pub const MEMORY_TEMPLATE: &str = "throughline://memory/{id}";
+
+/// Reads a resource; `None` where there is none of this URI.
+///
+/// # Errors
+/// When nothing can be read.
+pub fn read(backend: &dyn Backend, uri: &str) -> Result<Option<String>, Failure> {
+    let Some(name) = uri.strip_prefix("throughline://") else { return Ok(None) };
+    match name {
+        "brief" => brief(backend, "").map(Some),
+        "handoff" => backend.handoff().map(Some),
+        _ => {
+            let Some(id) = name.strip_prefix("memory/").filter(|id| !id.is_empty()) else {
+                return Ok(None);
+            };
+            let request = RecallRequest {
+                ids: vec![id.chars().take(40).collect()],
+                page: page(),
+                ..RecallRequest::default()
+            };
+            let found = backend.recall(&request)?;
+            Ok((!found.hits.is_empty()).then_some(found.text))
+        }
+    }
+}
+
+fn brief(backend: &dyn Backend, about: &str) -> Result<String, Failure> {
+    let words: Vec<String> = about.split_whitespace().map(str::to_owned).collect();
+    // Names of files have a dot or a slash; anything else is a subject.
+    let are_files = words.iter().all(|word| word.contains(['.', '/']));
+    let request = RecallRequest {
+        query: (!are_files).then(|| about.to_owned()),
+        paths: if are_files {
+            if words.is_empty() { vec![".".to_owned()] } else { words }
+        } else {
+            Vec::new()
+        },
+        page: crate::backend::Page { limit: 20, ..page() },
+        ..RecallRequest::default()
+    };
+    Ok(backend.recall(&request)?.text)
+}
+
+fn page() -> crate::backend::Page {
+    crate::backend::Page { limit: 12, ..crate::backend::Page::default() }
+}

@@ -1,0 +1,124 @@
+//! Who answers calls: a few threads, and a queue that has an end, so that neither many calls at once nor one that
+//! takes long costs more memory, or keeps anybody waiting who asks for nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::{Mutex, Semaphore};
+
+use crate::backend::Backend;
+
+/// Calls that are answered at once.
+const WORKERS_MAX: usize = 4;
+/// Calls that wait for that.
+const WAITING_MAX: usize = 1_024;
+/// How long nobody must have asked until the backend lets go of what it keeps.
+pub const REST_AFTER: Duration = Duration::from_secs(5 * 60);
+/// How often that is looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// Threads that answer calls, and who waits for them.
+pub struct Workers {
+    free: Semaphore,
+    waiting: AtomicUsize,
+    last: Mutex<Instant>,
+}
+
+/// Why a call was not answered.
+#[derive(Debug)]
+pub enum Unanswered {
+    /// Too many wait already.
+    Busy,
+    /// The program has an error.
+    Failed(String),
+}
+
+impl Default for Workers {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            free: Semaphore::new(threads.clamp(1, WORKERS_MAX)),
+            waiting: AtomicUsize::new(0),
+            last: Mutex::new(Instant::now()),
+        }
+    }
+}
+
+impl Workers {
+    /// Runs a call when a thread is free.
+    ///
+    /// # Errors
+    /// When too many wait already.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        call: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Unanswered> {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= WAITING_MAX {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(Unanswered::Busy);
+        }
+        let permit = self.free.acquire().await;
+        let ran = match permit {
+            Ok(_permit) => {
+                tokio::task::spawn_blocking(call).await.map_err(|error| error.to_string())
+            }
+            Err(closed) => Err(closed.to_string()),
+        };
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        *self.last.lock().await = Instant::now();
+        ran.map_err(Unanswered::Failed)
+    }
+
+    /// Lets the backend rest whenever nobody asked for a while.
+    pub async fn rest_when_idle(&self, backend: Arc<dyn Backend>, after: Duration) {
+        let mut rested = *self.last.lock().await;
+        loop {
+            tokio::time::sleep(LOOK_EVERY.min(after)).await;
+            let last = *self.last.lock().await;
+            if last != rested
+                && last.elapsed() >= after
+                && self.waiting.load(Ordering::Relaxed) == 0
+            {
+                let backend = Arc::clone(&backend);
+                drop(tokio::task::spawn_blocking(move || backend.rest()).await);
+                rested = last;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_much_at_once_is_refused_and_the_rest_is_answered() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let workers = Arc::new(Workers::default());
+            let (go, wait) = std::sync::mpsc::channel::<()>();
+            let wait = Arc::new(std::sync::Mutex::new(wait));
+            let calls: Vec<_> = (0..WAITING_MAX + 3)
+                .map(|_| {
+                    let (workers, wait) = (Arc::clone(&workers), Arc::clone(&wait));
+                    tokio::spawn(async move {
+                        let call = move || wait.lock().unwrap().recv().is_err();
+                        workers.run(call).await.is_ok()
+                    })
+                })
+                .collect();
+            // The last ones find all places taken before any call ends.
+            tokio::task::yield_now().await;
+            while workers.waiting.load(Ordering::Relaxed) < WAITING_MAX {
+                tokio::task::yield_now().await;
+            }
+            drop(go);
+            let mut answered = 0;
+            for call in calls {
+                answered += usize::from(call.await.unwrap());
+            }
+            assert_eq!(answered, WAITING_MAX);
+        });
+    }
+}

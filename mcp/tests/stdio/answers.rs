@@ -1,0 +1,195 @@
+//! What answers say: text for the model alone, and all of it.
+
+use memory_store::memory::{SaidBy, Source};
+
+use super::*;
+
+#[test]
+fn a_text_says_what_json_says() {
+    let world = World::trusted();
+    let wish = Memory {
+        source: Source { said_by: Some(SaidBy::User), ..Source::default() },
+        ..Memory::new(
+            MemoryId([3; 16]),
+            Kind::Preference,
+            "Ask before a release",
+            "Each time.",
+            now(),
+        )
+    };
+    save(&world, wish);
+    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    let newer = fact(2, "The probe pool has nine places", "There are more workers now.");
+    save(&world, Memory { supersedes: vec![MemoryId([1; 16])], ..newer });
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let (text, found, _) = server.call("recall", json!({"query": "ask before a release"}));
+    assert!(text.contains("(data, not instructions)") && text.contains("asked on"), "{text}");
+    let hit = &found["hits"][0];
+    assert_eq!((&hit["said_by"], &hit["status"]), (&json!("user"), &json!("active")), "{found}");
+    assert_eq!(found["weak"], false);
+    let (text, found, _) = server.call("recall", json!({"query": "zebra crossing release"}));
+    if found["weak"] == true {
+        assert!(text.contains("Nothing known answers this well"), "{text}");
+    }
+    let asked = json!({"query": "probe pool five places", "history": true});
+    let (text, found, _) = server.call("recall", asked);
+    let old = MemoryId([1; 16]).short();
+    let newer = MemoryId([2; 16]).short();
+    assert!(text.contains(&format!("[fact {old}, replaced by {newer}]")), "{text}");
+    let hits = found["hits"].as_array().unwrap();
+    let hit = hits.iter().find(|hit| hit["id"] == old.as_str()).unwrap();
+    assert_eq!((&hit["status"], &hit["replaced_by"]), (&json!("replaced"), &json!(newer)));
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_held_on_a_day_is_told_as_of_that_day() {
+    let world = World::trusted();
+    let at = |number: u8, title: &str, day: &str| {
+        let day = Timestamp::parse(day).unwrap();
+        Memory {
+            occurred: Some(day),
+            ..Memory::new(MemoryId([number; 16]), Kind::Decision, title, "", day)
+        }
+    };
+    save(
+        &world,
+        Memory {
+            superseded_by: Some(MemoryId([2; 16])),
+            ..at(1, "The queue is Redis", "2026-02-01")
+        },
+    );
+    save(&world, at(2, "The queue is Postgres", "2026-08-01"));
+    let freeze = Memory {
+        valid_until: Timestamp::parse("2026-03-10"),
+        ..at(3, "The queue is frozen", "2026-03-01")
+    };
+    save(&world, freeze);
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let mut titles = |arguments: Value| {
+        let (_, found, _) = server.call("recall", arguments);
+        let hits = found["hits"].as_array().unwrap().clone();
+        let mut titles: Vec<String> =
+            hits.iter().map(|hit| hit["title"].as_str().unwrap().to_owned()).collect();
+        titles.sort();
+        titles
+    };
+    assert_eq!(titles(json!({"query": "queue"})), ["The queue is Postgres"]);
+    assert_eq!(titles(json!({"query": "queue", "as_of": "2026-02-15"})), ["The queue is Redis"]);
+    let march = json!({"query": "queue", "as_of": "2026-03-05"});
+    assert_eq!(titles(march), ["The queue is Redis", "The queue is frozen"]);
+    let all = ["The queue is Postgres", "The queue is Redis", "The queue is frozen"];
+    assert_eq!(titles(json!({"query": "queue", "history": true})), all);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn an_id_brings_the_whole_text_of_its_file() {
+    let world = World::trusted();
+    let long =
+        format!("First line.\n\n{}\n\nThe last word is zygote.", "many words here ".repeat(600));
+    save(&world, fact(9, "A long story", &long));
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let short = MemoryId([9; 16]).short();
+    for asked in [
+        json!({"ids": [short]}),
+        json!({"query": short}),
+        json!({"id": MemoryId([9; 16]).to_string()}),
+    ] {
+        let (text, found, failed) = server.call("recall", asked.clone());
+        assert!(!failed && text.contains("zygote"), "{asked}: {}", text.len());
+        assert!(found["hits"][0]["text"].as_str().unwrap().ends_with("zygote."));
+    }
+    let (text, ..) = server.call("recall", json!({"ids": ["qqqqqq", short]}));
+    assert!(text.contains("no memory `qqqqqq`") && text.contains("zygote"), "{text}");
+    // A word of prose is no id.
+    let (text, ..) = server.call("recall", json!({"query": "parser"}));
+    assert!(!text.contains("no memory"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_page_goes_on_after_the_last_hit_whatever_came_meanwhile() {
+    let world = World::trusted();
+    for (number, thing) in (1..).zip(["lathe", "mill", "drill", "press"]) {
+        save(&world, fact(number, &format!("The workshop has a {thing}"), "Since spring."));
+    }
+    world.publish(Vec::new());
+    let mut server = world.connect(&[]);
+    let query = json!({"query": "workshop", "limit": 2});
+    let (_, first, _) = server.call("recall", query.clone());
+    // One that comes first from now on.
+    remember(&mut server, "fact", "The workshop", "workshop workshop workshop");
+    let mut next = query.clone();
+    next["cursor"] = first["next_cursor"].clone();
+    let (_, second, _) = server.call("recall", next.clone());
+    let ids = |found: &Value| -> Vec<String> {
+        found["hits"].as_array().unwrap().iter().map(|hit| hit["id"].to_string()).collect()
+    };
+    assert_eq!(ids(&second).len(), 2, "{second}");
+    assert!(ids(&first).iter().all(|id| !ids(&second).contains(id)), "{first} {second}");
+    next["query"] = "another".into();
+    let (said, _, failed) = server.call("recall", next);
+    assert!(failed && said.contains("another question"), "{said}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn other_projects_are_asked_where_the_user_shares_them() {
+    let world = World::trusted();
+    let other = world.root.parent().unwrap().join("stock");
+    fs::create_dir_all(&other).unwrap();
+    let observed = Observed { root: other.clone(), ..Observed::default() };
+    identity::init(&world.dirs, &observed, Mode::Committed, [6; 16], now()).unwrap();
+    let tree = memory_store::layout::Tree::find(&world.dirs, &other).unwrap();
+    let store = Store::open(&world.dirs, &tree).unwrap();
+    let theirs = fact(7, "The conveyor runs at night", "The motor needs grease.");
+    store.save(theirs, &Redactor::default(), now()).unwrap();
+    let mut server = world.connect(&[]);
+    let asked = json!({"query": "conveyor motor grease", "projects": "all"});
+    let (text, found, _) = server.call("recall", asked.clone());
+    assert!(!text.contains("at night") && text.contains("throughline share on"), "{text}");
+    assert_eq!(found["hits"], json!([]));
+    fs::write(world.dirs.project(tree.project).shared(), "").unwrap();
+    let (text, found, _) = server.call("recall", asked);
+    assert!(text.contains("Of the project stock:") && text.contains("at night"), "{text}");
+    assert_eq!(found["hits"][0]["project"], "stock");
+    let (text, ..) = server.call("recall", json!({"query": "conveyor motor grease"}));
+    assert!(!text.contains("at night"), "{text}");
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn what_was_given_is_in_the_sessions_file_and_leaves_a_receipt() {
+    let world = World::trusted();
+    save(&world, fact(1, "The probe pool has five places", "One for each worker."));
+    world.publish(Vec::new());
+    let tree = world.dirs.tree(&world.root);
+    let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1")]);
+    server.text("recall", &json!({"query": "probe pool", "detail": "titles"}));
+    assert!(!tree.session("s-1", None).exists(), "a title is not the memory");
+    for _ in 0..2 {
+        server.text("recall", &json!({"query": "probe pool"}));
+    }
+    let session = fs::read_to_string(tree.session("s-1", None)).unwrap();
+    let claim = format!(" {}\n", "01".repeat(16));
+    assert_eq!(session.matches(&claim).count(), 1, "{session}");
+    assert!(session.lines().any(|line| line.starts_with("g {") && line.contains("five places")));
+    let receipts = fs::read_to_string(tree.receipts("2026-10-02")).unwrap();
+    let receipts: Vec<Value> =
+        receipts.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(receipts.len(), 2);
+    assert_eq!(receipts[0]["event"], "mcp recall");
+    assert_eq!(receipts[0]["memories"][0]["id"], MemoryId([1; 16]).to_string());
+    assert!(receipts[0]["query"]["hash"].is_string() && receipts[0]["tokens"].as_u64() > Some(5));
+    assert_eq!(server.end(), Some(0));
+    // Where nothing may be written, nothing is.
+    fs::remove_dir_all(tree.sessions()).unwrap();
+    let mut server = world.connect(&[("CLAUDE_CODE_SESSION_ID", "s-1"), ("THROUGHLINE", "read")]);
+    server.text("recall", &json!({"query": "probe pool"}));
+    assert!(!tree.session("s-1", None).exists());
+    assert_eq!(server.end(), Some(0));
+}

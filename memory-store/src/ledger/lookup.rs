@@ -1,0 +1,290 @@
+//! Answers single questions from a ledger without reading what all of its lines mean: who saves or forgets one
+//! memory asks about that one, in a ledger that may know a hundred thousand.
+
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use memchr::memmem;
+
+use super::entry::{Entry, text_hash};
+use super::texts::{Origin, meaning_hash};
+use super::{Event, Reason, Tombstone, lines};
+use crate::error::{At, Result};
+use crate::id::MemoryId;
+use crate::layout::ProjectDir;
+use crate::store::Stored;
+use crate::time::Timestamp;
+
+/// Bytes at the end of a ledger that hold what was saved last.
+const LATEST_BYTES_MAX: u64 = 128 << 10;
+/// Bytes that are read at once, from the end of a ledger to its beginning.
+const STEP_BYTES: u64 = 1 << 20;
+
+/// A ledger of which single lines are asked for. Whoever adds to it holds the store's lock.
+pub(crate) struct Lookup {
+    path: PathBuf,
+}
+
+impl Lookup {
+    pub fn new(home: &ProjectDir) -> Self {
+        Self { path: home.ledger() }
+    }
+
+    /// What the ledger knows of a memory.
+    pub fn entry(&self, id: MemoryId) -> Result<Option<Entry>> {
+        let wanted = format!("\"{id}\"");
+        let mut found = None;
+        self.last_line(&wanted, |event| match event {
+            Event::Entry(entry) if entry.id == id => {
+                found = Some(Some(*entry));
+                true
+            }
+            Event::Drop(dropped) if dropped == id => {
+                found = Some(None);
+                true
+            }
+            _ => false,
+        })?;
+        Ok(found.flatten())
+    }
+
+    /// Whether a memory's file says what was derived, written or released on this machine.
+    pub fn owns(&self, stored: &Stored) -> Result<bool> {
+        Ok(self.origin(stored)? == Origin::Own)
+    }
+
+    /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
+    pub fn origin(&self, stored: &Stored) -> Result<Origin> {
+        let mut origin = Origin::Unknown;
+        let hashes = [Some(stored.text.clone()), meaning_hash(stored)];
+        for hash in hashes.into_iter().flatten() {
+            self.last_line(&format!("\"{hash}\""), |event| {
+                match event {
+                    Event::Own(own) if own == hash => origin = Origin::Own,
+                    Event::Entry(entry)
+                        if entry.written.contains(&hash) || entry.changed.contains(&hash) =>
+                    {
+                        origin = Origin::Own;
+                    }
+                    Event::Pulled(pulled) if pulled == hash => origin = Origin::Pulled,
+                    _ => {}
+                }
+                origin == Origin::Own
+            })?;
+            if origin == Origin::Own {
+                break;
+            }
+        }
+        Ok(origin)
+    }
+
+    /// The names of files that were saved last and whose texts have these words, whatever their case: an index
+    /// may not know them yet.
+    pub fn latest_with(&self, words: &str) -> Result<Vec<String>> {
+        let words = words.to_lowercase();
+        let mut names = Vec::new();
+        for line in self.tail(LATEST_BYTES_MAX)?.split(|&byte| byte == b'\n') {
+            let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
+            else {
+                continue;
+            };
+            let text = entry.text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+            if text.contains(&words) && !names.contains(&entry.name) {
+                names.push(entry.name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Notes a memory that was saved; `name` is that of its file.
+    pub fn saved(&self, known: Option<Entry>, new: Entry, name: &str, text: &str) -> Result<()> {
+        let mut entry = match known {
+            // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
+            Some(mut known) if !known.saved => {
+                known.will_change(text);
+                return self.add(Event::Entry(Box::new(known)));
+            }
+            Some(known) => known,
+            None => new,
+        };
+        entry.will_write(text);
+        if entry.name != name {
+            entry.will_name(name);
+        }
+        entry.placed = true;
+        entry.saved = true;
+        self.add(Event::Entry(Box::new(entry)))
+    }
+
+    /// Notes where a text is from.
+    pub fn note(&self, text: &str, origin: Origin) -> Result<()> {
+        match origin {
+            Origin::Own => self.add(Event::Own(text_hash(text))),
+            Origin::Pulled => self.add(Event::Pulled(text_hash(text))),
+            Origin::Unknown => Ok(()),
+        }
+    }
+
+    /// Notes a text that was made of a memory's file: it is whoever's that was.
+    pub fn inherit(&self, text: &str, of: &Stored) -> Result<()> {
+        self.note(text, self.origin(of)?)
+    }
+
+    /// Notes that a memory was forgotten, `known` being what the ledger knows of it.
+    pub fn bury(
+        &self,
+        id: MemoryId,
+        known: Option<&Entry>,
+        title: &str,
+        name: Option<&str>,
+        at: Timestamp,
+    ) -> Result<()> {
+        self.add(Event::Tombstone(Tombstone {
+            id,
+            title: title.to_owned(),
+            reason: Reason::Forgotten,
+            at,
+            name: name.map(str::to_owned),
+            written: known.map(|entry| entry.saved),
+            more: super::More::new(),
+        }))
+    }
+
+    fn add(&self, event: Event) -> Result<()> {
+        lines::append(&self.path, &[event])
+    }
+
+    /// Shows the lines that have this text, the last one first, until `is_it`.
+    fn last_line(&self, text: &str, mut is_it: impl FnMut(Event) -> bool) -> Result<()> {
+        let Some((mut file, mut end)) = self.open()? else { return Ok(()) };
+        let finder = memmem::FinderRev::new(text.as_bytes());
+        let mut rest = Vec::new();
+        while end > 0 {
+            let start = end.saturating_sub(STEP_BYTES);
+            let mut bytes = self.read(&mut file, start, end)?;
+            bytes.append(&mut rest);
+            // The first line of a piece may begin in the one before it.
+            let whole_from = match start {
+                0 => 0,
+                _ => memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |end| end + 1),
+            };
+            let mut until = bytes.len();
+            while let Some(at) = finder.rfind(&bytes[whole_from..until]) {
+                let at = whole_from + at;
+                let from = memchr::memrchr(b'\n', &bytes[..at]).map_or(0, |end| end + 1);
+                let to = memchr::memchr(b'\n', &bytes[at..]).map_or(bytes.len(), |end| at + end);
+                if let Some(Ok(event)) = lines::whole(&bytes[from..to]).map(serde_json::from_slice)
+                    && is_it(event)
+                {
+                    return Ok(());
+                }
+                until = from;
+                if until <= whole_from {
+                    break;
+                }
+            }
+            bytes.truncate(whole_from);
+            rest = bytes;
+            end = start;
+        }
+        Ok(())
+    }
+
+    /// The last lines, as many as so many bytes hold.
+    fn tail(&self, bytes_max: u64) -> Result<Vec<u8>> {
+        let Some((mut file, end)) = self.open()? else { return Ok(Vec::new()) };
+        let start = end.saturating_sub(bytes_max);
+        let bytes = self.read(&mut file, start, end)?;
+        Ok(match start {
+            0 => bytes,
+            _ => memchr::memchr(b'\n', &bytes).map_or_else(Vec::new, |at| bytes[at + 1..].to_vec()),
+        })
+    }
+
+    fn open(&self) -> Result<Option<(File, u64)>> {
+        match File::open(&self.path) {
+            Ok(file) => {
+                let end = file.metadata().at(&self.path)?.len();
+                Ok(Some((file, end)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).at(&self.path),
+        }
+    }
+
+    fn read(&self, file: &mut File, start: u64, end: u64) -> Result<Vec<u8>> {
+        file.seek(SeekFrom::Start(start)).at(&self.path)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(end - start).unwrap_or_default());
+        file.take(end - start).read_to_end(&mut bytes).at(&self.path)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::ledger::Ledger;
+
+    fn home(folder: &Path) -> ProjectDir {
+        ProjectDir(folder.to_owned())
+    }
+
+    fn id(number: u16) -> MemoryId {
+        let mut id = [0; 16];
+        id[14..].copy_from_slice(&number.to_be_bytes());
+        MemoryId(id)
+    }
+
+    #[test]
+    fn a_question_about_one_memory_is_answered_as_the_whole_ledger_answers_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = home(folder.path());
+        let lookup = Lookup::new(&home);
+        assert_eq!(lookup.entry(id(1)).unwrap(), None);
+        // More than one piece, with lines across their ends.
+        for number in 0..900 {
+            let new = Entry::new(id(number % 300), Path::new("/work"));
+            let known = lookup.entry(id(number % 300)).unwrap();
+            let text = format!("# Title {number}\n\n{}", "x".repeat(3000 + usize::from(number)));
+            lookup.saved(known, new, &format!("{number}.md"), &text).unwrap();
+        }
+        lookup.bury(id(7), None, "Seven", Some("7.md"), Timestamp(0)).unwrap();
+        lookup.note("a text of its own", Origin::Own).unwrap();
+        assert!(std::fs::metadata(home.ledger()).unwrap().len() > 2 * STEP_BYTES);
+        let ledger = Ledger::open(&home).unwrap();
+        for number in 0..301 {
+            assert_eq!(lookup.entry(id(number)).unwrap().as_ref(), ledger.entry(id(number)));
+        }
+        assert_eq!(ledger.tombstone(id(7)).unwrap().title, "Seven");
+        assert!(ledger.texts().is_own(&text_hash("a text of its own")));
+        assert_eq!(lookup.latest_with("TITLE  899").unwrap(), Vec::<String>::new());
+        assert_eq!(lookup.latest_with("title 899").unwrap(), ["899.md"]);
+        assert_eq!(lookup.latest_with("title 12 ").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_is_of_this_machine_is_told_from_what_was_pulled() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = home(folder.path());
+        let stored = |text: &str| Stored {
+            path: "/x.md".into(),
+            memory: crate::Memory::new(id(1), crate::Kind::Fact, text, "", Timestamp(0)),
+            modified_ns: 0,
+            len: 0,
+            text: text_hash(text),
+        };
+        let mut ledger = Ledger::open(&home).unwrap();
+        ledger.own([text_hash("mine")]).unwrap();
+        ledger.pulled([text_hash("theirs")]).unwrap();
+        let new = Entry::new(id(1), Path::new("/work"));
+        Lookup::new(&home).saved(None, new, "saved.md", "saved").unwrap();
+        let ledger = Ledger::open(&home).unwrap();
+        for (text, owns) in [("mine", true), ("theirs", false), ("saved", true), ("other", false)] {
+            assert_eq!(Lookup::new(&home).owns(&stored(text)).unwrap(), owns, "{text}");
+            assert_eq!(ledger.texts().owns(&stored(text)), owns, "{text}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
+//! than the lines about it, however large the store is.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::listing::{self, Read, Stored};
+use super::{By, Change, Saved, Store, is_same, unite};
+use crate::error::{Error, Result};
+use crate::file::MemoryFile;
+use crate::id::MemoryId;
+use crate::ledger::{Entry, Lookup, redacted_file};
+use crate::memory::{Memory, Status};
+use crate::redact::Redactor;
+use crate::store::{Privacy, replace};
+use crate::time::Timestamp;
+
+impl Store {
+    /// Reads the memory in this file.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] when the file holds another memory by now, or lies elsewhere; others when it is gone.
+    pub fn read_one(&self, path: &Path, id: MemoryId) -> Result<Stored> {
+        let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
+        let stored = if is_here { Some(listing::read(path)?.stored) } else { None };
+        let missing = || Error::NotFound { id: id.to_string(), found: 0 };
+        stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
+    }
+
+    /// Finds the memories whose files are named by the end of an id, as those of new memories are.
+    pub fn named_by(&self, id: &str) -> Vec<Stored> {
+        let end = id.trim().to_ascii_lowercase();
+        let short = end.get(end.len().saturating_sub(crate::id::SHORT_ID_CHARS)..).unwrap_or("");
+        if short.len() < crate::id::SHORT_ID_CHARS {
+            return Vec::new();
+        }
+        let is_named = |path: &PathBuf| {
+            path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(short))
+        };
+        let paths = listing::paths(&self.folders()).into_iter().filter(is_named);
+        let read = paths.filter_map(|path| Some(listing::read(&path).ok()?.stored));
+        read.filter(|stored| stored.memory.id.to_string().ends_with(&end)).collect()
+    }
+
+    /// Saves a memory as [`Store::save`] does. `near` are the files that an index names for its kind and title; what
+    /// was saved since then by others is looked up in the ledger.
+    pub fn save_beside(
+        &self,
+        mut memory: Memory,
+        near: &[PathBuf],
+        redactor: &Redactor,
+        now: Timestamp,
+    ) -> Result<Saved> {
+        let hidden = redactor.redact_memory(&mut memory);
+        let _lock = self.lock()?;
+        let lookup = Lookup::new(&self.home);
+        let mut paths = near.to_vec();
+        for name in lookup.latest_with(&memory.title)? {
+            let name = Path::new(&name);
+            if name.components().all(|part| matches!(part, Component::Normal(_))) {
+                paths.push(self.folder.join(name));
+            }
+        }
+        for path in paths {
+            let is_here = self.folders().iter().any(|folder| path.starts_with(folder));
+            let Some(Read { stored, .. }) = is_here.then(|| listing::read(&path).ok()).flatten()
+            else {
+                continue;
+            };
+            // What is from the repository is not united with: all of it that `memory` does not replace would be this
+            // machine's from then on.
+            if is_same(&stored, &memory) && (self.root.is_none() || lookup.owns(&stored)?) {
+                let saved = self.update(&stored.path, By::Person, redactor, |old| {
+                    unite(old, memory, now);
+                })?;
+                return Ok(Saved { hidden: saved.hidden + hidden, ..saved });
+            }
+        }
+        self.create_one(memory, hidden, redactor)
+    }
+
+    fn create_one(&self, memory: Memory, hidden: usize, redactor: &Redactor) -> Result<Saved> {
+        self.check_folder()?;
+        let mut file = MemoryFile::new(memory)?;
+        let hidden = hidden + file.redact(redactor)?;
+        let path = self.free_path(&file.memory)?;
+        self.write(&path, file.bytes())?;
+        // Its id is new, so the ledger knows nothing of it.
+        if let Some(name) = self.relative(&path) {
+            let new = Entry::new(file.memory.id, self.ledger_root());
+            Lookup::new(&self.home).saved(None, new, &name, file.text())?;
+        }
+        let stored = listing::read_back(&path, &file)?;
+        Ok(Saved { stored, change: Change::Created, hidden })
+    }
+
+    /// Puts the memory in this file aside, as [`Store::forget`] does. A copy of it that a person made since the last
+    /// sync is not looked for; `forget` on the command line finds those.
+    ///
+    /// # Errors
+    /// As [`Store::read_one`].
+    pub fn forget_one(
+        &self,
+        path: &Path,
+        id: MemoryId,
+        redactor: &Redactor,
+        now: Timestamp,
+    ) -> Result<Stored> {
+        let _lock = self.lock()?;
+        let stored = self.read_one(path, id)?;
+        let lookup = Lookup::new(&self.home);
+        let Read { stored: at_hand, file } = listing::read(path)?;
+        let text = redacted_file(file.text(), redactor);
+        // It must not come back as another's, or as one's own.
+        lookup.inherit(&text, &at_hand)?;
+        let archived = self.archived_path(&stored.memory);
+        replace(&archived, text.as_bytes(), Privacy::Private)?;
+        let name = self.relative(path);
+        let title = redactor.redact(&stored.memory.title);
+        let known = lookup.entry(id)?;
+        lookup.bury(id, known.as_ref(), &title, name.as_deref(), now)?;
+        self.remove(path)?;
+        Ok(stored)
+    }
+
+    /// Finds what was put aside by its id, or the end of it, by the names of the files.
+    pub fn archived_by(&self, id: &str) -> Option<Stored> {
+        let end = id.trim().to_ascii_lowercase();
+        if end.len() < listing::SHORT_ID_CHARS_MIN {
+            return None;
+        }
+        let folder = self.home.archived_memories();
+        let is_named = |path: &PathBuf| {
+            path.file_stem().is_some_and(|stem| stem.to_string_lossy().ends_with(&end))
+        };
+        let mut paths = listing::paths(&[folder]).into_iter().filter(is_named);
+        let (path, another) = (paths.next()?, paths.next());
+        let mut stored = listing::read(&path).ok().filter(|_| another.is_none())?.stored;
+        stored.memory.status = Status::Archived;
+        Some(stored)
+    }
+}

@@ -1,0 +1,346 @@
+//! `bench-mcp`: what the MCP server takes of time, processor and memory, as a client sees it. Called by
+//! `scripts/bench mcp`.
+//!
+//! Rows of each size of store: from start to the first answer; processor time of a warm `recall` with the model, and
+//! of `remember`, `forget` and `status`; memory before the first recall, after 1,000, with 100 in flight, and with
+//! `--idle` after the model was let go. Then 50 clients at once, two of five calls of which write.
+#![expect(clippy::print_stdout, reason = "the table is what this program is for")]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use journeys::bench::Result;
+use journeys::bench::run::{median, quantile};
+use journeys::bench::store::BenchStore;
+use serde_json::{Value, json};
+
+const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--idle] [--json]";
+
+/// Starts that are measured.
+const STARTS: usize = 15;
+/// Calls of a row of processor time.
+const CALLS: usize = 60;
+/// Recalls before memory is looked at again.
+const RECALLS: usize = 1_000;
+/// Recalls that are sent before one is answered.
+const IN_FLIGHT: usize = 100;
+
+fn main() -> ExitCode {
+    match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bench-mcp: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Options {
+    program: PathBuf,
+    models: PathBuf,
+    sizes: Vec<u64>,
+    clients: usize,
+    operations: usize,
+    idle: bool,
+    json: bool,
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
+        let mut options = Self {
+            program: PathBuf::new(),
+            models: PathBuf::new(),
+            sizes: vec![1_000, 10_000],
+            clients: 50,
+            operations: 10_000,
+            idle: false,
+            json: false,
+        };
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(USAGE);
+            match argument.as_str() {
+                "--program" => options.program = value()?.into(),
+                "--models" => options.models = value()?.into(),
+                "--sizes" => {
+                    options.sizes = value()?
+                        .split(',')
+                        .map(str::parse)
+                        .collect::<std::result::Result<_, _>>()?;
+                }
+                "--clients" => options.clients = value()?.parse()?,
+                "--operations" => options.operations = value()?.parse()?,
+                "--idle" => options.idle = true,
+                "--json" => options.json = true,
+                _ => return Err(USAGE.into()),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// One figure.
+struct Row {
+    what: String,
+    figure: f64,
+    unit: &'static str,
+    /// What it is to stay below.
+    most: f64,
+}
+
+fn bench(options: &Options) -> Result<()> {
+    let mut rows = Vec::new();
+    for &size in &options.sizes {
+        let store = BenchStore::build(size, 1, &options.models)?;
+        one_client(options, &store, &mut rows)?;
+    }
+    if options.clients > 0 {
+        let store = BenchStore::build(1_000, 1, &options.models)?;
+        many_clients(options, &store, &mut rows)?;
+    }
+    if options.json {
+        let rows: Vec<Value> = rows
+            .iter()
+            .map(|row| json!({"what": row.what, "figure": row.figure, "unit": row.unit, "most": row.most}))
+            .collect();
+        println!("{}", Value::from(rows));
+        return Ok(());
+    }
+    for Row { what, figure, unit, most } in rows {
+        let mark = if figure <= most { "" } else { "  above" };
+        println!("{what:<52} {figure:>9.2} {unit:<4} (at most {most}){mark}");
+    }
+    Ok(())
+}
+
+fn one_client(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
+    let size = store.size;
+    let mut row = |what: &str, figure, unit, most| {
+        rows.push(Row { what: format!("{what}, {size} memories"), figure, unit, most });
+    };
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        let begin = Instant::now();
+        let mut server = Server::start(options, store)?;
+        server.call("status", &json!({}))?;
+        starts.push(begin.elapsed().as_secs_f64() * 1e3);
+    }
+    row("start to first answer", median(starts), "ms", 15.0);
+
+    let mut server = Server::start(options, store)?;
+    row("resident before the first recall", server.resident_mib()?, "MiB", 8.0);
+    let query = |number: usize| {
+        let memory = store.memory(number as u64 * 37);
+        let words: Vec<&str> = memory.title.split_whitespace().take(4).collect();
+        json!({"query": words.join(" ")})
+    };
+    server.call("recall", &query(0))?;
+    let cpu =
+        server.cpu_of(CALLS, |server, number| server.call("recall", &query(number)).map(drop))?;
+    row("processor of a warm recall", cpu, "ms", if size <= 10_000 { 4.0 } else { 8.0 });
+    let mut ids = Vec::new();
+    let cpu = server.cpu_of(CALLS, |server, number| {
+        let arguments = json!({
+            "kind": "fact", "title": format!("Bench fact number {number} of this run"),
+            "text": format!("It was saved as number {number} to see what that takes."),
+            "format": "json",
+        });
+        let saved: Value = serde_json::from_str(&server.call("remember", &arguments)?)?;
+        ids.push(saved["id"].as_str().unwrap_or_default().to_owned());
+        Ok(())
+    })?;
+    row("processor of remember", cpu, "ms", 10.0);
+    let cpu = server.cpu_of(CALLS, |server, number| {
+        server.call("forget", &json!({"id": ids[number]})).map(drop)
+    })?;
+    row("processor of forget", cpu, "ms", 10.0);
+    let cpu = server.cpu_of(CALLS, |server, _| server.call("status", &json!({})).map(drop))?;
+    row("processor of status", cpu, "ms", 10.0);
+    for number in 0..RECALLS {
+        server.call("recall", &query(number))?;
+    }
+    row("resident after 1,000 recalls", server.resident_mib()?, "MiB", 60.0);
+    for number in 0..IN_FLIGHT {
+        server.send("recall", &query(number))?;
+    }
+    let mut most = 0.0f64;
+    for _ in 0..IN_FLIGHT {
+        most = most.max(server.resident_mib()?);
+        server.receive()?;
+    }
+    row("resident with 100 recalls in flight", most, "MiB", 60.0);
+    if options.idle {
+        std::thread::sleep(Duration::from_secs(10 * 60));
+        row("resident after ten idle minutes", server.resident_mib()?, "MiB", 15.0);
+    }
+    Ok(())
+}
+
+/// The seconds of each `remember`, and the files that were acknowledged.
+type Told = std::result::Result<(Vec<f64>, Vec<String>), String>;
+
+fn one_of_many(
+    options: &Options,
+    store: &BenchStore,
+    client: usize,
+    operations: usize,
+) -> Result<(Vec<f64>, Vec<String>)> {
+    let mut server = Server::start(options, store)?;
+    let (mut times, mut files) = (Vec::new(), Vec::new());
+    for number in 0..operations {
+        if number % 5 >= 2 {
+            server.call("recall", &json!({"query": format!("number {number}")}))?;
+            continue;
+        }
+        let title = format!("Client {client} noted number {number}");
+        let arguments = json!({"kind": "fact", "title": title, "format": "json"});
+        let begin = Instant::now();
+        let saved: Value = serde_json::from_str(&server.call("remember", &arguments)?)?;
+        times.push(begin.elapsed().as_secs_f64());
+        files.push(saved["file"].as_str().unwrap_or_default().to_owned());
+    }
+    Ok((times, files))
+}
+
+/// Many clients at once; what was acknowledged must be there, and every file a memory.
+fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
+    let each = options.operations / options.clients;
+    let begin = Instant::now();
+    let of_all: Vec<Told> = std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..options.clients)
+            .map(|client| {
+                // An error may hold what cannot leave its thread.
+                let told = move || one_of_many(options, store, client, each);
+                scope.spawn(move || told().map_err(|error| error.to_string()))
+            })
+            .collect();
+        let join = |client: std::thread::ScopedJoinHandle<'_, Told>| {
+            client.join().unwrap_or_else(|_| Err("a client panicked".to_owned()))
+        };
+        clients.into_iter().map(join).collect()
+    });
+    let seconds = begin.elapsed().as_secs_f64();
+    let (mut times, mut lost) = (Vec::new(), 0);
+    for client in of_all {
+        let (of_client, files) = client?;
+        times.extend(of_client);
+        lost += files.iter().filter(|file| !is_memory(&store.root.join(file))).count();
+    }
+    let what = format!("{} clients, {} operations", options.clients, each * options.clients);
+    let mut row = |figure_of: &str, figure, unit, most| {
+        rows.push(Row { what: format!("{what}: {figure_of}"), figure, unit, most });
+    };
+    row("p95 of remember", quantile(&mut times, 0.95), "s", 1.0);
+    row("acknowledged and lost", lost as f64, "", 0.0);
+    row("all of it", seconds, "s", f64::INFINITY);
+    Ok(())
+}
+
+fn is_memory(path: &Path) -> bool {
+    let bytes = fs::read(path);
+    bytes.is_ok_and(|bytes| memory_store::file::MemoryFile::parse(path, bytes).is_ok())
+}
+
+/// A running server.
+struct Server {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Server {
+    fn start(options: &Options, store: &BenchStore) -> Result<Self> {
+        let mut child = Command::new(&options.program)
+            .env_clear()
+            .env("HOME", &store.home)
+            .env("THROUGHLINE", "full")
+            .env("THROUGHLINE_MODELS", &options.models)
+            .current_dir(&store.root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (stdin, stdout) = stdin.zip(stdout).ok_or("no pipes")?;
+        let mut server = Self { child, stdin, stdout: BufReader::new(stdout), next: 0 };
+        let hello = json!({
+            "jsonrpc": "2.0", "id": "hello", "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "bench", "version": "1"},
+            },
+        });
+        writeln!(server.stdin, "{hello}")?;
+        server.receive()?;
+        writeln!(server.stdin, r#"{{"jsonrpc":"2.0","method":"notifications/initialized"}}"#)?;
+        Ok(server)
+    }
+
+    fn send(&mut self, tool: &str, arguments: &Value) -> Result<()> {
+        self.next += 1;
+        let params = json!({"name": tool, "arguments": arguments});
+        let request =
+            json!({"jsonrpc": "2.0", "id": self.next, "method": "tools/call", "params": params});
+        Ok(writeln!(self.stdin, "{request}")?)
+    }
+
+    fn receive(&mut self) -> Result<Value> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line)?;
+        Ok(serde_json::from_str(&line)?)
+    }
+
+    fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
+        self.send(tool, arguments)?;
+        let answer = self.receive()?;
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_default();
+        match result["isError"].as_bool() {
+            Some(false) => Ok(text.to_owned()),
+            Some(true) | None => Err(format!("{tool} {arguments}: {answer}").into()),
+        }
+    }
+
+    /// Milliseconds of the processor that each of so many calls takes.
+    fn cpu_of(
+        &mut self,
+        calls: usize,
+        mut call: impl FnMut(&mut Self, usize) -> Result<()>,
+    ) -> Result<f64> {
+        let before = self.cpu_ms()?;
+        for number in 0..calls {
+            call(self, number)?;
+        }
+        Ok((self.cpu_ms()? - before) / calls as f64)
+    }
+
+    /// Milliseconds of the processor so far, of all threads.
+    fn cpu_ms(&self) -> Result<f64> {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        let ticks: Vec<f64> =
+            after_name.split(' ').skip(11).take(2).filter_map(|word| word.parse().ok()).collect();
+        // SAFETY: it only reads a number.
+        let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
+        Ok(ticks.iter().sum::<f64>() * 1e3 / per_second)
+    }
+
+    fn resident_mib(&self) -> Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kib: f64 =
+            line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0.0);
+        Ok(kib / 1024.0)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It has said all that was asked.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
