@@ -38,7 +38,6 @@ fn scripts(sealed: &Sealed) -> Vec<Script> {
 
 /// Memories and archived records; the home's own path is replaced.
 fn result(sealed: &Sealed) -> Vec<(String, Vec<u8>)> {
-    let base = sealed.base.to_str().unwrap();
     sealed
         .files(|path| {
             let path = path.to_string_lossy();
@@ -53,9 +52,9 @@ fn result(sealed: &Sealed) -> Vec<(String, Vec<u8>)> {
                     &mut text,
                 )
                 .unwrap();
-                text.split_once('\n').unwrap().1.replace(base, "HOME").into_bytes()
+                sealed.anywhere(text.split_once('\n').unwrap().1.as_bytes()).into_bytes()
             } else {
-                String::from_utf8_lossy(&bytes).replace(base, "HOME").into_bytes()
+                sealed.anywhere(&bytes).into_bytes()
             };
             (path.to_string_lossy().into_owned(), bytes)
         })

@@ -293,7 +293,7 @@ fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let archived = Archive::open(&project).path("s1");
     let sound = fs::read(&archived).unwrap();
     let mut later = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    later.write_all(b"{\"format\":2,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
+    later.write_all(b"{\"format\":99,\"session\":{\"id\":1},\"sources\":{}}\n").unwrap();
     fs::write(&archived, later.finish().unwrap()).unwrap();
     // Its transcript is gone: nothing else than the archive can tell it again.
     fs::remove_file(sealed.transcript("s1.jsonl")).unwrap();

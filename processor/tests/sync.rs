@@ -650,7 +650,6 @@ fn append(sealed: &Sealed, script: &Script, piece: &[u8]) {
 /// The files of a home that mean something, its own path replaced, so that two homes can be
 /// compared: memories and archived records. Caches hold hashes of paths.
 fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
-    let base = sealed.base.to_str().unwrap();
     let kept = |path: &str| path.starts_with("work/") || path.contains("/archive/");
     let files = sealed.files(|path| !kept(&path.to_string_lossy()));
     files
@@ -662,7 +661,7 @@ fn comparable(sealed: &Sealed) -> Vec<(String, String)> {
                 bytes
             };
             let path = path.to_string_lossy().into_owned();
-            (path, String::from_utf8_lossy(&bytes).replace(base, "HOME"))
+            (path, sealed.anywhere(&bytes))
         })
         .collect()
 }

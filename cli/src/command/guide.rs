@@ -6,7 +6,6 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use super::ask;
 use crate::claude::places::Scope;
 use crate::claude::record::{Place, Purpose, Record, put_in};
 use crate::claude::{guide, rules};
@@ -24,38 +23,15 @@ pub enum Guide {
     Rules,
 }
 
-impl Guide {
-    const ALL: [Self; 3] = [Self::Rules, Self::Skill, Self::Agents];
-
-    fn question(self) -> &'static str {
-        match self {
-            Self::Rules => "Let Claude recall and search sessions without asking you each time?",
-            Self::Skill => "Add a skill that tells Claude when to use memory?",
-            Self::Agents => "Add a paragraph about memory to AGENTS.md?",
-        }
-    }
-}
-
-/// Puts in what was asked for, or what the person wants who can be asked; nobody is asked twice.
-pub fn offer(
+/// Puts in what was asked for.
+pub fn put_all(
     wanted: &[Guide],
-    may_ask: bool,
     world: &World,
     scope: Scope,
     root: &Path,
     out: &mut dyn Write,
 ) -> Result {
-    for one in Guide::ALL {
-        let is_wanted = wanted.contains(&one)
-            || wanted.is_empty()
-                && may_ask
-                && world.interactive
-                && ask::confirm(world, one.question(), false)?;
-        if is_wanted {
-            put(one, world, scope, root, out)?;
-        }
-    }
-    Ok(())
+    wanted.iter().try_for_each(|guide| put(*guide, world, scope, root, out))
 }
 
 fn put(one: Guide, world: &World, scope: Scope, root: &Path, out: &mut dyn Write) -> Result {

@@ -109,7 +109,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
         }
         writeln!(out, "{}", paint(STRONG, "Registered with Claude Code"))?;
         show_registered(world, &root, args.settings, &registered, out)?;
-        guide::offer(&args.guides, false, world, args.settings, &root, out)?;
+        guide::put_all(&args.guides, world, args.settings, &root, out)?;
         writeln!(out, "Next: run `throughline init` in a project.")?;
         return Ok(());
     }
@@ -183,7 +183,7 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
     if !args.no_register {
         let now = registered.insert(register(world, args.settings, &tree.root)?);
         show_registered(world, &tree.root, args.settings, now, out)?;
-        guide::offer(&args.guides, is_new && !args.yes, world, args.settings, &tree.root, out)?;
+        guide::put_all(&args.guides, world, args.settings, &tree.root, out)?;
     }
     reader::choose(world, &tree, args.llm.as_ref(), !args.yes, out)?;
     writeln!(out, "{}", paint(STRONG, "Throughline is set up."))?;
@@ -200,6 +200,13 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
         out,
         "what was put in front of Claude, `throughline uninstall` takes the hooks out again."
     )?;
+    if is_new && args.guides.is_empty() && !args.no_register {
+        writeln!(
+            out,
+            "More for Claude: `throughline init --with skill,agents,rules` adds a skill, a paragraph in AGENTS.md, and"
+        )?;
+        writeln!(out, "rules that let it recall without asking.")?;
+    }
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();
     Ok(Done { root, project, mode, folder, registered, learned })

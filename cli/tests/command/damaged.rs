@@ -28,6 +28,8 @@ fn files(machine: &Machine, index: &str, begin: &str) -> Vec<PathBuf> {
 #[test]
 fn a_search_in_a_damaged_index_says_so_and_a_sync_makes_it_again() {
     let machine = learned();
+    // Thoughts are indexed once they are asked for.
+    machine.ok(&["search", "--thinking", "guess"]);
     for (index, search, words) in
         [("index", "--turns", "rounding"), ("thinking", "--thinking", "guess")]
     {

@@ -60,12 +60,11 @@ fn home() -> Result<(tempfile::TempDir, Bench)> {
 /// A turn more in a session of so many megabytes, the median of some rounds.
 fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
-    let mut turns = write_session(&bench, 0, megabytes * MB)?;
+    let turns = write_session(&bench, 0, megabytes * MB)?;
     let first = bench.sync()?;
     let mut costs = Vec::new();
-    for _ in 0..rounds {
-        append_turns(&bench, 0, turns..turns + 1)?;
-        turns += 1;
+    for (turn, _) in (turns..).zip(0..rounds) {
+        append_turns(&bench, 0, turn..turn + 1)?;
         costs.push(bench.sync()?);
     }
     costs.sort_by(|a: &Cost, b| a.cpu_ms.total_cmp(&b.cpu_ms));

@@ -75,8 +75,9 @@ impl Run<'_> {
         // Where a part has other turns, those of later parts are counted otherwise.
         let after = stale.iter().filter(|name| parts::of_name(name).1 > 0).flat_map(|name| {
             let (session, number) = parts::of_name(name);
-            let is_later = move |other: &&String| match parts::of_name(other) {
-                (of, other) => of == session && (other == 0 || other > number),
+            let is_later = move |other: &&String| {
+                let (of, other) = parts::of_name(other);
+                of == session && (other == 0 || other > number)
             };
             self.state.sessions.keys().filter(is_later).cloned()
         });

@@ -101,8 +101,9 @@ impl Run<'_> {
     fn turns_before(&self, name: &str) -> usize {
         let (session, number) = parts::of_name(name);
         let before = self.state.sessions.range(parts::name(session, 1)..);
-        let before = before.take_while(|(other, _)| match parts::of_name(other) {
-            (of, other) => of == session && (number == 0 || other < number),
+        let before = before.take_while(|(other, _)| {
+            let (of, other) = parts::of_name(other);
+            of == session && (number == 0 || other < number)
         });
         before.filter_map(|(_, state)| Some(state.mined.as_ref()?.turns)).sum()
     }
