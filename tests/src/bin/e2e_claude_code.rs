@@ -2,10 +2,11 @@
 //! next ones, at the right moments and nowhere else. `scripts/e2e-claude-code` runs it.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use flate2::read::GzDecoder;
 use journeys::checks::Checks;
 use journeys::claude_code::{Begin, Client, Outcome, PROGRAM_VARIABLE};
 use journeys::environment::{TestEnvironment, printed};
@@ -549,7 +550,12 @@ impl<'a> World<'a> {
     fn mined(&self) -> io::Result<String> {
         let files = below(&self.environment.data_dir().join("projects"))?;
         let mined = files.iter().filter(|file| file.to_string_lossy().ends_with(".mined.json"));
-        mined.map(fs::read_to_string).collect()
+        let unpacked = mined.map(|file| {
+            let mut text = String::new();
+            GzDecoder::new(fs::File::open(file)?).read_to_string(&mut text)?;
+            Ok(text)
+        });
+        unpacked.collect()
     }
 
     /// Removes the answers that were kept, and what was made of them.
