@@ -225,6 +225,7 @@ impl World {
 /// The clock, or the fixed time in `THROUGHLINE_NOW`.
 fn now(fixed: Option<OsString>) -> Result<Timestamp> {
     let Some(fixed) = fixed else {
+        #[expect(clippy::disallowed_methods, reason = "the one place of this program")]
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let since = since.map_err(|_| Failure::new("the clock is before 1970"))?;
         return Ok(Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)));

@@ -1,7 +1,7 @@
 //! The four hooks of Throughline: what Claude Code runs at a session's start, with each prompt,
 //! after each tool call and at each stop.
 //!
-//! A hook reads a [payload](payload), makes an [event] of it, recalls, and [prints](output) at
+//! A hook reads a [payload], makes an [event] of it, recalls, and [prints](output) at
 //! most one JSON object. It starts, answers and exits within one or two milliseconds, so each
 //! page that it touches and each call it makes counts; `scripts/bench hooks` measures them.
 

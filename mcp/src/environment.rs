@@ -46,6 +46,7 @@ impl Clock {
         match self {
             Self::Fixed(now) => now,
             Self::System => {
+                #[expect(clippy::disallowed_methods, reason = "the one place of this program")]
                 let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
             }

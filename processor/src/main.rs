@@ -90,6 +90,7 @@ fn print_version() {
 fn now() -> Timestamp {
     let set = std::env::var("THROUGHLINE_NOW").ok().and_then(|text| Timestamp::from_setting(&text));
     set.unwrap_or_else(|| {
+        #[expect(clippy::disallowed_methods, reason = "the one place of this program")]
         let since =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

@@ -1,7 +1,7 @@
 //! Stories: sessions written down briefly, and the transcripts Claude Code would have left of them.
 //!
 //! A story is a file of JSON objects, one a line. The first names the session; each of the others
-//! is one thing that happened (see [`records`]). Paths are relative to the project.
+//! is one thing that happened (see `records`). Paths are relative to the project.
 
 use std::borrow::Cow;
 use std::fs;

@@ -336,6 +336,7 @@ fn what_stands_in_place_of_a_lock_does_not_hold_us_for_ever() {
     let home = Home::with(Some("{}\n"));
     let lock = home.file().with_file_name("settings.json.lock");
     fs::write(&lock, "").unwrap();
+    #[expect(clippy::disallowed_methods, reason = "the age of a file")]
     let old = std::time::SystemTime::now() - std::time::Duration::from_secs(60);
     fs::File::options().write(true).open(&lock).unwrap().set_modified(old).unwrap();
     let began = std::time::Instant::now();

@@ -1,4 +1,4 @@
-//! How the vectors of tests' indexes are searched. `scripts/test` runs the suites of hooks and of the
+//! How the vectors of tests' indexes are searched. `scripts/test-slow` runs the suites of hooks and of the
 //! MCP server once as they are, with words alone, and once for each value of `THROUGHLINE_TEST_SEARCH`:
 //! then stores have vectors, settings ask for `scan` or `graph`, and for a graph there is one.
 

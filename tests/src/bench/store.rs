@@ -175,6 +175,7 @@ pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
 }
 
 fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "the one place of this program")]
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
