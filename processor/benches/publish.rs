@@ -1,4 +1,4 @@
-//! What it costs to publish a little that is new into an index that is large already.
+//! Cost of publishing a small addition to an index that is large already.
 //!
 //! `scripts/bench publish [--turns N] [--memories N] [--rounds N] [--texts N]`. The turns are lines of this
 //! project's own sources and documents, thrown together anew for each; vectors are those of the
@@ -91,7 +91,7 @@ fn main() -> Result<()> {
     let rate = f64::from(options.texts) * THREADS as f64 * 1e3 / millis;
     println!("transformer: {rate:.0} texts a second on {THREADS} processors");
 
-    // What it costs to write when all turns have better vectors at once.
+    // The cost of writing when all turns have better vectors at once.
     store.made.is_better = true;
     let segments = store.turns()?.len();
     let ((), millis) = measured(|| store.settle())?;

@@ -42,20 +42,20 @@ const PATHS_MAX: usize = 2000;
 const PAST_MAX: usize = 500;
 /// A memory of this age is anchored at what its files hold now.
 const RECENT_MS: i64 = DAY_MS;
-/// What a session changes is mostly committed this soon after it was said.
+/// Time after a statement within which a session mostly commits its changes.
 const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 
-/// What is kept of one project.
+/// Record of one project that is kept between runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Kept {
     version: u32,
-    /// What contents held, each once, for many memories are about the same file.
+    /// Sketches of contents, each stored once, because many memories are about the same file.
     contents: BTreeMap<ContentHash, Sketch>,
     memories: BTreeMap<MemoryId, Anchor>,
 }
 
-/// What the files of a memory held.
+/// Contents of a memory's files at one time.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Anchor {
     /// When: when it was learned, or confirmed last.
@@ -125,7 +125,7 @@ impl Anchors {
         for id in self.confirm(tree, &stale, &subjects, &mut files) {
             stale.remove(&id);
         }
-        // What was looked at is looked at again where it cannot be written down.
+        // If the result cannot be written, the files are compared again next time.
         drop(files.write());
         self.ignore = ignore;
         stale
@@ -340,7 +340,7 @@ impl Anchors {
             if at <= anchor.at {
                 continue;
             }
-            // What is gone has nothing to be compared with from now on.
+            // A removed file has nothing to be compared with from now on.
             let gone = subject.paths.iter().map(|(path, _)| ((*path).to_owned(), None));
             *anchor = Anchor { at, files: gone.collect() };
             for (path, _) in &subject.paths {

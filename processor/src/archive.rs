@@ -72,7 +72,7 @@ pub struct Header {
     /// they were recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_folder: bool,
-    /// What was left out when it was read: a hash of the ignored paths.
+    /// Hash of the ignored paths that were left out when the session was read.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub ignored: String,
     /// The number of this part of the session; 0 of the one that goes on.
@@ -234,7 +234,7 @@ impl Archive {
             .filter_map(|file| {
                 let name = file.file_name();
                 let name = name.to_str()?.strip_suffix(ASIDE)?;
-                // What comes after the name counts several files of one session.
+                // A suffix after the name numbers several files of one session.
                 let name = name.split_once(".jsonl").map_or(name, |(name, _)| name);
                 Some((name.to_owned(), file.path()))
             })
@@ -292,7 +292,7 @@ impl Archive {
         let Ok(listing) = fs::read_dir(&self.folder) else { return };
         for entry in listing.flatten() {
             if entry.file_name().as_encoded_bytes().starts_with(b".writing-") {
-                // What cannot be removed now is removed by a later run.
+                // A file that cannot be removed now is removed by a later run.
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -357,8 +357,8 @@ struct Version {
     format: u32,
 }
 
-/// What is in the way of an archived session whose file is whole or may be: another format, or a
-/// disk that cannot be read now.
+/// Error for an archived session whose file is or may be whole but cannot be read: it has another format, or
+/// the disk cannot be read now.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session cannot be read", .0.display())]
 struct Unreadable(PathBuf);
@@ -371,7 +371,7 @@ struct Damaged(PathBuf);
 fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     let damaged = match error.downcast_ref::<io::Error>() {
-        // What the decompressor says of bytes that it did not write, and UTF-8 that is none.
+        // The decompressor's errors for bytes that it did not write, and the error for invalid UTF-8.
         Some(error) => matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof),
         None => error.is::<serde_json::Error>(),
     };

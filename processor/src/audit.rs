@@ -47,7 +47,7 @@ pub struct Found {
     pub rule: &'static str,
 }
 
-/// What an audit found.
+/// Result of an audit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AuditReport {
     /// Files that were looked through.
@@ -60,10 +60,10 @@ pub struct AuditReport {
     pub history: Vec<Found>,
     /// Files that were cleaned.
     pub cleaned: usize,
-    /// Those of them that are memories and meant to be committed.
+    /// Cleaned files that are memories and meant to be committed.
     #[serde(skip)]
     pub committed: usize,
-    /// What could not be looked through or cleaned, and why; one line each.
+    /// Files that could not be looked through or cleaned, and why; one line each.
     pub failed: Vec<String>,
     /// Where that is, as far as it is known.
     #[serde(skip)]
@@ -82,7 +82,7 @@ pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>
     if fix {
         let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
         audit.clean(options, &settings)?;
-        // What was made of the cleaned files is made again of them.
+        // Everything derived from the cleaned files is made again.
         let afresh = SyncOptions { afresh: true, from: None, ..*options };
         sync_locked(&afresh, &lock)?;
     }

@@ -189,7 +189,7 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
     }
 }
 
-/// What hides from the log what is hidden from other private files, the user's own patterns included.
+/// Returns the redactor for the log: it hides the same as in other private files, including the user's own patterns.
 fn redactor(dirs: &UserDirs, main: &Tree) -> Redactor {
     let (settings, _) = settings_file::load(dirs, Some(main));
     Redactor::private(&settings).with_known(Known::read_file(dirs, &dirs.project(main.project)))

@@ -33,13 +33,13 @@ use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
 /// Transcripts that one session is known to have been read from.
 const SOURCES_MAX: usize = 32;
 
-/// What collecting needs beside the transcripts.
+/// Inputs of collecting besides the transcripts.
 pub struct Collector<'a> {
     /// Where the turns go.
     pub archive: &'a Archive,
-    /// What was put away because it is old.
+    /// Sessions that were put away because they are old.
     pub expired: &'a Expired,
-    /// What a person removed.
+    /// Sessions and records that a person removed.
     pub purged: &'a Purged,
     /// Takes secrets out.
     pub redactor: &'a Redactor,
@@ -57,16 +57,16 @@ pub struct Collector<'a> {
     pub part_bytes: u64,
 }
 
-/// What became of one session.
+/// Outcome of one session.
 #[derive(Debug)]
 pub struct Collected {
     /// The name of its archive file.
     pub name: String,
-    /// What is remembered of it; `None` when it is not archived.
+    /// State to remember of the session; `None` when it is not archived.
     pub state: Option<SessionState>,
     /// Its parts that were closed, by their names, and what is remembered of them.
     pub closed: Vec<(String, SessionState)>,
-    /// What reading came across.
+    /// Counts of lines and records from reading.
     pub counts: Counts,
 }
 
@@ -114,7 +114,7 @@ struct End {
     edited: BTreeMap<String, Timestamp>,
 }
 
-/// What becomes of a session that was read.
+/// Decision about a session that was read.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     /// It holds nothing to keep.
@@ -239,7 +239,7 @@ impl Collector<'_> {
     fn know_parts(&self, header: &Header, builder: &mut SessionBuilder<'_>) -> Result<()> {
         let session = Header { part: 0, ..header.clone() }.name();
         for number in 1..=header.parts {
-            // What cannot be read now is read again, and counts once: by whose it is.
+            // The records of a part that cannot be read now are read again, and count once, by their owner.
             if let Ok(Some(file)) = self.archive.load(&parts::name(&session, number)) {
                 builder.know(&file.records);
             }
@@ -256,13 +256,13 @@ impl Collector<'_> {
         again: bool,
     ) -> Result<Option<(String, SessionState)>> {
         let (mut records, mut growth) = builder.take();
-        // What belongs together may lie on both sides of the cut.
+        // Records that belong together may lie on both sides of the cut.
         self.clean(header, &mut records)?;
         let part = growth.close(&mut records);
         builder.go_on(records, growth);
         let Some(records) = part else { return Ok(None) };
         if again {
-            // What went on before may be behind this in the transcript.
+            // Records from before this run may follow later in the transcript.
             builder.know(&records);
         }
         header.parts += 1;
@@ -275,7 +275,7 @@ impl Collector<'_> {
             ..header.clone()
         };
         let file = SessionFile { header, records };
-        // What is archived is not read again.
+        // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
         let entry = self.archive.store(&file)?;
         let redactor = self.redactor.with_known(self.secrets.known().clone());
@@ -285,7 +285,7 @@ impl Collector<'_> {
 
     fn keep_one(&self, read: SessionRead) -> Result<Collected> {
         let SessionRead { name, file, end, fate, closed, counts } = read;
-        // What is archived is not read again.
+        // Saves the secrets first: archived records are not read again.
         self.secrets.save()?;
         let entry = match fate {
             Fate::Dropped => return Ok(Collected { name, state: None, closed, counts }),
@@ -295,8 +295,8 @@ impl Collector<'_> {
         Ok(Collected { name, state: Some(state_with(&file, &entry, end)), closed, counts })
     }
 
-    /// What is archived of a session. A damaged file is put aside: its transcript may still hold
-    /// what it held. One that only cannot be read now stays, and the session waits.
+    /// Loads the archived records of a session. A damaged file is put aside: its transcript may still hold
+    /// the records. A file that only cannot be read now stays, and the session waits.
     fn load(&self, name: &str) -> Result<SessionFile> {
         match self.archive.load(name) {
             Ok(Some(file)) => Ok(file),
@@ -306,7 +306,7 @@ impl Collector<'_> {
             }),
             Err(error) if is_damaged(&error) => {
                 self.archive.put_aside(name)?;
-                // What was read before the last run that ended well is read again.
+                // Records from before the last successful run are read again.
                 Ok(SessionFile::default())
             }
             Err(error) => Err(error),
@@ -371,7 +371,7 @@ fn resume_at(transcript: &Transcript, header: &mut Header, file: &mut File) -> R
     })
 }
 
-/// What is remembered of an archived session.
+/// Returns the state to remember of an archived session.
 pub fn state_of(
     file: &SessionFile,
     entry: &Entry,
@@ -404,7 +404,7 @@ fn state_with(file: &SessionFile, entry: &Entry, End { left, edited }: End) -> S
 /// this.
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
-    // What the archive holds is redacted; taking out its Markdown may put a secret together.
+    // The archive is redacted, but taking out its Markdown may put a secret together.
     end.left = end.left.map(|(cwd, left)| (cwd, left::redacted(left, redact)));
     end
 }

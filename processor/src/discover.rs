@@ -42,7 +42,7 @@ pub struct Transcript {
     pub modified_ns: i128,
 }
 
-/// What is remembered of a transcript.
+/// Record of a transcript that is kept between runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Seen {
@@ -132,7 +132,7 @@ impl Territory {
         turn.cwd.is_empty() || self.root_of(&turn.cwd).is_some()
     }
 
-    /// What the lines of this project's transcripts contain: the beginning of a working directory.
+    /// Returns the marks that the lines of this project's transcripts contain: the beginning of a working directory.
     fn marks(&self) -> Vec<Vec<u8>> {
         let escaped = |root: &PathBuf| {
             let text = serde_json::to_string(root.to_str()?).ok()?;
@@ -142,7 +142,7 @@ impl Territory {
     }
 }
 
-/// What a look through a folder found.
+/// Result of a look through a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// The transcripts, by path.
@@ -228,7 +228,7 @@ pub fn ours(
             memo = Seen { inode: transcript.inode, ..Seen::default() };
         }
         if !memo.ours && memo.looked < transcript.len {
-            // What vanished or cannot be read now is looked at next time.
+            // A transcript that vanished or cannot be read now is looked at next time.
             let _ = look(&transcript.path, &marks, territory, &mut memo);
         }
         if memo.ours {
@@ -239,7 +239,7 @@ pub fn ours(
         }
         seen.insert(transcript.path, memo);
     }
-    // What lies in a folder that cannot be read now is still there.
+    // Transcripts in a folder that cannot be read now are still there.
     let hidden = |path: &Path| unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
     Ok(Found { transcripts: found, newest_ns, unreadable, warnings })

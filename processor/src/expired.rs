@@ -14,7 +14,7 @@ use crate::archive::Header;
 use crate::extract::draft::Draft;
 use crate::state::{read_json, remove_if_there, write_json};
 
-/// What stays of a session.
+/// Remains of a session after its records expired or were lost.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Remains {
@@ -26,7 +26,7 @@ pub struct Remains {
     pub cwd: String,
     /// Its turns.
     pub turns: usize,
-    /// What was learned.
+    /// Drafts learned from the session.
     pub drafts: Vec<Draft>,
     /// Whether nobody meant the turns to go.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -96,7 +96,7 @@ impl Expired {
         lost.filter_map(|name| Some((name.clone(), self.load(&name)?))).collect()
     }
 
-    /// What stays of a session.
+    /// Returns the remains of a session.
     pub fn load(&self, name: &str) -> Option<Remains> {
         [true, false].into_iter().find_map(|lost| read_json(&self.path(name, lost)))
     }

@@ -1,4 +1,4 @@
-//! What git says about a working tree. Reads only: nothing here changes the index or HEAD.
+//! Queries of git about a working tree. They only read: nothing here changes the index or HEAD.
 //!
 //! Everything is optional. Without git, outside a repository, or when git takes too long, the
 //! answer is empty and the project works by path. So it is with a git too old to be kept from running
@@ -35,7 +35,7 @@ const UNCOMMITTED_MAX: usize = 50;
 /// Branches and stashes whose memory files are looked at.
 const REFS_MAX: usize = 50;
 
-/// What a repository shows of itself, by which its project is recognised.
+/// Returns the features of a repository by which its project is recognised.
 pub fn observe(root: &Path) -> Observed {
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_owned());
     let Some(top) = line(&root, &["rev-parse", "--show-toplevel"]) else {
@@ -101,8 +101,8 @@ fn listed(root: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What git says about the memory files of a working tree; `before` is the commit that HEAD was
-/// at when this was last asked.
+/// Returns git's view of the memory files of a working tree. `before` is the commit that HEAD was at on the
+/// last call.
 pub fn state(root: &Path, before: Option<&str>) -> GitState {
     let marks = marks(root);
     let head = line(root, &["rev-parse", "--verify", "--quiet", "HEAD"]);
@@ -131,7 +131,7 @@ pub fn state(root: &Path, before: Option<&str>) -> GitState {
     }
 }
 
-/// What git's own files of a working tree are like now.
+/// Returns the present marks of git's own files of a working tree.
 pub(crate) fn marks(root: &Path) -> Marks {
     let folders = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
     match lines(root, &folders).as_slice() {
@@ -402,12 +402,13 @@ fn answer(command: &mut Command) -> Option<(ExitStatus, Vec<u8>)> {
     answer_limited(command, Vec::new(), GIT_TIMEOUT)
 }
 
-/// The same for one that reads `input`.
+/// Runs git with `input` on its standard input; otherwise like [`answer`].
 fn answer_to(command: &mut Command, input: Vec<u8>) -> Option<(ExitStatus, Vec<u8>)> {
     answer_limited(command.stdin(Stdio::piped()), input, GIT_TIMEOUT)
 }
 
-/// The same within this time. Where it is not enough git is not asked again.
+/// Runs git with `input` for at most `limit`; otherwise like [`answer`]. Where the time is not enough, git is
+/// not asked again.
 fn answer_limited(
     command: &mut Command,
     input: Vec<u8>,
@@ -420,7 +421,7 @@ fn answer_limited(
     Some((status?, text))
 }
 
-/// What git printed.
+/// Output of git.
 #[derive(Debug)]
 struct Answer {
     /// How it ended; `None` when it was ended, for it took too long or printed too much.
@@ -587,7 +588,7 @@ mod tests {
         assert_eq!(observed.remotes, ["git@example.com:ada/repo.git"]);
         assert_eq!(observed.root_commits.len(), 1);
         assert_eq!(observe(&root).worktrees, std::slice::from_ref(&linked));
-        // What the files say is what git says; from a linked tree only git is asked.
+        // The answer from files equals git's answer; from a linked tree only git is asked.
         assert_eq!(linked_to(&root), Some(listed(&root)));
         assert_eq!(linked_to(&linked), None);
         assert_eq!(worktrees(&linked), worktrees(&root));

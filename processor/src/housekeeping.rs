@@ -56,7 +56,7 @@ fn remove_older(folder: &Path, now_ms: i64, days: i64) {
     }
 }
 
-/// What lies in a folder, whether it is one, and when it was last touched.
+/// Returns the entries of a folder: the path, whether it is a folder, and when it was last touched.
 fn entries(folder: &Path) -> impl Iterator<Item = (PathBuf, bool, i64)> {
     let all = fs::read_dir(folder).into_iter().flatten().flatten();
     all.filter(|entry| !spare::is_spare(&entry.file_name())).filter_map(|entry| {

@@ -1,5 +1,5 @@
-//! What Claude Code tells a session anyway: `CLAUDE.md` with its imports, and the part of its auto
-//! memory that it loads. A memory that says the same is not injected again.
+//! Texts that Claude Code gives to every session anyway: `CLAUDE.md` with its imports, and the loaded part of
+//! its auto memory. A memory that says the same is not injected again.
 //!
 //! Everything is read when an index is published, is bounded, and depends on nothing but the
 //! content of those files.
@@ -31,7 +31,7 @@ const SAID_PERCENT: usize = 85;
 /// A memory of fewer words is never taken for said.
 const WORDS_MIN: usize = 3;
 
-/// What a session is told anyway.
+/// Texts that a session is given anyway.
 #[derive(Debug, Default)]
 pub struct Known {
     /// The texts, in the order they were found.
@@ -41,7 +41,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// What every session in a working tree is told.
+    /// Reads the texts that every session in a working tree is given.
     pub fn of_tree(dirs: &UserDirs, tree: &Tree) -> Self {
         let mut known = Self::of_user(dirs);
         let mut above: Vec<&Path> = tree.root.ancestors().skip(1).collect();
@@ -61,7 +61,7 @@ impl Known {
         known
     }
 
-    /// What every session of the user is told, wherever it is.
+    /// Reads the texts that every session of the user is given, wherever it is.
     pub fn of_user(dirs: &UserDirs) -> Self {
         let mut known = Self::default();
         known.read_with_imports(&dirs.claude.join("CLAUDE.md"), &dirs.claude, 0);

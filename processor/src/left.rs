@@ -29,7 +29,7 @@ const ITEMS_MAX: usize = 4;
 const GOAL_CHARS_MAX: usize = 240;
 const ITEM_CHARS_MAX: usize = 160;
 
-/// What is known about the working tree beside its sessions.
+/// Facts about the working tree besides its sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// The branch that is checked out.
@@ -48,7 +48,7 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
     let episodes = episodes::of(session);
     let last = episodes.iter().rev().find(|episode| !episode.request().trim().is_empty())?;
     let turn = session.turns.last()?;
-    // What Claude said may be what a page or a file told it to say.
+    // Claude's words may come from a page or a file that told it to say them.
     let sound = |text: &String| suspicion::suspicion("", text).is_none();
     Some(LeftSession {
         session: session.id.clone(),
@@ -112,7 +112,7 @@ pub fn left(mut sessions: Vec<LeftSession>, facts: &Facts, now: Timestamp) -> Le
     Left { sessions, inbox_bytes: 0 }
 }
 
-/// What was done: the commits of the last request, or what its last message says.
+/// Returns the work done: the commits of the last request, or the statements of its last message.
 fn done(episode: &Episode<'_>) -> Vec<String> {
     if !episode.commits.is_empty() {
         let subjects = episode.commits.iter().rev().take(ITEMS_MAX);
@@ -130,7 +130,7 @@ fn done(episode: &Episode<'_>) -> Vec<String> {
     told.iter().map(|statement| cut(statement.text(), ITEM_CHARS_MAX)).collect()
 }
 
-/// What was not done: the todo list as it last stood, or what the last message leaves open.
+/// Returns the work not done: the todo list as it last stood, or the open points of the last message.
 fn not_done(episodes: &[Episode<'_>], last: &Episode<'_>) -> Vec<String> {
     if let Some((index, _, open)) = episodes::open_todos(episodes)
         && index + 1 == episodes.len()
@@ -176,7 +176,8 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
             if key.is_empty() || call.denied || call.interrupted {
                 continue;
             }
-            // What passed, alone or in a line with others, or did the same task, no longer fails.
+            // A command no longer fails once it passed, alone or in a line with others, or once another
+            // command of its class passed.
             let class = classify(&key);
             let same = |known: &str, of: Option<CommandClass>| {
                 known == key

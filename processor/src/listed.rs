@@ -36,7 +36,7 @@ pub fn sessions(home: &ProjectDir) -> Vec<Listed> {
             if name.contains('.') {
                 return None;
             }
-            // What left nothing to tell of is known by the name of its file.
+            // A session that left nothing to tell is known by the name of its file.
             let mut left = session.left.map(|(_, left)| left).unwrap_or_default();
             if left.session.is_empty() {
                 left.session = name;

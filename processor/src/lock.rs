@@ -17,7 +17,7 @@ pub struct Lock {
     _file: File,
 }
 
-/// What to do when another processor is at work.
+/// Behaviour when another processor is at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Busy {
     /// Leave it to that one. A moment is waited all the same: a process that another thread is

@@ -19,7 +19,7 @@ const WARNINGS_MAX: usize = 20;
 /// Bytes of a log's end in which the last warning is looked for.
 const END_BYTES_MAX: u64 = 16 << 10;
 
-/// What a line of the log is.
+/// Severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Something went wrong, and the rest was done.
@@ -42,7 +42,7 @@ impl What {
 pub struct Entry {
     /// When it was written.
     pub at: Timestamp,
-    /// What it says.
+    /// Its text.
     pub text: String,
 }
 

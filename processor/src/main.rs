@@ -135,12 +135,12 @@ fn query(input: impl Read) -> Result<String> {
     Ok(String::from_utf8(bytes)?)
 }
 
-/// What the program is to do.
+/// Task of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
     /// Bring a project up to date.
     Sync,
-    /// The same where nobody waits for it.
+    /// Bring a project up to date while nobody waits for it.
     Background,
     /// Tell a query's vector.
     Vector,

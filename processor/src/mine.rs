@@ -28,11 +28,11 @@ const VERSION: u32 = 3;
 /// Beginning of the key of a session that a model has not read to its end.
 pub const LATER: &str = "later:";
 
-/// What was mined from one archived session.
+/// Result of mining one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MinedFile {
-    /// What it was mined from and by.
+    /// Key of the session's content and of the extractor.
     pub key: String,
     /// The name of the archive file.
     pub name: String,
@@ -44,7 +44,7 @@ pub struct MinedFile {
     pub cwd: String,
     /// Windows that a model was asked about; 0 without one.
     pub windows: usize,
-    /// What was found.
+    /// Drafts that were found.
     pub drafts: Vec<Draft>,
     /// Why nothing could be found.
     #[serde(skip)]
@@ -67,11 +67,11 @@ impl From<Remains> for MinedFile {
     }
 }
 
-/// What a sync remembers of what was mined from a session: enough to tell whether memories may change.
+/// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Summary {
-    /// What it was mined from and by.
+    /// Key of the session's content and of the extractor.
     pub key: String,
     /// The kinds that count, as the settings had them.
     pub kinds: Vec<Kind>,
@@ -88,7 +88,7 @@ pub struct Summary {
 }
 
 impl MinedFile {
-    /// What is to be remembered of it where only these `kinds` count, or all if there are none.
+    /// Returns the summary to remember where only these `kinds` count, or all if there are none.
     pub fn summary(&self, kinds: &[Kind]) -> Summary {
         let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
         let mut hasher = blake3::Hasher::new();
@@ -146,7 +146,7 @@ impl Miner<'_> {
         Roots::new(roots.chain(self.folder_root.clone()))
     }
 
-    /// What a session was mined from and by: while this stays, its drafts stay.
+    /// Returns the key of a session and its extractor: while the key stays, the drafts stay.
     pub fn key(&self, name: &str, state: &SessionState, foreign: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let root =
@@ -169,7 +169,7 @@ impl Miner<'_> {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// What was mined, if that is still good.
+    /// Returns the mined file, if it is still good.
     pub fn load(&self, name: &str, key: &str) -> Option<MinedFile> {
         last_mined(self.home, name).filter(|mined| mined.key == key)
     }
@@ -254,7 +254,7 @@ impl Miner<'_> {
         self.keep(name, &key, &sessions, drafts, windows)
     }
 
-    /// What was last learned from a session whose turns cannot be read now.
+    /// Returns the last findings of a session whose turns cannot be read now.
     fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
         let last = last_mined(self.home, name).unwrap_or_default();
         MinedFile {
@@ -335,7 +335,7 @@ pub fn waiting(home: &ProjectDir) -> usize {
     mined.filter(|summary| summary.key.starts_with(LATER)).count()
 }
 
-/// What was last mined from a session, whether it still holds or not.
+/// Returns the last mined file of a session, whether it still holds or not.
 pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
     let bytes = unpack(read_bounded(&path(home, name))?)?;
     let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
@@ -353,7 +353,7 @@ fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     gzip.finish()
 }
 
-/// What such a file says; older versions did not pack it.
+/// Unpacks such a file; older versions did not pack it.
 fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     if !bytes.starts_with(&GZIP_MAGIC) {
         return Some(bytes);
@@ -363,7 +363,7 @@ fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
     Some(unpacked)
 }
 
-/// What is written behind the JSON of such a file.
+/// Returns the checksum that is written behind the JSON of such a file.
 fn sum(json: &[u8]) -> String {
     blake3::hash(json).to_hex()[..32].to_owned()
 }

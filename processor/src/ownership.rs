@@ -21,7 +21,7 @@ use crate::transcript::record::{Record, RecordWhat};
 use keyset::KeySet;
 pub use known::{Holders, KnownKeys};
 
-/// What a record is recognised by: its uuid, and what it says. Older copies have new uuids.
+/// Identity of a record: its uuid, and its text. Older copies have new uuids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
     /// The hash.
@@ -104,14 +104,14 @@ impl Hasher for AsItIs {
     }
 }
 
-/// Who owns what, over all sessions of a project.
+/// Owners of records, over all sessions of a project.
 #[derive(Debug)]
 pub struct Ownership {
     /// Which of their records the sessions that share any do not own (see [`Ownership::digest`]).
     sharing: BTreeMap<String, String>,
     /// All keys, where it is known without looking at them who shares any.
     set: Option<KeySet>,
-    /// What looking at all keys tells, once it was needed.
+    /// Owners by all keys, once they were needed.
     owners: OnceLock<Owners>,
     /// Where all keys are.
     holders: Holders,
@@ -164,7 +164,7 @@ impl Ownership {
     }
 }
 
-/// What the keys of all sessions tell.
+/// Owners by the keys of all sessions.
 #[derive(Debug, Default)]
 struct Owners {
     names: Vec<String>,
@@ -246,7 +246,7 @@ fn path(home: &ProjectDir, name: &str) -> PathBuf {
 const KEY_BYTES: usize = 8;
 const RECORD_BYTES: usize = 3 * KEY_BYTES;
 
-/// What such a file begins with. Older versions wrote a time for each key, and other hashes before them.
+/// First bytes of such a file. Older versions wrote a time for each key, and before them other hashes.
 const KEYS_MARK: &[u8] = b"2 ";
 
 /// Keeps the keys of a session whose records have the hash `content`.

@@ -18,7 +18,7 @@ use crate::graph::HnswGraphs;
 use crate::known::Known;
 use crate::start;
 
-/// What is the same for the index of every tree.
+/// Inputs of publishing that are shared by the indexes of all trees.
 pub struct Publication<'a> {
     /// The user's folders.
     pub dirs: &'a UserDirs,
@@ -26,7 +26,7 @@ pub struct Publication<'a> {
     pub settings: &'a Settings,
     /// Where vectors come from; without, recall goes by words alone.
     pub vectors: Option<&'a dyn Vectors>,
-    /// What the files of memories held when these were learned; without, nobody looks.
+    /// Contents of the memories' files when these were learned; without, nobody looks.
     pub anchors: Option<&'a RefCell<Anchors>>,
     /// Indexes whose memories are made anew without a look at what is there.
     pub distrusted: &'a BTreeSet<PathBuf>,

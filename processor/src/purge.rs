@@ -36,7 +36,7 @@ use crate::transcript::record::{Record, RecordWhat};
 use crate::trees;
 use memories::Memories;
 
-/// What is to go.
+/// Sessions to purge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A session with its subagents, by its id or the beginning of it.
@@ -47,7 +47,7 @@ pub enum What {
     Project,
 }
 
-/// What a purge did.
+/// Report of a purge.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PurgeReport {
     /// Archived sessions that are gone.
@@ -72,7 +72,7 @@ pub struct PurgeReport {
     pub refused: Vec<String>,
     /// Files in which something was still found; empty is what it must be.
     pub left: Vec<PathBuf>,
-    /// What the sync afterwards did.
+    /// Report of the sync afterwards.
     pub sync: SyncReport,
 }
 
@@ -87,7 +87,7 @@ pub struct Named {
     pub path: PathBuf,
 }
 
-/// What a purge would do to memories.
+/// Effect that a purge would have on memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
     /// Memories that were learned from what is to go. What other sessions say as well is learned again.
@@ -108,7 +108,7 @@ pub enum Unclear {
 }
 
 impl Unclear {
-    /// What helps, in a sentence.
+    /// Returns a remedy, in a sentence.
     pub fn remedy(&self) -> &'static str {
         match self {
             Self::None(_) => {
@@ -129,7 +129,7 @@ const PROBES_MAX: usize = 2_000;
 pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
     let home = options.dirs.project(options.tree.project);
     let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
-    // What is about to be refused is refused before anything is gone.
+    // Anything that would be refused is refused before anything is gone.
     let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
     Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
     let mut purge = Purge::begin(home)?;
@@ -204,7 +204,7 @@ impl Purge {
     fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
         let entries = self.archive.entries()?;
         self.choose(&entries, options, what)?;
-        // What must not come back is written first: a purge that is cut short stays cut off.
+        // The list of purged things is written first: a purge that is cut short stays cut off.
         self.purged.write(&self.home)?;
         // So is that the index is to be made again from what the archive has.
         let mut state = State::read(&self.home);
@@ -504,7 +504,7 @@ impl Purge {
     }
 }
 
-/// What was not there is as good as removed.
+/// Accepts a file that was not there as removed.
 fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
     removed.or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),

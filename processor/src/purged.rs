@@ -1,4 +1,4 @@
-//! What a person purged: it is not read again, though its transcript may still be there.
+//! List of things that a person purged: they are not read again, though their transcripts may still be there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::{Damaged, read_checked, write_checked};
 use crate::transcript::record::{Record, RecordWhat};
 
-/// What was purged from a project.
+/// List of purged sessions and records of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Purged {
@@ -96,7 +96,7 @@ impl Purged {
     }
 }
 
-/// What stands for an id in the list, which names nothing that was purged.
+/// Returns the hash of an id for the list, which names nothing that was purged.
 pub fn hash(id: &str) -> String {
     blake3::hash(id.as_bytes()).to_hex()[..24].to_owned()
 }

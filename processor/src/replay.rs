@@ -43,12 +43,12 @@ const LINE_CHARS: usize = 60;
 /// Characters of a token.
 const TOKEN_CHARS: usize = 4;
 
-/// What a replay showed.
+/// Result of a replay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Replay {
     /// Sessions of the project, subagents apart.
     pub sessions: usize,
-    /// Those that were replayed; fewer when time ran out, the oldest first.
+    /// Sessions that were replayed; fewer when time ran out, the oldest first.
     pub replayed: usize,
     /// Errors that were met in two sessions, asked about at the second.
     pub errors: Errors,
@@ -144,7 +144,7 @@ pub fn replay(options: &SyncOptions<'_>, limit: Duration) -> Result<Replay> {
         if started.elapsed() > limit {
             break;
         }
-        // What cannot be read now was learned from all the same.
+        // A session that cannot be read now was learned from all the same.
         let sessions = history.sessions(&now.name).unwrap_or_default();
         let met = seen.errors(&now.mined.session, &sessions);
         let said = seen.wishes(&now.mined);
@@ -182,7 +182,7 @@ struct Met {
     was_fixed: bool,
 }
 
-/// What the sessions before the one at hand met and asked for.
+/// Errors and wishes of the sessions before the one at hand.
 #[derive(Default)]
 struct Seen {
     /// The sessions that met each error.

@@ -1,9 +1,9 @@
 //! The second space: a model that the user runs gives memories vectors of its own, for explicit
 //! search.
 //!
-//! What is embedded is what an index says, so that a vector belongs to what a search finds. Portions
-//! go out, and what comes back is kept at once: a run that is killed loses one portion, and a text
-//! is embedded once, however often indexes are made anew.
+//! The embedded text is the one in the index, so that a vector belongs to what a search finds. Texts go out
+//! in portions, and the vectors that come back are kept at once: a run that is killed loses one portion. A
+//! text is embedded once, however often indexes are made anew.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -36,7 +36,7 @@ const CACHE: &str = "second.cache";
 /// how many components they have (4).
 const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
 
-/// What there is to do, and how.
+/// Inputs and limits of an update.
 pub struct Update<'a> {
     /// The settings in effect.
     pub settings: &'a Settings,
@@ -52,7 +52,7 @@ pub struct Update<'a> {
     pub progress: &'a dyn Progress,
 }
 
-/// What was done.
+/// Result of an update.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Updated {
     /// Texts that were embedded.
@@ -61,7 +61,7 @@ pub struct Updated {
     pub waiting: usize,
     /// Whether any file changed.
     pub changed: bool,
-    /// What stood in the way.
+    /// Obstacle that stopped the update.
     pub problem: Option<String>,
 }
 
@@ -108,8 +108,8 @@ fn take_away(states: &[TreeDir]) -> Result<Updated> {
     Ok(updated)
 }
 
-/// What an index wants; `None` when all of its memories have their vectors, or when there is none that
-/// can be read.
+/// Returns the texts that an index wants embedded; `None` when all of its memories have their vectors, or
+/// when there is no readable index.
 fn look<'a>(
     state: &'a TreeDir,
     embedder: &Embedder,
@@ -318,7 +318,7 @@ impl Model {
     ) -> Result<Self, String> {
         let Embedder { host, consented_hosts, model, .. } = embedder;
         let server = Server::agreed(host, ollama_host, consented_hosts, "embedder")?;
-        // What leaves this machine is held to what files are that others read.
+        // Text that leaves this machine is redacted like files that others read.
         let options = RedactOptions::for_store(settings, !server.is_local());
         let ollama = Ollama::new(server, model, most)?;
         Ok(Self { ollama, redactor: Redactor::new(&options) })
@@ -334,7 +334,7 @@ impl Model {
         Ok(vectors.iter().map(|vector| Direction::of(vector)).collect())
     }
 
-    /// What is sent of a text.
+    /// Returns the redacted part of a text that is sent.
     fn sent(&self, text: &str, bytes_max: usize) -> String {
         self.redactor.redact(&text[..text.floor_char_boundary(bytes_max)]).into_owned()
     }

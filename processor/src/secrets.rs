@@ -26,7 +26,7 @@ use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::PromptBy;
 
-/// What is known of a project, and whether it is written down.
+/// Known secrets of a project, and whether they are written down.
 pub struct Secrets {
     known: Known,
     dirs: UserDirs,
@@ -34,7 +34,7 @@ pub struct Secrets {
     written: Mutex<Written>,
 }
 
-/// What the file says.
+/// Content of the file.
 #[derive(Clone, Debug)]
 struct Written {
     values: usize,
@@ -51,7 +51,7 @@ impl Secrets {
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), written })
     }
 
-    /// What is known; it grows while records are read.
+    /// Returns the known secrets; they grow while records are read.
     pub fn known(&self) -> &Known {
         &self.known
     }
@@ -103,7 +103,7 @@ impl Secrets {
         Ok(clean)
     }
 
-    /// What hides the secrets of a record by itself, and learns them.
+    /// Returns a redactor that hides the secrets of a record by itself, and learns them.
     pub fn learning<'r>(&'r self, redactor: &'r Redactor) -> Learning<'r> {
         Learning { redactor, known: &self.known }
     }
@@ -145,7 +145,7 @@ impl Secrets {
     }
 }
 
-/// What is there, so far that another try to search it is worth while when that changes.
+/// Returns a mark of the file or folder: another try to search it is worth while when the mark changes.
 fn look(path: &Path) -> String {
     let Ok(metadata) = fs::symlink_metadata(path) else { return "gone".to_owned() };
     let is_read = match metadata.is_dir() {

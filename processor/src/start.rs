@@ -1,5 +1,5 @@
-//! What a session starts with: the memories of the session-start block in the order of their
-//! worth. The hook prints as many of them as its budget holds.
+//! Plan of the start block: its memories in the order of their worth. The hook prints as many of them as its
+//! budget holds.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ const SAME_LIKENESS: f32 = 0.6;
 /// Sessions whose files count as touched last.
 const RECENT_SESSIONS: usize = 2;
 
-/// What is known of memories besides what they say.
+/// Knowledge about memories besides their texts.
 #[derive(Clone, Copy)]
 pub struct Known<'a> {
     /// Memories that sessions are told anyway: they are left out.
@@ -53,7 +53,7 @@ pub fn plan(
 ) -> StartPlan {
     let recent = recent_files(stored, touched);
     let Known { said, stale, pulled, is_held } = *known;
-    // What is from the repository stands in nobody's place.
+    // A memory from the repository takes no other memory's place.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
     superseded.extend(stored.iter().filter_map(|stored| {

@@ -1,5 +1,5 @@
-//! What a sync remembers so that the next one is quick. All of it can be derived again from the
-//! archive and the transcripts; losing it costs time, nothing else.
+//! State that a sync remembers so that the next one is quick. All of it can be derived again from the archive
+//! and the transcripts; losing it costs time, nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ const LEFT_MAX: usize = 2 * SESSIONS_MAX;
 /// The most that is read of a file of this kind.
 pub const FILE_BYTES_MAX: u64 = 256 << 20;
 
-/// What is remembered of one project.
+/// State of one project.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct State {
@@ -48,13 +48,13 @@ pub struct State {
     pub pending: BTreeSet<String>,
     /// Whose records are whose.
     pub keys: KnownKeys,
-    /// What the memories were last made of.
+    /// Inputs of the last memories.
     pub learned: Learned,
-    /// What the last published result was made of (see `sync`).
+    /// Fingerprint of the last published result (see `sync`).
     pub published: String,
 }
 
-/// What was known when memories were last made of drafts and published.
+/// State when memories were last made of drafts and published.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Learned {
@@ -64,7 +64,7 @@ pub struct Learned {
     pub memories: usize,
     /// Memories that the drafts amounted to and that were written.
     pub derived: usize,
-    /// Those that were not because a person deleted them.
+    /// Memories that were not written because a person deleted them.
     pub tombstoned: usize,
     /// Turns of sessions whose turns were removed.
     pub expired_turns: usize,
@@ -72,7 +72,7 @@ pub struct Learned {
     pub relations_later: usize,
 }
 
-/// What is remembered of one archived session.
+/// State of one archived session.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SessionState {
@@ -94,7 +94,7 @@ pub struct SessionState {
     pub left: Option<(String, LeftSession)>,
     /// Files that it edited, relative to their working tree, and when it did so last.
     pub edited: BTreeMap<String, Timestamp>,
-    /// What was mined from it.
+    /// Summary of the drafts that were mined from it.
     pub mined: Option<Summary>,
 }
 
@@ -189,8 +189,8 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Option<T> {
     serde_json::from_slice(&read_bounded(path)?).ok()
 }
 
-/// What stands in front of the checksum, at the end of a JSON object that has one. Whoever does not know it
-/// passes over it.
+/// Text in front of the checksum, at the end of a JSON object that has one. A reader that does not know the
+/// field passes over it.
 const CHECK: &str = ",\"check\":\"";
 
 /// A file of which nothing may be believed.

@@ -72,7 +72,7 @@ pub const BUSY_MAX: Duration = Duration::from_secs(600);
 /// the question how their drafts relate.
 pub const ASKED_AT_ONCE: Duration = Duration::from_secs(60);
 
-/// What a sync is asked to do.
+/// Request to a sync.
 pub struct SyncOptions<'a> {
     /// The user's folders.
     pub dirs: &'a UserDirs,
@@ -84,7 +84,7 @@ pub struct SyncOptions<'a> {
     pub now: Timestamp,
     /// Told how far it is.
     pub progress: &'a dyn Progress,
-    /// What to do when another sync is at work.
+    /// Behaviour when another sync is at work.
     pub busy: Busy,
     /// Whether to take everything up again, although nothing seems to have changed.
     pub afresh: bool,
@@ -116,7 +116,7 @@ pub fn sync(options: &SyncOptions<'_>) -> Result<SyncReport> {
     Ok(report)
 }
 
-/// The same for one that holds the project's lock already.
+/// Syncs for a caller that holds the project's lock already.
 pub(crate) fn sync_locked(options: &SyncOptions<'_>, _lock: &Lock) -> Result<SyncReport> {
     let home = options.dirs.project(options.tree.project);
     trees::review(options.dirs, options.tree.project)?;
@@ -138,7 +138,7 @@ struct Run<'a> {
     settings: Settings,
     /// For what only this user reads; it hides known secrets, too.
     redactor: Redactor,
-    /// What is known.
+    /// Known secrets of the project.
     secrets: Secrets,
     trees: Vec<Tree>,
     territory: Territory,
@@ -157,10 +157,10 @@ struct Run<'a> {
     relations_wait: bool,
     /// When a model is asked no more in this run, once it was opened.
     asked_until: Option<Instant>,
-    /// What the trees were like when their memories were written, or when nothing was to be written; empty
+    /// Fingerprint of the trees when their memories were written, or when nothing was to be written; empty
     /// when git was at work then.
     written_to: Option<String>,
-    /// What texts are embedded with, once it was looked for.
+    /// Models that embed texts, once they were looked for.
     embedding: Option<Option<Embedding>>,
     /// The language model that the settings name, once it was looked for.
     model: Option<Option<Model>>,
@@ -239,7 +239,7 @@ impl<'a> Run<'a> {
             return Ok(self.report);
         }
         self.learn_and_expire(&changed)?;
-        // What was written is part of what the next run compares with.
+        // The written files are part of what the next run compares with.
         self.state.published = self.fingerprint();
         self.state.write(&self.home)?;
         self.finish(&inboxes)?;

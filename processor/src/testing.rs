@@ -1,4 +1,4 @@
-//! What unit tests share: a project that is theirs alone.
+//! Helpers of unit tests: a project of their own.
 
 use std::fs;
 use std::io::Write;
@@ -70,14 +70,14 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
     git_with(root, arguments, "");
 }
 
-/// The same, for a commit of this date.
+/// Runs git as `git` does, with this date for a commit.
 pub(crate) fn git_at(root: &Path, arguments: &[&str], date: &str) {
     let mut git = of_nobody(root, arguments);
     git.env("GIT_AUTHOR_DATE", date).env("GIT_COMMITTER_DATE", date);
     assert!(git.status().unwrap().success(), "git {arguments:?}");
 }
 
-/// The same with something to read.
+/// Runs git as `git` does, with `input` to read.
 pub(crate) fn git_with(root: &Path, arguments: &[&str], input: &str) {
     let mut git = of_nobody(root, arguments);
     let mut git = git.stdin(Stdio::piped()).spawn().unwrap();

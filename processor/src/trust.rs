@@ -1,8 +1,8 @@
 //! Looks at the memory files that this machine does not know, and notes which of them git brought.
 //!
-//! What is not committed and came while git stayed where it was, somebody wrote here: a reconciliation takes it
-//! as this machine's. Everything else that nobody derived, wrote or released here is from the repository, for
-//! good: the label goes by what a file says, and not by who committed it.
+//! A file that is not committed and came while git stayed where it was, was written by somebody here: a
+//! reconciliation takes it as this machine's. Every other file that nobody derived, wrote or released here is
+//! from the repository, for good: the label depends on the text of a file, and not on who committed it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ pub fn look(dirs: &UserDirs, trees: &[Tree], settings: &Settings, now: Timestamp
         let position = git::memory_position(root);
         let texts = Ledger::open(store.home())?.texts();
         let mut unknown = store.files();
-        // What waits aside lies in a private folder.
+        // Memories that wait in the drafts folder are private and not from git.
         unknown.retain(|stored| stored.path.starts_with(store.folder()) && !texts.knows(stored));
         if !unknown.is_empty() && git::marks(root).is_unfinished() {
             continue;
@@ -83,7 +83,7 @@ fn brought(root: &Path, mut files: Vec<Stored>) -> Vec<Stored> {
         .map(|stored| read_below(root, &stored.path, FILE_BYTES_MAX).ok().map(|(bytes, _)| bytes))
         .collect();
     let is_stored = git::blobs::are_stored(root, &contents);
-    // What attributes let a checkout write has a text of its own.
+    // Git attributes may have a checkout write a text other than the stored one.
     let changed = git::changed_memories(root).unwrap_or_default();
     let is_changed = |path: &Path| path.strip_prefix(root).is_ok_and(|path| changed.contains(path));
     let mut number = 0..;

@@ -18,7 +18,7 @@ pub fn of_session(session: &Session) -> Vec<Turn> {
     turns(session, |turn| (text(turn), errors(turn)))
 }
 
-/// What the model thought in the turns of a session.
+/// Returns the model's thinking in the turns of a session.
 pub fn thoughts_of_session(session: &Session) -> Vec<Turn> {
     turns(session, |turn| (thoughts(turn), errors(turn)))
 }

@@ -51,7 +51,7 @@ pub struct Pace {
     pub settled: Duration,
     /// Time between two looks where no events come.
     pub poll: Duration,
-    /// The same where they do come: what was missed is found then.
+    /// Time between two looks where events do come: a look finds what they missed.
     pub rescan: Duration,
 }
 
@@ -68,7 +68,7 @@ impl Default for Pace {
     }
 }
 
-/// What watching needs to know.
+/// Options of watching.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Where our files and Claude Code's lie.
@@ -167,7 +167,7 @@ pub fn run(options: &Options, waker: &Waker, say: &mut dyn FnMut(&str)) -> Resul
             && let Some(project) = queue.take(now)
         {
             if is_off(dirs) || background::is_running(&dirs.project(project)) {
-                // Whoever is at it may have read the transcripts before they grew.
+                // The processor at work may have read the transcripts before they grew.
                 queue.postpone(project, now + BUSY_WAIT);
                 continue;
             }

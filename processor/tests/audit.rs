@@ -86,7 +86,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
         .unwrap();
     spoil(&live);
     spoil(&home.archived_memories().join(format!("{}.md", MemoryId([2; 16]))));
-    // What an earlier version archived, with weaker rules.
+    // A session archived by an earlier version, with weaker rules.
     let archive = processor::archive::Archive::open(&home);
     let mut file = archive.load("s1").unwrap().unwrap();
     let json = serde_json::to_string(&file.records).unwrap();
@@ -153,7 +153,7 @@ fn key() -> String {
 fn texts_are_looked_at_as_they_were_written() {
     let sealed = Sealed::new();
     let state = sealed.dirs.tree(&sealed.tree.root);
-    // What stands between quotes of JSON has nothing to do with the field's name, or with what is next.
+    // A text between quotes of JSON is unrelated to the field's name and to the next text.
     put(&state.inbox(), "{\"password\":\"Zq9xK2vB7w\",\"user\":\"tess\"}\n");
     put(&state.receipts("2026-11-20"), "{\"text\":\"the password is\",\"id\":\"Zq9xK2vB7w\"}\n");
     assert_eq!(found(&audited(&sealed, false)), BTreeSet::new());
@@ -296,7 +296,7 @@ fn no_attribute_and_no_merge_hides_a_commit() {
     git(root, &["checkout", "-q", "main"]);
     commit(&format!("{}three\n", key()));
     git(root, &["merge", "-q", "--strategy=ours", "--no-commit", "side"]);
-    // What neither side had came with the merge.
+    // A line that neither side had came with the merge.
     commit(&format!("{}\n", token()));
     let rules = || -> Vec<&str> {
         let report = audited(&sealed, false);

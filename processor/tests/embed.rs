@@ -66,7 +66,7 @@ fn index(sealed: &Sealed) -> Index {
     Index::open(&sealed.dirs.tree(&sealed.tree.root).index()).unwrap().unwrap()
 }
 
-/// Who made the vectors of the memories and turns.
+/// Returns the encoders of the vectors of memories and turns.
 fn encoders(sealed: &Sealed) -> Vec<Option<Encoder>> {
     let index = index(sealed);
     let of = |segment: &Segment| {

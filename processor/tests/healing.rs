@@ -11,7 +11,7 @@ use processor::lock::Busy;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use scripts::{Sealed, eventful, now};
 
-/// What a file holds afterwards; nothing where it is deleted.
+/// Function that returns the damaged content of a file; `None` where the file is deleted.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Ways in which a file is damaged. The last three keep its length, and a test keeps its time.
@@ -76,7 +76,7 @@ fn is_sound(sealed: &Sealed) -> bool {
     indexes(sealed).iter().all(|folder| inspect(folder, Depth::Bytes).is_sound())
 }
 
-/// What is found of turns, thoughts and memories.
+/// Returns the numbers of turns, thoughts and memories that searches find.
 fn found(sealed: &Sealed) -> [usize; 3] {
     let recall = Recall::open(&sealed.dirs, &sealed.tree);
     let search = |text: &str, turns, thinking| {
@@ -138,7 +138,7 @@ fn a_sync_in_the_background_that_has_something_new_heals() {
         let background = SyncOptions { busy: Busy::Leave, ..sealed.options() };
         let first = sync(&background).unwrap();
         let second = sync(&background).unwrap();
-        // What is replaced anyway need not be known to be damaged.
+        // A file that is replaced anyway need not be known to be damaged.
         SyncReport { healed: (first.healed + second.healed).max(1), ..second }
     });
 }

@@ -49,7 +49,7 @@ fn memory(kind: &str, title: &str, quote: &str) -> Value {
     })
 }
 
-/// What a good model says: two memories that the session shows and one that it does not.
+/// Answer of a good model: two memories that the session shows and one that it does not.
 fn good(_question: &str) -> String {
     json!({"memories": [
         memory("preference", "Migrations run inside a transaction", "always run the migrations inside a transaction"),
@@ -169,7 +169,7 @@ fn prose_of_the_rules_stands_only_where_the_model_did_not_answer() {
     assert_eq!(titles(&extracted), ["Always run migrations inside transaction", "Use tabs"]);
 }
 
-/// What a model says that has not understood the window.
+/// Answer of a model that has not understood the window.
 fn babbles(_question: &str) -> String {
     let memory = |n: usize| memory("task", &format!("task {n}"), "the task of the part");
     json!({"memories": (0..5).map(memory).collect::<Vec<_>>()}).to_string()
@@ -260,7 +260,7 @@ fn grown(turns: usize, end: &str) -> Session {
     session
 }
 
-/// The same model, which is asked what the end overtook, too.
+/// Answers as [`good`] does, and also when asked which notes the end overtook.
 fn standing(question: &str) -> String {
     if !question.contains("<notes>") {
         return good(question);

@@ -90,7 +90,7 @@ fn memories_of_a_lost_session_stay_and_come_back_to_their_turns() {
     }
 }
 
-/// What was mined from it is lost as well, and what is remembered: nobody knows any more what was learned from what.
+/// The mined drafts and the remembered state are lost as well: nobody knows any more what was learned from what.
 #[test]
 fn they_stay_even_when_nothing_else_is_left_of_it() {
     let (sealed, _) = forgotten();
@@ -101,7 +101,7 @@ fn they_stay_even_when_nothing_else_is_left_of_it() {
     fs::remove_file(archive(&sealed).path("s1")).unwrap();
     for afresh in [false, true, false] {
         assert_eq!(sync_once(&sealed, afresh).removed, 0);
-        // What the other session says by itself may be there as well.
+        // Memories that the other session says by itself may be there as well.
         let now = memories(&sealed);
         assert!(before.iter().all(|memory| now.contains(memory)));
     }
@@ -137,7 +137,7 @@ fn a_purge_still_takes_them() {
     }
 }
 
-/// What was read of its transcript, and removed for its age, is not read again once the rest is lost as well.
+/// Turns that were read from a transcript and removed for their age are not read again once the rest is lost as well.
 #[test]
 fn what_was_removed_for_its_age_stays_removed_where_the_rest_is_lost() {
     let (sealed, _) = forgotten();

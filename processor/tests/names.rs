@@ -12,7 +12,7 @@ use scripts::{Script, Sealed};
 use serde_json::json;
 use standin::ollama::{Behaviour, Ollama};
 
-/// What a model that knows these people would say.
+/// Answer of a model that knows these people.
 fn names(question: &str) -> String {
     let known = ["Petra Holm", "Holm", "Nobody Else"];
     let names: Vec<&str> = known.into_iter().filter(|name| question.contains(name)).collect();

@@ -66,7 +66,7 @@ fn archive(sealed: &Sealed) -> Archive {
     Archive::open(&sealed.dirs.project(sealed.tree.project))
 }
 
-/// What is kept: the memory files, the archive and the numbers of the turns in the index with their times.
+/// Kept data: the memory files, the archive and the numbers of the turns in the index with their times.
 #[derive(Debug, PartialEq)]
 struct Kept {
     memories: BTreeMap<String, String>,
@@ -109,7 +109,7 @@ fn indexed(sealed: &Sealed) -> Vec<(u32, i64)> {
     turns
 }
 
-/// What one sync makes of the whole session, and of the memories without any parts.
+/// Returns the result of one sync of the whole session, and of the memories without any parts.
 fn at_once() -> Kept {
     let sealed = Sealed::new();
     sealed.write("s1.jsonl", lines(&sealed).concat().as_bytes());

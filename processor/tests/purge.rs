@@ -199,7 +199,7 @@ fn what_was_changed_by_hand_stays_without_its_evidence() {
     assert_eq!(store(&sealed).find(&id.to_string()).unwrap().memory.body, "rewritten by hand");
     assert_eq!(anywhere(&sealed, &quote), None);
     assert!(!ledger(&sealed).contains(GONE));
-    // What stays says what was said in the session, and is named for that.
+    // A memory that stays and says what was said in the session is reported.
     let say: Vec<_> = report.say.iter().map(|said| said.id).collect();
     assert_eq!(say, [other.memory.id], "{report:#?}");
 

@@ -1,5 +1,5 @@
-//! What extraction finds in the made-up project under `tests/fixtures/projects/parcel-desk`: a
-//! floor under the figures, so that a rule that breaks another is noticed.
+//! Floor under the figures of extraction in the made-up project under `tests/fixtures/projects/parcel-desk`,
+//! so that a rule that breaks another is noticed.
 
 use std::path::Path;
 

@@ -27,7 +27,7 @@ fn breaking(session: &str, sealed: &Sealed, start: &str) -> Script {
 #[test]
 fn what_came_back_was_known_by_then_and_nothing_is_written() {
     let sealed = Sealed::new();
-    // The same thing breaks in the first and the third session; the wish is said in each.
+    // One error occurs in the first and the third session; the wish is said in each.
     sealed.write_script(&breaking("s1", &sealed, "2026-11-02T09:00:00Z"));
     sealed.write_script(&eventful("s2", sealed.root(), 5));
     sealed.write_script(&breaking("s3", &sealed, "2026-11-09T09:00:00Z"));

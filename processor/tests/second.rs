@@ -24,7 +24,7 @@ use standin::ollama::{Behaviour, Ollama};
 
 const MODEL: &str = "nomic-embed-text:latest";
 
-/// What a model might make of texts: what they are about, and nothing else.
+/// Embeds texts by their topics, and by nothing else, as a model might.
 fn topics(text: &str) -> Vec<f32> {
     let text = text.to_lowercase();
     let has = |words: &[&str]| f32::from(words.iter().any(|word| text.contains(word)));
@@ -77,7 +77,7 @@ fn search(sealed: &Sealed, text: &str) -> Recalled {
     recall.search(&Search { text: text.into(), ..Search::default() }, now())
 }
 
-/// What was sent to be embedded.
+/// Returns the texts that were sent to be embedded.
 fn sent(server: &Ollama) -> Vec<String> {
     let texts = |body: Value| match &body["input"] {
         Value::Array(texts) => texts.iter().map(|text| text.as_str().unwrap().to_owned()).collect(),
@@ -129,7 +129,7 @@ fn what_was_embedded_is_not_embedded_again() {
     let again = sealed.sync();
     assert_eq!((again.second_embedded, again.nothing_new), (0, false));
     assert!(file(&sealed).unwrap().is_complete());
-    // What is new is all that is sent.
+    // Only the new texts are sent.
     sealed.write_script(&eventful("s2", sealed.root(), 2));
     let more = sealed.sync().second_embedded;
     assert!(more > 0 && more < first * 2);
@@ -162,7 +162,7 @@ fn a_run_that_breaks_off_loses_one_portion() {
     assert!(told(&report).contains("wait for their vectors"), "{report:?}");
     let written = file(&sealed).unwrap();
     assert_eq!((written.len(), written.is_complete()), (16, false));
-    // What there is serves already.
+    // The vectors so far serve already.
     assert!(!search(&sealed, "unwrap").hits.is_empty());
 
     BREAKS.store(false, Ordering::Relaxed);
@@ -225,7 +225,7 @@ fn another_model_or_other_lengths_begin_anew_and_none_leaves_nothing() {
     let sealed = sealed(&server.host, "");
     let first = sealed.sync().second_embedded;
     assert_eq!(file(&sealed).unwrap().dimensions(), 4);
-    // The same model was replaced by one of another length.
+    // The model was replaced by one with another vector length under the same name.
     server.embed_by(|text| [topics(text), topics(text)].concat());
     assert!(search(&sealed, "crash").notes[0].contains("sync --rebuild"));
     let options = processor::sync::SyncOptions { afresh: true, ..sealed.options() };

@@ -21,7 +21,7 @@ use processor::transcript::record::Record;
 use scripts::{Script, Sealed, now};
 use serde_json::json;
 
-/// What is stored of it, unpacked, and the names of files, in lower case.
+/// Returns the stored files that hold a secret in their unpacked text or their name, in lower case.
 fn holding(sealed: &Sealed, secret: &str) -> Vec<String> {
     let secret = secret.to_ascii_lowercase();
     let files = sealed.files(|path| path.starts_with(".claude") || path.starts_with("work/.git"));
@@ -45,7 +45,7 @@ fn stored(sealed: &Sealed, secrets: &[&str]) -> Vec<String> {
     secrets.iter().flat_map(|secret| holding(sealed, secret)).collect()
 }
 
-/// What the memories say, their names included.
+/// Returns the texts of all memories, their file names included.
 fn memories(sealed: &Sealed) -> String {
     let files = sealed.files(|path| !path.starts_with("work/.throughline/memories"));
     let text = files
@@ -54,7 +54,7 @@ fn memories(sealed: &Sealed) -> String {
     text.collect()
 }
 
-/// What the archive has of a session.
+/// Returns the archived records of a session.
 fn records(sealed: &Sealed, session: &str) -> String {
     let archive = Archive::open(&sealed.dirs.project(sealed.tree.project));
     serde_json::to_string(&archive.load(session).unwrap().unwrap().records).unwrap()
@@ -219,7 +219,7 @@ fn stored_bare(sealed: &Sealed) {
 fn a_later_session_cleans_what_earlier_ones_stored() {
     let sealed = Sealed::new();
     stored_bare(&sealed);
-    // What a person and a model saved, and what hooks left.
+    // A saved memory, and a receipt as hooks leave it.
     let store = Store::open(&sealed.dirs, &sealed.tree).unwrap();
     let mut memory = Memory::new(
         MemoryId([3; 16]),
@@ -283,8 +283,8 @@ fn nothing_that_is_remembered_tells_a_secret() {
     assert_eq!(stored(&sealed, &["Brightotter7714"]), Vec::<String>::new());
 }
 
-/// What nobody can read when a secret becomes known: an archived session of a later version, a memory that is none
-/// for now, and a log in whose place a folder stands.
+/// Files that cannot be read when a secret becomes known: an archived session of a later version, a memory
+/// file that is not valid for now, and a log in whose place a folder stands.
 #[test]
 fn what_could_not_be_searched_is_named_and_cleaned_by_a_later_sync() {
     let sealed = Sealed::new();

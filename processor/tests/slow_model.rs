@@ -23,7 +23,7 @@ const THINGS: [&str; 6] = [
     "photographs",
 ];
 
-/// What the user lays down in each part.
+/// Rules that the user lays down in each part.
 const SAID: [&str; 6] = [
     "Grease the harbour crane before each season because salt eats its bearings",
     "An invoice number is never used twice, not even after a refund",

@@ -1,4 +1,4 @@
-//! What took the place of a vouched-for working tree: another clone, a worktree of somebody else's.
+//! Folders that took the place of a vouched-for working tree: another clone, a worktree of somebody else's.
 
 mod scripts;
 

@@ -85,7 +85,7 @@ fn where_the_newest_session_was_left_is_told_before_anything_is_archived() {
     assert_eq!(left.sessions.len(), 6);
 }
 
-/// What differs between two runs without meaning anything: times of files, generation numbers.
+/// Returns whether a file differs between two runs without meaning anything: times of files, generation numbers.
 fn volatile(path: &Path) -> bool {
     let text = path.to_string_lossy();
     text.contains("/mined/state.json")
@@ -155,7 +155,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     assert_eq!(memories(&sealed), before);
     assert!(sealed.sync().nothing_new);
 
-    // What was deleted meanwhile is seen, and stays deleted.
+    // A memory deleted meanwhile is noticed, and stays deleted.
     let is_memory = |path: &Path| path.parent().is_some_and(|folder| folder.ends_with("memories"));
     let (gone, _) = before.iter().find(|(path, _)| is_memory(path)).unwrap();
     let gone = sealed.base.join(gone);
@@ -166,7 +166,7 @@ fn memories_are_not_touched_when_a_session_goes_on_and_nothing_is_learned() {
     let (wrote, report) = Staged::writes(&sealed, now());
     assert!(wrote && found_turn(&sealed, "penguin") && !gone.exists(), "{report:?}");
     assert_eq!((report.tombstoned, report.memories), (1, first.memories - 1));
-    // What is the same is told the same, too.
+    // An unchanged result is reported unchanged, too.
     script.prompt("What does the puffin eat?");
     script.say("It eats eels.");
     sealed.write_script(&script);
@@ -415,7 +415,7 @@ fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
     script.prompt("go on here");
     fs::write(&moved, script.text()).unwrap();
     assert_eq!(sealed.sync().lines, 1);
-    // The same name with another beginning.
+    // A transcript with the known name and another beginning.
     let mut other = Script::new("s1", sealed.root());
     other.lines.clone_from(&script.lines);
     other.lines.remove(0);
@@ -424,7 +424,8 @@ fn a_moved_transcript_is_read_on_and_a_replaced_one_again() {
     assert_eq!(report.lines, lines);
     assert_eq!(report.sessions, 1);
     assert!(report.nothing_new, "all of it was known: {report:?}");
-    // The same name, shorter and with other records: what was known stays, and these are read as well.
+    // A transcript with the known name, shorter and with other records: known records stay, and these are
+    // read as well.
     let mut short = Script::new("s1", sealed.root()).starting("2026-11-21T09:00:00Z");
     short.prompt("Where does the lighthouse keeper live?");
     short.say("In the tower by the quay.");

@@ -1,5 +1,4 @@
-//! What the model thought: archived with its turn, found by those who ask for it and by nobody else,
-//! and gone with the session.
+//! Thinking: archived with its turn, found on request and not otherwise, and gone with the session.
 
 mod scripts;
 

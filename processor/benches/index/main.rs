@@ -27,13 +27,13 @@ use processor::graph::HnswGraphs;
 
 mod plot;
 
-/// What two ways to compute a cosine may differ by.
+/// Maximum difference between two ways to compute a cosine.
 const ROUNDING: f32 = 1e-6;
 /// Without queries of their own, one row in this many is one.
 const QUERY_EVERY: usize = 50;
 /// Queries that are asked.
 const QUERIES_MAX: usize = 500;
-/// What a hook asks for.
+/// Number of documents that a hook asks for.
 const ASKED: usize = 32;
 /// Times that each is asked; the fastest counts, for the machine has other things to do.
 const TIMES: usize = 5;
@@ -191,7 +191,7 @@ fn measure(rows: &[Vector], queries: &[Vector], options: &Options) -> Result<[f6
     Ok(medians)
 }
 
-/// What a process has read.
+/// Read calls and bytes of a process.
 #[derive(Clone, Copy, Default)]
 struct Reads {
     calls: u64,

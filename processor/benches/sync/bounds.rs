@@ -1,5 +1,5 @@
-//! What has a bound: a turn more in sessions of two lengths, the room that sessions of 1 MB take, and lines and memory
-//! files that are ten times as long.
+//! Costs that have a bound: one more turn in sessions of two lengths, the room that sessions of 1 MB take,
+//! and lines and memory files that are ten times as long.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -78,7 +78,7 @@ fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     ])
 }
 
-/// What data and state take for sessions of 1 MB.
+/// Measures the room that data and state take for sessions of 1 MB.
 fn room() -> Result<Vec<Row>> {
     let (_home, bench) = home()?;
     for session in 0..SESSIONS_MADE {

@@ -1,4 +1,4 @@
-//! What a whole sync costs that adds ten turns to a history that is long already.
+//! Cost of a whole sync that adds ten turns to a history that is long already.
 //!
 //! `scripts/bench sync [--turns N] [--session N] [--rounds N] [--rebuild] [--keep DIR]`. Transcripts of N turns, made of lines of
 //! this project's own sources and documents, are synced by `throughline-processor` in twelve portions, one

@@ -1,4 +1,4 @@
-//! What a process takes, as a whole and by stages.
+//! Cost of a process, as a whole and by stages.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use processor::progress::Progress;
 
-/// What was taken.
+/// Measured cost.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Milliseconds of the processor, of all threads and of the programs that were asked.
@@ -85,7 +85,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// What comes before the first one is one, too.
+    /// Begins with a stage of its own for the time before the first one.
     pub fn begin() -> Self {
         let stages = Self { started: Instant::now(), begun: Mutex::new(Vec::new()) };
         stages.stage("beginning", 0);

@@ -1,7 +1,7 @@
 //! The files of one working tree that memories are about, as they are now.
 //!
-//! What did not change since it was last looked at is not read again. No link below the root is followed,
-//! and nothing is read that git or the settings ignore, or that belongs to another repository.
+//! A file that did not change since the last look is not read again. No link below the root is followed.
+//! Nothing is read that git or the settings ignore, or that belongs to another repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -39,7 +39,7 @@ pub enum Now {
     Unknown,
 }
 
-/// What is remembered of a working tree, so that the next look is quick.
+/// Record of a working tree's files that makes the next look quick.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Compared {
@@ -48,7 +48,7 @@ struct Compared {
     rewritten: BTreeMap<String, bool>,
     /// The commit that files were missing at.
     head: Option<String>,
-    /// Those that it did not have, and where they moved.
+    /// Files that the commit did not have, each with its new path if it moved.
     moved: BTreeMap<String, Option<String>>,
 }
 
@@ -61,7 +61,7 @@ struct Known {
     hash: Option<ContentHash>,
 }
 
-/// What became of a file that is not there.
+/// Outcome of the search for a file that is not at its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Absent {
     /// HEAD still has it, or nobody could tell.
@@ -136,7 +136,7 @@ impl<'a> Files<'a> {
         self.compared.files.get(path).map(|known| Timestamp(known.modified_ns / NS_OF_MS))
     }
 
-    /// What a file holds, if that is what it was looked at with.
+    /// Returns the content of a file, if it is still the one that was looked at.
     pub fn content(&mut self, path: &str) -> Option<&Content> {
         let Now::Content(hash) = self.now(path).clone() else { return None };
         if !self.contents.contains_key(path) {
@@ -158,7 +158,8 @@ impl<'a> Files<'a> {
         Some(is_rewritten)
     }
 
-    /// What became of files that are not there, each with the time from which on it may have moved.
+    /// Returns the outcome for each file that is not there. Each path comes with the time from which it may
+    /// have moved.
     pub fn absent(&mut self, paths: &BTreeMap<&str, Timestamp>) -> BTreeMap<String, Absent> {
         let all = |absent: Absent| {
             paths.keys().map(|path| ((*path).to_owned(), absent.clone())).collect()
@@ -190,7 +191,7 @@ impl<'a> Files<'a> {
                         if rename.source == now { rename.target.clone() } else { now }
                     },
                 );
-                // What others named must not speak to the model.
+                // A file name chosen by others must not speak to the model.
                 let moved = target != path && suspicion::of_name(&target).is_none();
                 known.moved.insert(path.to_owned(), moved.then_some(target));
             }

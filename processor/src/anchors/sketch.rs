@@ -52,7 +52,7 @@ impl Content {
         Some(Self { hash: blake3::hash(bytes).to_hex()[..32].to_owned(), lines })
     }
 
-    /// What is kept of it.
+    /// Returns the sketch that is kept of the content.
     pub fn sketch(&self) -> Sketch {
         Sketch(self.lines.iter().take(SKETCH_LINES).copied().collect())
     }
@@ -83,7 +83,7 @@ mod tests {
         for count in [10, 1000] {
             let sketch = lines(0..count).sketch();
             assert!(sketch.0.len() <= SKETCH_LINES);
-            // What was added or moved takes nothing away.
+            // Lines that are only added or moved take nothing away.
             assert!(!sketch.is_rewritten(&lines((0..count * 5).rev())));
             assert!(!sketch.is_rewritten(&lines(0..count * 7 / 10)));
             assert!(sketch.is_rewritten(&lines(0..count * 3 / 10)));

@@ -87,7 +87,7 @@ impl Bench {
         anchors.into_inner().finish().unwrap();
     }
 
-    /// What a search says of a memory after publishing.
+    /// Publishes and returns the staleness that a search reports for a memory.
     fn published(&self, id: MemoryId) -> Option<String> {
         self.publish();
         self.told(id)
@@ -124,7 +124,7 @@ fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
     assert_eq!(bench.told(c).as_deref(), Some("c.rs is gone since"));
     assert_eq!(bench.told(d), None);
     assert_eq!(bench.told(wish), None, "a wish stays what was asked for");
-    // What comes back as it was is stale no longer.
+    // A file that comes back unchanged is no longer stale.
     bench.write("b.rs", 0..40);
     bench.write("c.rs", 0..40);
     bench.publish();

@@ -79,7 +79,7 @@ impl Audit<'_> {
     }
 }
 
-/// What a commit added in one place: looked at together, for a key has several lines.
+/// Lines that a commit added in one place. They are looked at together, because a key has several lines.
 #[derive(Default)]
 struct Hunk {
     /// How many signs a line begins with: one for each parent of the commit, none outside of a hunk.

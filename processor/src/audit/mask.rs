@@ -15,7 +15,7 @@ use super::pieces::Piece;
 /// How often a file is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 4;
 
-/// What stands where a secret stood.
+/// Byte that replaces each byte of a secret.
 const MASK: u8 = b'*';
 
 /// Overwrites the secrets of a file; whether there was one. A missing file has none.

@@ -37,7 +37,7 @@ impl Piece {
         self.bytes.last().is_some_and(|byte| *byte != b'\n')
     }
 
-    /// What the piece before did not have.
+    /// Returns the bytes that the piece before did not have.
     pub fn news(&self) -> &[u8] {
         &self.bytes[self.repeated..]
     }

@@ -23,7 +23,7 @@ const COMMANDS_SHARE: f32 = 1.0;
 const COMMANDS_MIN: usize = 3;
 const COMMANDS_MAX: usize = 8;
 
-/// What each better memory of a session takes from the worth of the next: sessions share the room.
+/// Worth that each better memory of a session takes from the next: sessions share the room.
 const SPREAD_LOSS: f32 = 0.05;
 
 /// Returns the entries worth keeping, in their order. Each session adds room by its work, and the best of the project
@@ -63,7 +63,7 @@ fn sort(indices: &mut [usize], worth: impl Fn(usize) -> f32) {
     indices.sort_by(|&a, &b| worth(b).total_cmp(&worth(a)).then(a.cmp(&b)));
 }
 
-/// What each of some entries, the best first, loses by the better ones of its session.
+/// Returns the loss of each entry, given the best first: each better entry of its session costs it a share.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn losses(entries: &[Entry], indices: &[usize]) -> BTreeMap<usize, f32> {
     let mut better: BTreeMap<&str, usize> = BTreeMap::new();
@@ -107,7 +107,7 @@ fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usi
 struct Titles {
     /// How many words each has.
     lengths: Vec<usize>,
-    /// Those that have a word.
+    /// Titles that have a word.
     with_word: HashMap<String, Vec<usize>>,
 }
 

@@ -13,7 +13,7 @@ pub const PASSED_MIN: u32 = 2;
 
 /// The chance that readers keep the memory of one command: they found cards that repeat a script's name of little use.
 const ONE_SURE: f32 = 0.3;
-/// The same of several that are run together.
+/// The chance for commands that are run together.
 const TOGETHER_SURE: f32 = 0.5;
 /// Commands that the memory of another one tells.
 const TOGETHER_MAX: usize = 3;

@@ -115,7 +115,7 @@ fn nearest(noted: &[Noted<'_>]) -> Vec<Vec<usize>> {
         let goes_on = at > 0 && noted[at - 1].draft.session == one.draft.session;
         starts.push(if goes_on { starts[at - 1] } else { at });
     }
-    // Whoever shares words is found by them, instead of comparing all words of all pairs.
+    // Entries that share words are found by them, instead of by comparing all words of all pairs.
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     for (at, one) in noted.iter().enumerate() {
         one.words.hashes().iter().for_each(|word| places.entry(*word).or_default().push(at));

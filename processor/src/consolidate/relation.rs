@@ -30,7 +30,7 @@ pub struct Relations {
     pub asked: BTreeSet<MemoryId>,
     /// Questions that got no answer; they are worth asking again.
     pub missing: usize,
-    /// Those of them for which there was no time.
+    /// Missing answers for which there was no time.
     pub later: usize,
 }
 
@@ -62,7 +62,7 @@ impl Relations {
                 Relation::Same => {
                     let (keep, give) = (note.min(other), note.max(other));
                     if let (Some(given), Some(kept)) = (entries[give].take(), &mut entries[keep]) {
-                        // What is told of the one that is given up holds of the one that stays.
+                        // Relations of the draft that is given up also hold for the one that stays.
                         kept.merged.push(id(project, &given.draft));
                         kept.retell(given);
                         merged.insert(give, keep);

@@ -1,4 +1,4 @@
-//! What the transformer made of texts.
+//! Cache of the vectors that the transformer made of texts.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ impl Cache {
         Ok(Self(Records::open(path, header, DIMENSIONS)?))
     }
 
-    /// What the transformer made of a text.
+    /// Returns the transformer's vector of a text.
     pub fn get(&self, text: &str) -> Option<Vector> {
         let components = self.0.get(TextHash::of(text))?;
         let components: [u8; DIMENSIONS] = components.try_into().ok()?;

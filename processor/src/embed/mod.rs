@@ -1,9 +1,9 @@
 //! Gives memories and turns their vectors.
 //!
-//! What is new is published at once with the vectors of the table, which cost microseconds. Then
-//! the transformer works through what it has not seen, for a bounded time, memories first and then
-//! the latest turns; what it made is kept in caches, and published in place of the table's. A run
-//! that is killed loses the texts of one portion.
+//! New texts are published at once with the vectors of the table, which cost microseconds. Then the
+//! transformer embeds texts that it has not seen, for a bounded time: memories first, then the latest turns.
+//! Its vectors are kept in caches and published in place of the table's. A run that is killed loses the texts
+//! of one portion.
 
 mod cache;
 pub(crate) mod records;
@@ -32,12 +32,12 @@ const THREADS_MAX: usize = 2;
 /// Texts whose words are looked up in the table one by one. To read it as a whole takes about as long.
 const TEXTS_FEW: usize = 64;
 
-/// What the texts of a project are embedded with.
+/// Models that embed the texts of a project.
 #[derive(Debug)]
 pub struct Embedding {
     models: PathBuf,
     table: Table,
-    /// The same, read as a whole once many texts were looked up in it.
+    /// The table read as a whole, once many texts were looked up in it.
     whole: OnceLock<Option<Table>>,
     /// Texts that were.
     looked_up: AtomicUsize,
@@ -50,9 +50,9 @@ pub struct Embedding {
 /// Texts to embed.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
-    /// Those of memories.
+    /// Texts of memories.
     pub memories: Vec<String>,
-    /// Those of turns.
+    /// Texts of turns.
     pub turns: Vec<String>,
 }
 

@@ -1,5 +1,5 @@
-//! What was made of texts, so that it is not made twice: not after a rebuild, not for another working
-//! tree, not when a memory comes back.
+//! Records of values made from texts, so that none is made twice: not after a rebuild, not for another
+//! working tree, not when a memory comes back.
 //!
 //! A file of records of one size, appended to; a record that a crash cut off or that is damaged is
 //! work to do again, nothing more. One process at a time writes it, the holder of the project's
@@ -86,11 +86,11 @@ impl Records {
             }
             self.length += record.len() as u64;
         }
-        // What a crash cut off is written over by the next record.
+        // The next record overwrites a record that a crash cut off.
         Ok(())
     }
 
-    /// What was made of a text.
+    /// Returns the value that was made from a text.
     pub fn get(&self, text: TextHash) -> Option<Vec<u8>> {
         let place = *self.places.get(&text)?;
         let mut record = vec![0; self.value + FRAME];

@@ -16,7 +16,7 @@ const OPTIONS_CHARS_MAX: usize = 320;
 /// Words of a question that names its subject.
 const WORDS_MIN: usize = 5;
 
-/// What stands in place of an answer that was a secret.
+/// Text that stands in place of an answer that was a secret.
 const HIDDEN: &str = "[redacted:answer]";
 
 /// Confidence in a choice, and what it is worth.
@@ -32,7 +32,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                 continue;
             }
             let uuid = call.result_uuid.as_deref().unwrap_or(&at.what.uuid);
-            // What is left of a secret that was asked for is no choice.
+            // A redacted answer, left over from a requested secret, is not a choice.
             let told = |answer: &str| !answer.trim().is_empty() && !answer.contains(HIDDEN);
             for (question, answer) in asked.iter().filter(|(_, answer)| told(answer)) {
                 let (question, options) = question.split_once('\n').unwrap_or((question, ""));

@@ -28,7 +28,7 @@ static LINES: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)^lines?\s*~?\d+(?:\s*[-–]\s*\d+)?\s*[:—–-]\s*|\s*\((?:(?:at|around|in|on|see)\s+)?~?\s*lines?\s*~?\s*\d+(?:\s*(?:[-–,+&]|and|to)\s*~?\d+)*\+?\)|\s+(?:at|on|around|in)\s+lines?\s*~?\d+(?:\s*[-–]\s*\d+)?",
     )
 });
-/// The same where more follows in the parenthesis.
+/// Line numbers at the start of a parenthesis that goes on.
 static LINES_LEAD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)\(~?lines?\s*~?\d+(?:\s*[-–]\s*\d+)?,\s*"));
 static PATH_LINE: LazyLock<Regex> =
@@ -80,7 +80,7 @@ fn undressed(text: &str) -> String {
     let text = IMAGE.replace_all(text, "");
     let text = LINK.replace_all(&text, "$1");
     let text = TAG.replace_all(&text, " ");
-    // What is left of `**` has its other end in another sentence.
+    // A remaining `**` has its other end in another sentence.
     let text = BOLD.replace_all(&text, "$1$2").replace("**", "");
     let text = ITALIC.replace_all(&text, "$1$2$3");
     let text: String = text.chars().filter(|&c| !is_ornament(c)).collect();

@@ -20,7 +20,7 @@ const COMMANDS_MAX: usize = 40;
 /// Confidence in a command that passed more than once.
 const SURE: f32 = 0.5;
 
-/// What a session showed of one command.
+/// Observations of one command in a session.
 #[derive(Debug)]
 struct Seen {
     class: CommandClass,
@@ -161,14 +161,14 @@ fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
     }
 }
 
-/// What was written, as far as it names no place of one machine.
+/// Returns the command as it was written, or as normalised when it names a place of one machine.
 fn quote(miner: &Miner<'_>, seen: &Seen) -> String {
     let written = miner.roots.strip(&seen.written);
     let told = if unit::names_machine(&written) { &seen.record.line } else { &written };
     told.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
-/// What a command of this class does, in words.
+/// Describes the purpose of a command of this class in words.
 fn told(seen: &Seen) -> &'static str {
     match seen.class {
         CommandClass::Lint if seen.record.line.contains("fix") => "cures what the checks can cure",

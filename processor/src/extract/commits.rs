@@ -14,11 +14,11 @@ const REASON_SURE: f32 = 0.4;
 const REST_SURE: f32 = 0.3;
 const PLAIN_SURE: f32 = 0.35;
 
-/// What a message is worth, and what each further sign of a reason adds.
+/// Worth of a message, and the gain for each further sign of a reason.
 const WORTH: f32 = 1.2;
 const SIGN_GAIN: f32 = 0.25;
 
-/// What a message loses that is about texts, tests or the build alone.
+/// Loss of a message that is about texts, tests or the build alone.
 const CHORE_LOSS: f32 = 0.5;
 
 /// Further memories of one message.
@@ -74,7 +74,7 @@ fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Dra
     let mut rest: Vec<&Unit> = Vec::new();
     for unit in &units {
         let chars = unit.text.chars().count() + 2;
-        // What follows a paragraph that found no room may rest on it.
+        // A paragraph may rest on an earlier one that found no room.
         if chars <= room && rest.is_empty() {
             room -= chars;
             body.push(unit);

@@ -14,7 +14,7 @@ use crate::transcript::session::{PromptBy, Step, What};
 /// Confidence in a correction that was agreed to.
 const SURE: f32 = 0.5;
 
-/// What it is worth.
+/// Worth of a correction.
 const WORTH: f32 = 2.2;
 
 /// Words of a prompt that says what is right; a longer one is a document.

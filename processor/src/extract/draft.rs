@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// A proposed memory with its evidence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Draft {
-    /// What it says.
+    /// The kind of memory that it proposes.
     pub kind: Kind,
     /// One line.
     pub title: String,
@@ -28,7 +28,7 @@ pub struct Draft {
     pub ordinal: u32,
     /// A verbatim quote of the (redacted) evidence.
     pub quote: String,
-    /// Who said it.
+    /// Author of the statement.
     pub said_by: SaidBy,
     /// The files it is about: absolute as recorded, or relative to the root.
     pub paths: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Draft {
     pub signatures: Vec<String>,
     /// Of a command: what running it showed.
     pub command: Option<CommandRecord>,
-    /// What extracted it.
+    /// Name of the extractor that made it.
     pub extractor: String,
     /// How much it is worth against other drafts, any scale; consolidation keeps the best.
     pub worth: f32,
@@ -51,7 +51,7 @@ pub struct Draft {
     /// Ways in which somebody will later ask for it.
     #[serde(default)]
     pub cues: Vec<String>,
-    /// What it says about earlier drafts of the same thing.
+    /// Effect on earlier drafts of the same thing.
     pub effect: Effect,
 }
 
@@ -62,7 +62,7 @@ impl Draft {
     }
 }
 
-/// What a draft does to earlier memories of the same thing.
+/// Effect of a draft on earlier memories of the same thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {

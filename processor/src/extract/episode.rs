@@ -80,7 +80,7 @@ pub struct Episode<'a> {
     pub ask: String,
     /// Whether the request is an accepted plan.
     pub plan: bool,
-    /// What it is about, one line.
+    /// Topic in one line.
     pub subject: String,
     /// All steps.
     pub steps: Vec<At<'a>>,
@@ -113,7 +113,7 @@ impl Episode<'_> {
         edits.any(|(_, call)| matches!(call.input, Input::Edit { .. }) && !call.failed)
     }
 
-    /// What the user pasted under the request; `None` without a log.
+    /// Returns the text that the user pasted under the request; `None` without a log.
     pub fn pasted(&self) -> Option<&str> {
         pasted(words_of(&self.turns[0]))
     }
@@ -202,7 +202,7 @@ pub fn goes_on(prompt: &str) -> bool {
         || prompt.trim().chars().filter(|c| c.is_alphabetic()).count() < 3
 }
 
-/// What a slash command asks for beyond its name: its arguments, where they say something.
+/// Returns the request of a slash command beyond its name: its arguments, where they say something.
 fn command_ask(text: &str) -> Option<&str> {
     let (_, arguments) = text.trim().split_once(char::is_whitespace)?;
     (arguments.split_whitespace().count() >= 3).then_some(arguments)
@@ -254,7 +254,7 @@ fn first_lines(prompt: &str) -> &str {
     &head[..head.floor_char_boundary(PROMPT_BYTES_MAX)]
 }
 
-/// What a prompt holds beside the words of the request; `None` without a log.
+/// Returns the text of a prompt besides the words of the request; `None` without a log.
 fn pasted(prompt: &str) -> Option<&str> {
     let prompt = prompt.trim_start();
     words::LOG.find(prompt)?;
@@ -262,7 +262,7 @@ fn pasted(prompt: &str) -> Option<&str> {
     Some(rest.trim_start_matches([':', ' ', '\n'])).filter(|rest| !rest.is_empty())
 }
 
-/// What follows a colon in front of a log is pasted too when it is longer.
+/// Bytes from which a text that follows a colon in front of a log counts as pasted, too.
 const PASTED_BYTES_MIN: usize = 80;
 
 /// Bytes of a prompt that are its request; what follows is pasted.
@@ -332,8 +332,8 @@ fn commits(steps: &[At<'_>]) -> Vec<Commit> {
     commits
 }
 
-/// What the user asked for and accepted. What a program said in the user's place tells what a session
-/// was about and nothing else, so it is no statement.
+/// Adds the statements that the user made or accepted. A program's prompt, given in the user's place, only
+/// shows what a session was about, so it is not a statement.
 fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool]) {
     let mut step = 0;
     for (turn, &driven) in turns.iter().zip(driven) {
@@ -518,13 +518,13 @@ fn push(
     });
 }
 
-/// What a guess loses: what was found out later says it better.
+/// Loss of a guess: a later finding says it better.
 const GUESS_LOSS: f32 = 0.6;
 
-/// What a note on a changed test loses: it says nothing of the work.
+/// Loss of a note on a changed test: it says nothing about the work.
 const TEST_NOTE_LOSS: f32 = 0.8;
 
-/// What an item of a list of edits loses: the code says it better.
+/// Loss of an item in a list of edits: the code says it better.
 const EDIT_LIST_LOSS: f32 = 0.6;
 
 /// Whether a sentence is an item of a list of edits rather than of reasons.

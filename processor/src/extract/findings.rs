@@ -32,8 +32,8 @@ const SAVED_GAIN: f32 = 0.6;
 const LABEL_GAIN: f32 = 0.8;
 const CONSEQUENCE_GAIN: f32 = 0.45;
 
-/// What a finding gains by a name that two further turns speak of, and by two names that one does: what is spoken of
-/// again is what the session was about.
+/// Gain of a finding for one name that two further turns mention, and for two names that one turn mentions. A
+/// session is about the names that it repeats.
 const AGAIN_GAIN: f32 = 0.15;
 const SAME_GAIN: f32 = 0.2;
 
@@ -54,7 +54,7 @@ const REPORT_LOSS: f32 = 0.45;
 const FULL_CHARS: usize = 450;
 const CHARS_MIN: usize = 100;
 
-/// The same of a text whose writer says what it is.
+/// Characters of the shortest text that counts when its writer labels what it is.
 const LABELLED_CHARS_MIN: usize = 40;
 
 /// Names written as code that count.
@@ -181,7 +181,7 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
     )
 }
 
-/// What a unit is worth; `None` where it is too little.
+/// Returns the worth of a unit; `None` where it is too little.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
 fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
     let text = unit.text.as_str();
@@ -221,7 +221,7 @@ fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
     Some(WORTH + gains - losses).filter(|worth| *worth >= WORTH_MIN)
 }
 
-/// What a unit gains by what other turns say.
+/// Returns the gain of a unit from names that other turns mention.
 fn again(unit: &Unit, others: &[&Words]) -> f32 {
     let names = sets::names(&unit.raw);
     let shared = |other: &&&Words| other.intersection(&names).count();

@@ -43,13 +43,13 @@ struct Failure<'a> {
     at: usize,
     step: &'a Step,
     call: &'a Call,
-    /// What identifies the call: a normalised command, or tool and file.
+    /// Identity of the call: a normalised command, or tool and file.
     key: String,
     signature: String,
     error: String,
 }
 
-/// What cured a failure.
+/// Cure of a failure.
 #[derive(Default)]
 struct Cure<'a> {
     /// The step that passed.
@@ -58,7 +58,7 @@ struct Cure<'a> {
     files: Vec<&'a str>,
     /// The command run in between, or instead.
     command: Option<String>,
-    /// What was put wrongly, as a title names it, where the other command was run instead of it.
+    /// The mistaken words, as a title names them, where another command was run instead.
     wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
@@ -72,7 +72,7 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
     let mut drafts: Vec<Draft> = Vec::new();
     for at in 0..steps.len() {
         let Some(failure) = failure(&steps, at) else { continue };
-        // The same failure again, before its cure, is one failure.
+        // A failure that repeats before its cure counts once.
         let again = drafts.iter().any(|known| {
             matches!(&known.effect, Effect::Confirms { key } if key.contains(&failure.signature))
                 || known.signatures.contains(&failure.signature)
@@ -158,7 +158,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
     if let Some(found) = marked.filter(|found| !words::GENERIC_ERROR.is_match(&found[1])) {
         return Some(found[1].trim_end_matches(':').to_owned());
     }
-    // What it prints when it passes, too, is not what went wrong.
+    // Lines that the command also prints when it passes are not the error.
     let mut lines = telling_lines(output, TELLING_LINES_MAX + known.len());
     lines.retain(|line| !known.contains(line.as_str()));
     lines
@@ -203,7 +203,7 @@ fn without_status(output: &str) -> &str {
     }
 }
 
-/// What identifies a call across runs.
+/// Returns the key that identifies a call across runs.
 fn key(call: &Call) -> Option<String> {
     match &call.input {
         Input::Shell { command, .. } => {
@@ -318,7 +318,7 @@ fn related(failure: &Failure<'_>, call: &Call) -> bool {
     overlap(&word_set(&failure.key), &word_set(&other)) >= 0.5
 }
 
-/// What was put wrongly, and the command that did what it was for.
+/// Returns the mistaken words and the command that did their work.
 fn instead(miner: &Miner<'_>, failure: &Failure<'_>, call: &Call) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
     // A mistyped path is nobody's lesson.
@@ -427,7 +427,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
     let worth = worth(failure, cure, explained);
     let title = title(&format!("{name} failed: {}", failure.error));
     let room = TEXT_CHARS_MAX.saturating_sub(title.chars().count());
-    // What was said matters more than the changed line, where both do not fit.
+    // Where both do not fit, the explanation matters more than the changed line.
     if join(&parts).chars().count() > room && cure.wrong.is_none() && cure.change.is_some() {
         parts.pop();
     }
@@ -488,7 +488,7 @@ fn is_telling(signature: &str) -> bool {
 /// Words by which an error is known again.
 const TELLING_TERMS_MIN: usize = 3;
 
-/// What is the same when a fix is seen again: the command and the one that cured it, or the error.
+/// Returns the key by which a fix is recognised when it is seen again: the command with its cure, or the error.
 fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {
     match &cure.command {
         Some(line) if cure.wrong.is_none() => cured_by(&failure.key, line),
@@ -500,7 +500,7 @@ fn cured_by(key: &str, line: &str) -> String {
     format!("fix {key} by {}", normalise_command(line))
 }
 
-/// What made the failed call pass, or did its work instead.
+/// Describes the change that made the failed call pass, or the command that did its work instead.
 fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[String]) -> String {
     match (&cure.command, cure.wrong.is_some()) {
         (Some(line), true) => format!("`{}` worked instead.", told_line(miner, line)),
@@ -556,7 +556,7 @@ fn only_tests(cure: &Cure<'_>) -> bool {
 /// A test that was wrong and is right now is nobody's fix, however often.
 const TEST_WORTH: f32 = -4.0;
 
-/// What a cure by a command is worth at least.
+/// Minimum worth of a cure by a command.
 pub const COMMAND_CURE_WORTH: f32 = 1.1;
 
 /// A fix that nobody explained is kept only when it is seen again.
@@ -598,7 +598,7 @@ fn variables(command: &str) -> String {
     words::VARIABLES.find(command).map_or(String::new(), |found| found.as_str().to_owned())
 }
 
-/// What was said between a failure and its cure, the sentences that explain first.
+/// Returns the sentences between a failure and its cure, the explaining ones first.
 fn said_between(steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Vec<String> {
     let mut told: Vec<(u8, usize, String)> = Vec::new();
     let mut about = word_set(without_status(&failure.call.output));

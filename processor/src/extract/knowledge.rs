@@ -17,7 +17,7 @@ use crate::transcript::session::Input;
 const UNIT_SURE: f32 = 0.6;
 const FILE_SURE: f32 = 0.45;
 
-/// What a unit is worth, what each sign of a reason adds, and what the existence of a file is worth.
+/// Worth of a unit, the gain for each sign of a reason, and the worth of the existence of a file.
 const WORTH: f32 = 1.0;
 const SIGN_GAIN: f32 = 0.3;
 const FILE_WORTH: f32 = 0.9;
@@ -117,7 +117,7 @@ fn told(miner: &Miner<'_>, written: &Written<'_, '_>) -> Option<Draft> {
     Some(Draft { paths: vec![written.path.clone()], effect: Effect::Confirms { key }, ..draft })
 }
 
-/// What stands where an archive left something out.
+/// Mark that an archive puts where it left something out.
 const CUT_MARK: char = '…';
 
 /// The existence of a file, with its headings.

@@ -83,7 +83,7 @@ const QUOTE_CHARS_MAX: usize = 300;
 /// Characters of a memory that is put together from tool calls.
 const TEXT_CHARS_MAX: usize = 360;
 
-/// What a draft loses for each better one of its episode: memories are spread over episodes.
+/// Loss of a draft for each better one of its episode: memories are spread over episodes.
 const SPREAD_LOSS: f32 = 0.25;
 
 /// Returns what a session is worth remembering for, in the order of the session. `roots` are the
@@ -186,13 +186,13 @@ struct Miner<'a> {
     files: &'a paths::Files,
 }
 
-/// What a draft says, before paths, tags and cues are added.
+/// Content of a draft before paths, tags and cues are added.
 #[derive(Debug)]
 struct Said<'a> {
     kind: Kind,
     title: String,
     body: String,
-    /// What was written, word for word.
+    /// The text of the record, word for word.
     quote: &'a str,
     /// The record it stands in.
     uuid: &'a str,

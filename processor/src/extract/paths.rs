@@ -182,7 +182,8 @@ struct Touched {
 #[derive(Clone, Debug, Default)]
 pub struct Files(Vec<Touched>);
 
-/// What a file gains by its name in a text, by a name that begins so, by each name of the text that stands in it.
+/// Gains of a file: for its name in a text, for a name that begins with its stem, and for each name of the
+/// text that stands in the file.
 const NAME_GAIN: f32 = 10.0;
 const STEM_GAIN: f32 = 6.0;
 const HOLDS_GAIN: f32 = 1.5;
@@ -193,7 +194,7 @@ const HOLDS_MAX: u8 = 4;
 /// Characters of a name that can be known again.
 const STEM_CHARS_MIN: usize = 6;
 
-/// What is not edited counts less: it was looked at on the way.
+/// Share of a file that was only read: it was looked at on the way.
 const READ_SHARE: f32 = 0.4;
 
 impl Files {
@@ -229,7 +230,7 @@ impl Files {
                         add(path, false, &call.output);
                     }
                 }
-                // What git lists was changed, whoever changed it.
+                // Files that git lists were changed, no matter by whom.
                 Input::Shell { command, .. } if words::LISTS_CHANGES.is_match(command) => {
                     let listed = roots.strip(&format!("{command}\n{}", call.output));
                     named(roots, &listed).into_iter().for_each(|path| add(path, true, ""));
@@ -240,7 +241,8 @@ impl Files {
         Self(files.into_values().collect())
     }
 
-    /// What each file is worth to a text: whether it is named, and how many names of the text stand in it.
+    /// Returns the weight of each file for a text: whether the file is named, and how many names of the text
+    /// stand in it.
     fn weights(&self, text: &str) -> BTreeMap<&str, f32> {
         let lower = text.to_lowercase();
         let names = sets::names(text);
@@ -308,7 +310,7 @@ fn best(weights: BTreeMap<&str, f32>) -> Vec<String> {
     ranked.into_iter().take(PATHS_MAX).map(|(path, _)| path.to_owned()).collect()
 }
 
-/// What a file gains that was changed or listed for a commit, and what a test of several changed files loses.
+/// Gain of a file that was changed or listed for a commit, and loss of a test among several changed files.
 const CHANGED_GAIN: f32 = 2.0;
 const TEST_LOSS: f32 = 1.0;
 

@@ -13,7 +13,7 @@ use crate::transcript::session::{Input, What};
 /// Confidence in what a plan lays down.
 const SURE: f32 = 0.2;
 
-/// What it is worth, and what each sign of a reason adds.
+/// Worth of an item, and the gain for each sign of a reason.
 const WORTH: f32 = 0.5;
 const SIGN_GAIN: f32 = 0.2;
 

@@ -202,7 +202,7 @@ fn joined(sentences: &mut Vec<Sentence>, block: usize, items: &[&str]) -> Option
     Some(Sentence { text, list: false, code, ..last })
 }
 
-/// What a list item stands under: the words before the list, or the heading.
+/// Returns the announcement of a list item: the words before the list, or the heading.
 fn announced(sentences: &[Sentence], heading: &str, block: usize) -> String {
     let before = sentences
         .iter()

@@ -21,7 +21,7 @@ const ELEMENTS_MAX: usize = 200;
 /// Stands in place of what was left out.
 const LEFT_OUT: &str = "…";
 
-/// What a text is that somebody else wrote.
+/// Nouns for texts that somebody else wrote.
 const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?)";
 
 /// Returns a pattern with the word `NOUN` in it.
@@ -42,7 +42,7 @@ static SELF: LazyLock<Regex> = LazyLock::new(|| {
         r"(?i)\b(?:I|we)\s+(?:\w+\s+){0,2}(?:wrote|write|said|say|told|asked|agreed|mentioned|stated|repeat)\b|\b(?:my|our)\s+(?:\w+\s+){0,2}(?:rules?|conventions?|polic(?:y|ies)|guides?|guidelines?|wish(?:es)?|preferences?|agreements?|standards?)\b|\b(?:ich|wir)\s+(?:sagte|schrieb)|\bnote to (?:self|you)\b",
     )
 });
-/// What held once.
+/// Phrases for a rule that no longer holds.
 static OLD: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)\bused\ to\ (?:say|have|do|be|write|require|follow|demand)\b
@@ -411,7 +411,7 @@ pub fn retells_order(text: &str) -> bool {
     (0..sentences.len()).any(|at| {
         let Some(source) = SOURCE.find(sentences[at]) else { return false };
         let said = &sentences[at][source.end()..];
-        // What follows a colon may stand in the next sentence.
+        // The order after a colon may stand in the next sentence.
         let next = sentences.get(at + 1).filter(|_| said.ends_with(':') || said.contains(": "));
         ORDER.is_match(said) || next.is_some_and(|next| ORDER.is_match(next))
     })
@@ -432,7 +432,7 @@ fn without_reports(line: &str) -> String {
         }
         let colon = sentence.find(": ").or_else(|| sentence.find('：'));
         match colon.filter(|&colon| is_others(&sentence[..colon])) {
-            // What was said may have several sentences.
+            // The quoted speech may have several sentences.
             Some(colon) => {
                 kept.push(format!("{}: {LEFT_OUT}", &sentence[..colon]));
                 others = true;

@@ -94,7 +94,7 @@ const OWN: [&str; 36] = [
     "One more thing about the tests: always name them after what they show, never test1.",
 ];
 
-/// The same as [`OTHERS`], written after the rules and before they were measured on it.
+/// More prompts like [`OTHERS`], written after the rules and before they were measured on them.
 const OTHERS_UNSEEN: [&str; 24] = [
     "A colleague asked me to have a look:\n\n> Always pin the toolchain, never use nightly.\n\nWorth it?",
     "From the forum:\n\nAlways pin the toolchain, never use nightly.",
@@ -122,7 +122,7 @@ const OTHERS_UNSEEN: [&str; 24] = [
     "tom 10:02\nAlways pin the toolchain, never use nightly.\n\nmax 10:05\nwhy?",
 ];
 
-/// The same as [`OWN`], written after the rules and before they were measured on it.
+/// More prompts like [`OWN`], written after the rules and before they were measured on them.
 const OWN_UNSEEN: [&str; 20] = [
     "Always pin the toolchain, never use nightly.",
     "Hey,\nalways pin the toolchain, never use nightly.",

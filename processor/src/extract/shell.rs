@@ -1,5 +1,4 @@
-//! What a shell command line does: the commands in it with their folder, the commit message it
-//! carries.
+//! Reading of shell command lines: the commands in a line, each with its folder, and the commit message it carries.
 
 use std::sync::LazyLock;
 
@@ -18,7 +17,7 @@ pub struct Simple {
     pub variables: String,
     /// The folder it runs in, relative to where the line started; empty when that is the same.
     pub directory: String,
-    /// What it is for, when it is one of a project's tasks.
+    /// Class of the command, when it is one of a project's tasks.
     pub class: Option<CommandClass>,
 }
 
@@ -47,7 +46,7 @@ pub fn commands(line: &str) -> Vec<Simple> {
 
 /// Returns the folder that a shell is in after a command line that began in `folder`.
 pub fn went(folder: &str, first: &str, line: &str) -> String {
-    // What stands in parentheses goes nowhere.
+    // A command in parentheses does not change the folder of the shell.
     if line.contains('(') {
         return folder.to_owned();
     }
@@ -85,7 +84,7 @@ fn join(base: &str, to: &str) -> String {
 pub struct Message {
     /// The first line.
     pub subject: String,
-    /// What follows, trailers left out.
+    /// The message below the subject, without trailers.
     pub body: String,
 }
 

@@ -13,7 +13,7 @@ use super::sets::join;
 use super::{Miner, Said, words};
 use crate::transcript::session::{Input, Todo};
 
-/// What the title of a task begins with.
+/// Prefix of a task's title.
 pub const OPEN: &str = "Open: ";
 
 /// Characters of a title after "Open: ".
@@ -31,7 +31,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
 
     if let Some(episode) = episodes.last() {
         let told = broken_off(miner, episode).or_else(|| named(miner, episode));
-        // What the last message names is mostly on the list too, and said better.
+        // A task that the last message names is mostly on the list too, and said better.
         drafts.extend(told.or_else(|| todos(miner, episodes)));
     }
     drafts
@@ -124,7 +124,7 @@ fn is_message(statement: &Statement) -> bool {
     matches!(statement.channel, Channel::Final | Channel::Said)
 }
 
-/// What the last message names as left to do.
+/// Returns the task that the last message names as left to do.
 fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
     let last =
         episode.statements.iter().rev().find(|statement| is_message(statement))?.uuid.clone();

@@ -1,4 +1,4 @@
-//! What is found in a session, and what is not, one behaviour at a time.
+//! Tests of extraction: findings of a session, and texts that are not findings, one behaviour at a time.
 
 use memory_store::memory::SaidBy;
 use memory_store::{Kind, Timestamp};
@@ -87,12 +87,12 @@ impl Story {
     }
 }
 
-/// What is learned from a prompt.
+/// Returns the drafts learned from a prompt.
 pub fn mined_from(prompt: &str) -> Vec<Draft> {
     Story::default().prompt(prompt).says("Done.").mined()
 }
 
-/// What is learned from a text of Claude's.
+/// Returns the drafts learned from a text of Claude's.
 pub fn told_by_claude(text: &str) -> Vec<Draft> {
     Story::default().prompt("Release the shop").says(text).mined()
 }

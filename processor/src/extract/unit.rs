@@ -157,7 +157,7 @@ impl Unit {
         let fits = self.text.chars().count() <= CHARS_MAX
             && self.text.split_whitespace().count() >= WORDS_MIN
             && !self.text.trim_end().ends_with(':');
-        // What its own head leaves unnamed stands in the text below it.
+        // The text below a unit may name what its own head leaves unnamed.
         let named = !self.head.is_empty() && words::NAMED.is_match(&self.text);
         let coded = spans(&self.raw).any(|span| title.contains(span));
         let stands =

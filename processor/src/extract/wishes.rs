@@ -24,7 +24,7 @@ const TITLE_CHARS_MAX: usize = 220;
 const ALONE_SURE: f32 = 0.55;
 const INSIDE_SURE: f32 = 0.3;
 
-/// What a wish that stands alone is worth. One inside a task is worth keeping once it is said again.
+/// Worth of a wish that stands alone. One inside a task is worth keeping once it is said again.
 const ALONE_WORTH: f32 = 2.0;
 const INSIDE_WORTH: f32 = -0.6;
 

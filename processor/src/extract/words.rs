@@ -53,7 +53,7 @@ patterns! {
     CURE = r"(?i)\b(?:fix(?:ed|es)?|solv(?:ed|es)|resolv(?:ed|es)|cured?|workaround|work-around|worked around|now (?:uses?|works?|passes|returns?|handles?|includes?|checks?|accepts?|shows?|always|also|classif\w+|drops?|skips?)|switch(?:ed|ing)? (?:to|from)|replac(?:ed?|ing)|changed|added|adding|removed|removing|renam(?:ed|ing)|moved|wrapped|instead|simplified|downgrad\w+|upgrad\w+|pinned|set (?:to|the)|use[sd]?)\b";
     /// A choice and its reason.
     CHOICE = r"(?i)\b(?:decid(?:ed|e|es)|decision|chose|choose|chosen|opt(?:ed)? for|went with|going with|go with|settled on|picked|prefer(?:red|s)?|instead of|replac\w+ .{3,120} with|rather than|over (?:the )?(?:alternative|other)|trade-?off|by design|deliberate(?:ly)?|intentional(?:ly)?|on purpose|so that|to avoid|to keep|to prevent|to ensure|to make sure|in order to|minimal and|simplest|safer|cleaner|single source of truth|approach|strategy|not worth|out of scope|for now|the reason (?:we|for)|why (?:we|this|it))\b";
-    /// What people call a thing that went wrong.
+    /// Words for a thing that went wrong.
     FAILS = r"(?i)\b(?:fail(?:s|ed|ing|ure)?|missing|invalid|cannot|can't|can’t|unable|error|exception|crash(?:es|ed)?|broken|undefined|refused|denied|timed? ?out|not found|unsupported|unrecogni[sz]ed|rejected|conflict|panick?(?:s|ed)?|corrupt(?:ed)?|illegal)\b";
     /// A sentence that asks for a piece of work rather than for how things should be.
     REQUEST = r"(?i)^(?:(?:at|in|on|for|from|under|above|below|near|inside) [^,.]{3,60}, )?(?:\W*(?:ok(?:ay)?|now|then|and|also|so|next|please|first|again|great|good)[,.!\s]+)*(?:(?:i think )?(?:we|you|i) (?:should|must|musr|need to|have to|can|could|want to|would like to|want you to|'d like (?:you )?to)(?: (?:also|now|then|probably|maybe|just))*|i(?:'d| would) like (?:you )?to|can you|could you|please|let's|let us)?\s*(?:now |also )*(?:add|implement|create|build|write|update|fix|change|refactor|migrate|remove|delete|rename|move|find|check|review|investigate|look|explain|show me|improve|redesign|extend|replace|highlight|set up|setup|generate|test|run|commit|push|tag|release|bump|document|port|convert|split|extract|clean|rewrite|rework|try|continue|analy[sz]e|debug|plan|suggest|research|read|open|start|integrate|support|introduce|prepare|finish|complete)\b";
@@ -63,7 +63,7 @@ patterns! {
     LEFT_OPEN = r"(?i)\b(?:still (?:need(?:s|ed)?|to do|open|missing|pending|fail(?:s|ing)|left|to be)|not (?:yet|implemented yet|done yet|addressed|covered)|aren't .{0,40}yet|isn't .{0,40}yet|(?:are|is) not .{0,40}\byet|remain(?:s|ing)? (?:to|open|unfixed|todo|work|task|step|issue)|next steps?|follow-?ups?|left (?:to do|open|for later)|you(?:'ll| will)? (?:still )?need to|needs? to be (?:done|configured|set|run|added|updated|migrated|fixed|created)|to (?:complete|finish) (?:the|this)|once (?:the|you|this|that|it) .{5,80} (?:can|will|re-?run|then)|(?:is|are|still|remains?) blocked (?:by|on|until)|waiting (?:for|on)|todo|to-do)\b";
     /// The word before what is left to do, as Claude and tasks have it: "Open: ...", "Still to do - ...".
     OPEN_LABEL = r"(?i)^[^\p{L}\p{N}]{0,4}(?:(?:still |yet )?(?:open|to ?-?dos?|to be done)|(?:still )?(?:remaining|outstanding|pending|unfinished|deferred|postponed)|(?:still )?left (?:to (?:do|be done)|open|undone|over|for later)|not (?:yet )?done(?: yet)?|what(?:'|’)?s? (?:is )?(?:left|remains|open)(?: to do)?|for later|loose ends)(?: (?:items?|points?|tasks?|issues?|questions?|ends?|work|things?|steps?|todos?|threads?|for now|here))?[*_`]{0,2}\s*(?:[:—–]|-\s)[*_`]{0,2}\s*";
-    /// What stands behind such a word where nothing is left.
+    /// Text behind such a word where nothing is left.
     NOTHING_OPEN = r"(?i)^(?:none|nothing|no\b|n/a|nil|0\b|[-—]|https?:)";
     /// The subject of a commit that cures something.
     FIX_SUBJECT = r"(?i)^(?:\w+\([^)]*\)!?:\s*)?(?:hot)?(?:fix(?:e[sd])?|bugfix|resolve[sd]?|repair|correct|prevent|avoid|handle|stop|restore)\b|^fix";
@@ -79,15 +79,15 @@ patterns! {
     AT_LINE = r"(?i)^(?:at )?lines? ~?\d+";
     /// The first column of a table that lists the day's work.
     CHORE_TABLE = r"(?i)^\W*(?:files?|step|task|change|check|test|command|#|status|phase)s?\W*$";
-    /// What Claude proposes to do next.
+    /// Phrases by which Claude proposes its next step.
     PROPOSES = r"(?i)\b(?:next(?: steps?)?\b|want me to|shall i|should i|would you like|let me know|you(?:'ll| will)? (?:still )?need to|once (?:the|you)|to (?:complete|finish) (?:the|this)|ready to|remain(?:s|ing)|still (?:to do|needs?|open)|you can (?:now )?(?:re-?run|run|push|test|try|start))\b";
-    /// What Claude Code's own tools say in every project.
+    /// Errors of Claude Code's own tools, which occur in every project.
     TOOL_HABIT = r"(?i)has not been read yet|modified since read|unexpectedly modified|read it (?:again|first)|no changes to make|exceeds maximum allowed (?:tokens|size)|user (?:doesn't want|rejected)|cancelled|file does not exist|eisdir|is a directory|(?:request|operation|command) timed out|blocked by hook|permission to use";
     /// A file that a shell's own tool did not find: a slip.
     MISTYPED = r"(?i)^(?:/\S*/)?(?:rm|cp|mv|ls|cat|cd|mkdir|rmdir|touch|find|grep|sed|head|tail|stat|wc|chmod|ln|bash|sh|zsh): .*(?:no such file or directory|not a directory|file exists|cannot (?:remove|stat|access|open))";
     /// A command that keeps the output of another one.
     ASSIGNS = r"^\s*[A-Za-z_]\w*=\$\(";
-    /// What a command line only does to its output.
+    /// Parts of a command line that only change its output.
     OUTPUT_ONLY = r"\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-n?\s*\d+|\s+-\d+)?|\|\|\s*true)\s*";
     /// A line that a tool marks as an error.
     MARKED_ERROR = r"^\s*(?:×|✖|✗|✘|❌|E {2,})\s*(\S.*\S)\s*$";
@@ -99,13 +99,13 @@ patterns! {
     EVERYWHERE = r"(?i)\b(?:in (?:this|the|our|every|any) (?:repo|repository|project|codebase|code base|session)|in (?:all|every) (?:sessions?|files?|commits?)|(?:every|each) time|from now on|in (?:the )?future|going forward|ever again)\b";
     /// A state that is to last: no wish for all times.
     LASTING = r"(?i)\balways[- ](?:\w+(?:ble|ed|en|ing)|on|off|open|there)\b";
-    /// What a person says before what is meant.
+    /// Words that a person says before the actual message.
     LEAD_IN = r"(?i)^(?:(?:ok(?:ay)?|yes|yep|no|nope|great|good|perfect|thanks|fine|now|so|and|also|but|wait|commit(?: (?:this|it|that))?|push(?: (?:this|it|that))?)\b[\s,.!;:—-]*)+";
     /// A look at something: whatever it limits, it says nothing.
     LOOKS = r"(?i)^(?:(?:ok(?:ay)?|good|great|now|so|but|and|perfect)[,.!—\s-]+)*(?:let me|i'll|i will|i need to|let's) (?:also |now |first |quickly |just |double-)*(?:check|verify|see|look|run|read|find|confirm|search|make sure|understand|review|inspect|explore|re-?read|try|take)\b";
-    /// What is done next, at the end of a sentence that says something.
+    /// Announcements of the next step, at the end of a sentence that says something.
     THEN_LETS = r"(?i)(?:,? (?:but|so|and)|\s[—–-]|;)\s+(?:let me|i'll|let's|i will)\b.*$";
-    /// What Claude is about to do, in the middle of a sentence.
+    /// Phrases in the middle of a sentence that tell Claude's intention.
     INTENDS = r"(?i)\b(?:let me|i(?:'|’)ll|i (?:also |now |just |still )?(?:need|have|want) to|i (?:should|can|could|will)|i(?:'|’)m going to)\b";
     /// An output that counts or names failures, whatever the exit status was.
     SHOWS_FAILURE = r"(?im)\b[1-9]\d* (?:fail(?:ed|ures?|ing)?|errors?)\b|^\s*(?:fail(?:ed)?|error)\b[\s:]|^\(fail\)|\bcommand not found\b|^(?:fatal|traceback)\b|exited with code [1-9]";
@@ -146,11 +146,11 @@ patterns! {
     LABELLED = r"(?i)^\W*(?:gotcha|caveat|pitfall|trap|beware|watch out|lesson(?: learned)?|rule|convention|decision|important|key (?:point|insight|finding)|worth (?:knowing|remembering))\b[^:\n]{0,40}:";
     /// Words by which the assistant says that something is worth remembering.
     SAVED = r"(?i)\b(?:memory (?:saved|updated|added)|(?:saved|added|noted|recorded|captured) (?:\w+ ){0,4}(?:to|in|as) (?:\w+ ){0,2}(?:memory|memories|agents\.md|claude\.md)|worth (?:knowing|remembering|keeping in mind)|keep(?:ing)? in mind|for (?:future|later) (?:sessions?|work|reference|agents?)|lesson(?:s)? (?:learned|here))\b";
-    /// What a sentence is called before it says it.
+    /// Labels in front of a sentence.
     LABEL = r"(?i)^(?:the )?(?:(?:root )?cause|(?:actual |real |core |main )?(?:issue|problem|bug|reason|finding|culprit)|fix|cure|solution|(?:root )?cause (?:found|confirmed)(?: and fixed)?|(?:quick )?(?:note|summary|result|verdict|background|context)|one (?:more )?(?:thing|note|caveat|detail)|also|important|confirmed|fixed|correction|tl;dr)\s*(?:[:—–]|-\s)\s*";
     /// A command that names the files that were changed.
     LISTS_CHANGES = r"\bgit\s+(?:-\S+\s+\S+\s+)*(?:add|commit|status|show|diff\s+(?:\S+\s+)*--(?:stat|name-only|name-status))\b";
-    /// What Claude adds to the option that it would take.
+    /// Mark that Claude adds to the option it would take.
     RECOMMENDED = r"(?i)\s*\((?:recommended|suggested|default)\)";
     /// The work of reviewing and of handing work out, by its own words.
     REVIEWS = r"(?i)\b(?:reviewers?|verifiers?|finders?|implementers?|(?:sub)?agents? (?:found|reported|flagged|did|ran|will|finished|returned|traced|is|are|was|were)|the (?:sub)?agent|angle [a-z]\b|refuted|corroborat\w+|(?:this|next|first|last|second) (?:round|pass|wave)|in flight|launched|dispatched|outstanding|sweep|corrections?|t\d\b)\b";
@@ -170,7 +170,7 @@ patterns! {
     RULES = r"(?i)\b(?:must(?: not|n't| never)?|never|always|cannot|can't|only (?:when|if|after|works?|on|with|for)|requires?|needs? to be|has to|have to|do not|don't|by design|deliberate(?:ly)?|intentional(?:ly)?|not supported|unsupported|limitation|by default)\b";
     /// Words that say that something is so when it is written.
     NOW = r"(?i)\b(?:current(?:ly)?|at (?:the moment|present)|right now|today|existing|now (?:shows?|uses?|has|is|does)|has no|have no|there (?:is|are) no|lacks?)\b";
-    /// What happens to somebody who does otherwise.
+    /// Phrases for the consequence of doing otherwise.
     CONSEQUENCE = r"(?i)\b(?:would(?:n['’]t)?|otherwise|or else|silently|breaks?|on every|every (?:time|call|run|render|session|build|request|start)|depends? on|rel(?:y|ies) on|blocks?|masks?|leaks?|resets?|overwrites?|throws?|hangs?|kills?|deadlocks?|collisions?|collides?|mismatch(?:es)?|loses?|swallows?)\b";
     /// A text that reports what was done.
     REPORTS = r"(?i)\b(?:added|updated|removed|replaced|renamed|rewrote|rewritten|moved|implemented|refactored|created|introduced|extracted|changed|expanded|wired|converted|migrated|regenerated)\b";
@@ -214,7 +214,7 @@ patterns! {
     GOES_ON = r"(?ix)^\W*(?:(?:ok(?:ay)?|yes|yep|yeah|sure|please|now|then|and|great|good|perfect|thanks?(?:\ you)?|nice|cool|fine|go|alright|all\ good|looks\ good|lgtm|it\ works|works|it\ work|so|just|can\ you|could\ you|the|a|all|this|that|it|them|these|those|your|my|our|recent|latest|last|changes?|work|everything|to|on|ahead|again|first|next|again|also|only|too|both|for\ me|up|commit|commi|committ?|push|hpush|merge|tag|continue|proceed|resume|retry|try|do|run|save|finish|clear|exit|quit|stop|done|y|n|no|k|next|step|carry|keep|going|approved?|accepted?|confirm(?:ed)?|agreed?)\b\W*)+$";
     /// A plan put into the prompt by plan mode.
     PLAN_PROMPT = r"(?i)^\s*implement the following plan:\s*";
-    /// What plan mode adds to the plan.
+    /// Text that plan mode adds to the plan.
     PLAN_TAIL = r"(?is)\n\s*if you need specific details from before exiting plan mode.*$";
     /// Headings under which a plan says why.
     WHY_HEADING = r"(?i)\b(?:context|background|problem|motivation|goal|objective|overview|why|root cause|cause|issue|summary|current (?:state|behaviou?r))\b";
@@ -226,7 +226,7 @@ patterns! {
     CHORE_HEADING = r"(?i)\b(?:verification|verify|testing|test plan|tests?|files? (?:to|changed|modified|affected|summary)|implementation (?:order|steps)|order|steps|checklist|timeline|files|todo|out of scope|references?|critical files)\b";
     /// A word that points at something said before.
     POINTS_BACK = r"(?i)^(?:previously,? (?:this|it|that|they)|it|this|that|these|those|they|he|she|both|also|then|so|but|and|however|instead|otherwise|which|here|there|same|additionally|similarly)\b";
-    /// What concerns only the files and the commit of that day.
+    /// Phrases that concern only the files and the commit of that day.
     BOOKKEEPING = r"(?i)^committed\b|\b\d+ (?:insertions?|deletions?)\b|^i (?:can[’']t|cannot|couldn[’']t|am unable|don[’']t have)\b|\b(?:unrelated|pre-?existing|not related to|(?:not|n't|n’t) (?:caused by|from) (?:my|our|this|these|the)|(?:un)?(?:staged|committed) (?:changes|files|modifications)|unmodified|(?:remains?|left|stays?) (?:untouched|unstaged|uncommitted)|(?:needs?|ready) to be (?:committed|staged|pushed)|(?:is|are|were|was) (?:now |already )*(?:committed|staged|pushed)|(?:did ?n[o']t|didn’t|have ?n[o']t) (?:modify|touch)|hard refresh|our (?:own )?changes? (?:is|are)|not our code|cleaned (?:them|it|those) up|files? to modify|the (?:lint|type|test|build|format\w*) (?:errors?|failures?|warnings?) (?:is|are|was|were) (?:in|from)\b|the commit (?:was|is|got) (?:blocked|refused)|tests? (?:is|are) failing\b|the diff (?:shows|includes|also|only|is)|commit(?:ted)? (?:only|just|without) |(?:part of this task|single commit)\b)";
     /// How people begin when they talk rather than name a thing.
     CONVERSES = r"(?i)^(?:i(?:'|’)?(?:d|m|ve)?\b|we\b|you\b|can\b|could\b|are\b|is\b|do\b|does\b|did\b|why\b|what\b|how\b|looks? like|look at|(?:it )?seems?\b|wait\b|now\b|and\b|but\b|so\b|then\b|also\b|ok(?:ay)?\b|no\b|yes\b|hmm|here\b|there\b|this\b|that\b|it\b|they\b|these\b|those\b|let(?:'|’)?s\b|please\b|commit\b)";
@@ -255,7 +255,7 @@ pub fn leaves_open(text: &str) -> bool {
     LEFT_OPEN.is_match(text) || labelled_open(text).is_some()
 }
 
-/// What is left to do, of a sentence that begins with a word that says so; empty where a list follows.
+/// Returns the open work that a sentence names after a label that announces it; empty where a list follows.
 pub fn labelled_open(text: &str) -> Option<&str> {
     let label = OPEN_LABEL.find(text)?;
     let rest = text[label.end()..].trim();

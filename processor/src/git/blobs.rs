@@ -1,4 +1,4 @@
-//! What git knows of contents: which files it ignores, what they held at a time, and where they moved.
+//! Queries of git about contents: the files it ignores, their contents at a time, and where they moved.
 //!
 //! Each question is one call of git, however many files it is about. No filter or text conversion of the
 //! repository is run.
@@ -46,14 +46,14 @@ pub fn commits(root: &Path) -> Vec<(Timestamp, String)> {
     lines.lines().filter_map(commit).collect()
 }
 
-/// What git has by a name.
+/// Result of asking git for a content by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blob {
     /// Nothing.
     Missing,
     /// More than was asked for.
     TooLarge,
-    /// What is to be asked for again: it did not fit beside the others.
+    /// A content that did not fit beside the others and is to be asked for again.
     Later,
     /// This content.
     Content(Rc<[u8]>),

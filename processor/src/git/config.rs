@@ -1,4 +1,4 @@
-//! What git is configured to do, and by whom: what a repository's own configuration says may be a stranger's, who
+//! Git's settings, and where each comes from. A repository's own configuration may be a stranger's, who
 //! packed it into a copied folder.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ const NOTHING_FOUND: i32 = 1;
 pub(super) struct Setting {
     /// Its name, as git writes it.
     pub key: String,
-    /// What it is set to; empty where nothing is.
+    /// Its value; empty where it has none.
     pub value: String,
     /// Whether it is not the user's own, but of the repository.
     pub is_repositorys: bool,
@@ -41,7 +41,7 @@ fn read(found: &[u8]) -> Option<Vec<Setting>> {
     let (pairs, []) = fields.as_chunks::<2>() else { return None };
     let setting = |[scope, text]: &[&[u8]; 2]| {
         let is_repositorys = !matches!(*scope, b"system" | b"global" | b"command");
-        // What has no value has no line's end.
+        // A setting without a value has no line end.
         let end = text.iter().position(|byte| *byte == b'\n').unwrap_or(text.len());
         let key = match str::from_utf8(&text[..end]) {
             Ok(key) => key.to_owned(),

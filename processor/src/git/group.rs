@@ -1,4 +1,4 @@
-//! What git runs ends with it, and git ends with us.
+//! Process groups for git: programs that git runs end with it, and git ends with us.
 //!
 //! A check of a signature may wait for a key or a smart card for ever, so git and what it runs have a process
 //! group of their own that can be ended as a whole. A terminal's Ctrl-C does not reach such a group: it is

@@ -45,7 +45,7 @@ pub(super) fn is_enough() -> bool {
     found() >= Some(Version::LEAST)
 }
 
-/// What is wrong with git, for a person; `Ok` with its version where nothing is.
+/// Checks git and returns its version, or a message for a person that says what is wrong with it.
 ///
 /// # Errors
 /// When there is none, or it is too old to be asked who committed what.

@@ -36,7 +36,7 @@ impl Server {
             },
         };
         let host = match host {
-            // What a server listens on is not what one connects to.
+            // An address to listen on is not one to connect to.
             "" | "0.0.0.0" | "::" | "[::]" => "127.0.0.1".to_owned(),
             host if host.contains(':') && !host.starts_with('[') => format!("[{host}]"),
             host => host.to_owned(),

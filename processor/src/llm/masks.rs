@@ -156,7 +156,7 @@ mod tests {
         assert!(masked.note().contains(&masked.masks[0].0));
         assert_eq!(masked.restore(&masked.text), text);
         assert!(masked.is_masked(&masked.text) && !masked.is_masked(text));
-        // What no question had comes back as it is.
+        // A mask that no question had comes back unchanged.
         let invented = format!("EMAIL_9{}", masked.ending);
         assert_eq!(masked.restore(&invented), invented);
         assert!(masked.is_masked(&invented.to_uppercase()));

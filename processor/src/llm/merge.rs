@@ -43,7 +43,7 @@ pub fn merge(
         } else if draft.signatures.is_empty() {
             lend_paths(&draft, &mut proposed, &sets);
         } else if !prove(&draft, &mut proposed, &sets) {
-            // What cured by a command is about tools and the machine, and comes again.
+            // A cure by a command is about tools and the machine, and comes again.
             if draft.worth < COMMAND_CURE_WORTH {
                 draft.worth = UNTOLD_WORTH;
             }

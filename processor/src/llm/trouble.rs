@@ -11,7 +11,7 @@ use crate::state::{read_json, write_json};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trouble {
-    /// Who was asked.
+    /// The provider that was asked.
     pub provider: String,
     /// When the sync began that asked.
     pub at: Timestamp,

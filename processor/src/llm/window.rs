@@ -195,7 +195,7 @@ fn split(piece: Piece, chars_max: usize) -> Vec<Piece> {
     parts
 }
 
-/// What of a text its speaker says: a person also passes on what others said.
+/// Returns the speaker's own part of a text: a person also passes on the words of others.
 fn own_of(said_by: SaidBy, text: &str) -> String {
     if said_by == SaidBy::User { own_words(text) } else { text.to_owned() }
 }
@@ -338,7 +338,7 @@ mod tests {
             assert!(window.text().chars().count() <= WINDOW_CHARS_MAX);
             assert!(window.pieces[0].uuid.starts_with('p'), "a turn was cut");
         }
-        // What is added at the end changes the last window alone.
+        // Turns added at the end change the last window alone.
         let mut grown = session.clone();
         grown.turns.extend((40..43).map(|n| turn(n, 700, 1)));
         let all = windows.len() - 1;

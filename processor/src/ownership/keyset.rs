@@ -64,7 +64,7 @@ impl KeySet {
         for block in bytes[HEADER..].chunks_exact_mut(BLOCK) {
             seal(block);
         }
-        // What is remembered about it must not be on the disk before.
+        // The file is replaced durably: the record about it must not be on the disk before.
         Ok(replace(path, &bytes, Privacy::Private)?)
     }
 

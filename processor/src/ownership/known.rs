@@ -1,5 +1,4 @@
-//! What a sync remembers of keys, so that a session that goes on costs its own new keys and not those of
-//! all.
+//! Record of keys that a sync remembers, so that a session that goes on costs its own new keys and not those of all.
 //!
 //! While no new key is held by another session, nobody's records change hands. So of the sessions that share
 //! records only the outcome is remembered, and the keys of all lie in a [`KeySet`]. Where a new key seems
@@ -21,7 +20,7 @@ use crate::archive::Archive;
 /// Sessions with something new that are few: more are not looked at one by one.
 const SESSIONS_FEW: usize = 64;
 
-/// What is remembered of the keys of a project.
+/// Record that is kept of the keys of a project.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KnownKeys {
@@ -87,7 +86,7 @@ impl Holders {
                 let sharing = known.sharing.clone();
                 Ownership { sharing, set: Some(set), owners: OnceLock::new(), holders: self }
             }
-            // What cannot be read or written is made again.
+            // A set that cannot be read or written is made again.
             Ok(None) | Err(_) => {
                 let holders = self.load();
                 *known = self.learn(&holders).unwrap_or_default();
@@ -150,7 +149,7 @@ impl Holders {
         if !added.is_empty() {
             set.sync()?;
         }
-        // What was removed stays in the set: its keys seem known should they return.
+        // Keys of removed sessions stay in the set: they seem known should they return.
         known.sessions.retain(|name, _| present.contains_key(name.as_str()));
         known.sessions.extend(added);
         Ok(Some(set))

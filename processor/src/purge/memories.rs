@@ -1,5 +1,5 @@
-//! What a purge does to memories: those that nothing else says go, and what a person changed or wrote stays without
-//! its evidence.
+//! Effects of a purge on memories: those that nothing else says go, and those that a person changed or wrote
+//! stay without their evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::trees;
 pub(super) struct Memories {
     /// All of them.
     before: BTreeSet<MemoryId>,
-    /// Those that were learned from what is to go, by their files.
+    /// Memories that were learned from the sessions to purge, by their files.
     learned: BTreeMap<PathBuf, Named>,
 }
 
@@ -149,7 +149,7 @@ impl Purge {
                 }
                 let Memory { id, title, body, .. } = &stored.memory;
                 let (id, says) = (id.to_string(), hash(&format!("{title}\n{body}")));
-                // What an earlier purge found in it, nobody can look for any more.
+                // Text that an earlier purge found in it can no longer be looked for.
                 let said_before = self.purged.said.get(&id) == Some(&says);
                 if mark(&automaton, &all_text(&stored), &mut said) || said_before {
                     still.insert(id, says);
@@ -206,7 +206,7 @@ fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, Named) {
     (path.clone(), Named { id: memory.id, title: memory.title, path })
 }
 
-/// What a memory's file says, as it stands there and as it may stand elsewhere.
+/// Returns the text of a memory's file, as it stands there and as it may stand elsewhere.
 fn all_text(Stored { path, memory, .. }: &Stored) -> Vec<u8> {
     let mut text = std::fs::read_to_string(path).unwrap_or_default();
     let escaped = escaped(&text);

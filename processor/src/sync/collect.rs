@@ -77,7 +77,7 @@ impl Run<'_> {
             .collect();
         let mut known: HashSet<String> = self.archive.names()?.into_iter().collect();
         let expired = self.expired.names().into_iter();
-        // Those that were lost are read again, should their transcripts be back.
+        // Lost sessions are read again, should their transcripts be back.
         known.extend(expired.filter(|name| !self.expired.is_lost(name)));
         known.extend(self.state.empty.iter().cloned());
         let sessions = changed(transcripts, &self.state.seen, &known);
@@ -89,7 +89,7 @@ impl Run<'_> {
             }
         }
         let ignore = Ignore::new(&self.settings.ignore_paths)?;
-        // What is known is hidden once a session is read as a whole.
+        // Known secrets are hidden later, once a session is read as a whole.
         let rules = self.redactor.with_known(Known::default());
         let collector = Collector {
             archive: &self.archive,
@@ -107,7 +107,7 @@ impl Run<'_> {
             return Ok(BTreeSet::new());
         }
         if self.settings.ignores_unknown {
-            // What is known goes on; the sessions are read once it is mended.
+            // Known sessions go on as they are; the others are read once the setting is mended.
             let warning = format!(
                 "{}: `ignore_paths` cannot be read, and what it names is not to be learned from: no session \
                  is read until it is mended",
@@ -214,7 +214,7 @@ impl Run<'_> {
                     if !self.report.warnings.contains(&warning) {
                         self.report.warnings.push(warning);
                     }
-                    // What was learned from it stays, and it is looked at again next time.
+                    // The drafts learned from the session stay, and it is looked at again next time.
                     self.state.sessions.entry(entry.name.clone()).or_default();
                 }
             }

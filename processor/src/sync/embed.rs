@@ -81,7 +81,7 @@ impl Run<'_> {
         match learned {
             Ok(None) => return Ok(false),
             Ok(Some(embedded)) => self.report.embedded = embedded,
-            // What was published serves; the table made its vectors.
+            // The published index serves; the table made its vectors.
             Err(error) => {
                 self.report.warnings.push(format!("texts were not embedded: {error:#}"));
                 return Ok(false);
@@ -124,7 +124,7 @@ impl Run<'_> {
     pub(super) fn indexes(&self) -> Vec<PathBuf> {
         let dirs = self.options.dirs;
         let states = || self.trees.iter().map(|tree| dirs.tree(&tree.root));
-        // What the model thought comes last: few ask for it.
+        // Thinking comes last: few ask for it.
         let thinking = self.trees.iter().filter(|tree| self.thinks(tree));
         let thoughts = thinking.map(|tree| dirs.tree(&tree.root).thinking());
         let told = states().map(|state| state.index()).chain([dirs.user_state().index()]);

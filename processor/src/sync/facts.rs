@@ -34,7 +34,7 @@ impl TreeFacts {
     }
 }
 
-/// What git says, without secrets: what transcripts say of branches has none either.
+/// Asks git for facts about a tree and redacts them: the branches in transcripts are redacted, too.
 fn tree_facts(root: &Path, redactor: &Redactor) -> left::Facts {
     let clean = |text: String| redactor.redact(&text).into_owned();
     left::Facts {

@@ -11,8 +11,8 @@ use crate::known::Known;
 use crate::stamp;
 
 impl Run<'_> {
-    /// What the published result depends on, and the result as far as a look at the folders shows
-    /// it: when this is as it was, there is nothing to do.
+    /// Returns the fingerprint of everything that the published result depends on, and of the result as far
+    /// as a look at the folders shows it. While it stays, there is nothing to do.
     pub(super) fn fingerprint(&self) -> String {
         let around = self.fingerprint_around(&self.fingerprint_of_trees());
         // As good as none: the next run looks again.
@@ -60,7 +60,8 @@ impl Run<'_> {
             }
             Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
         }
-        // What was put aside is no memory, but a killed `forget` leaves something there that is to be swept.
+        // A file that was put aside is not a memory, but a killed `forget` leaves something there that is to
+        // be swept.
         for folder in [
             self.home.private_memories(),
             self.home.drafts(),
@@ -81,7 +82,7 @@ impl Run<'_> {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// What is in the working trees, as far as a look at the folders and git show it.
+    /// Returns the fingerprint of the working trees, as far as a look at the folders and git show them.
     pub(super) fn fingerprint_of_trees(&self) -> String {
         let of_tree = |tree: &Tree| {
             let folder = stamp::of_folder(&tree.store().join("memories"));

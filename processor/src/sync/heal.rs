@@ -29,7 +29,7 @@ impl Run<'_> {
             if folder.exists() {
                 self.report.healed += 1;
             }
-            // What the model thought is published with the turns alone.
+            // Thinking is published with the turns alone.
             self.state.all_turns |= health.turns.is_some() || is_thinking(&folder);
             self.distrusted.insert(folder);
         }
@@ -44,7 +44,7 @@ impl Run<'_> {
     /// Removes the indexes of what the model thought that nobody asks for.
     pub(super) fn remove_unwanted(&self) {
         for tree in self.trees.iter().filter(|tree| !self.thinks(tree)) {
-            // What cannot be removed now goes with the next run.
+            // A folder that cannot be removed now goes with the next run.
             let _ = std::fs::remove_dir_all(self.options.dirs.tree(&tree.root).thinking());
         }
     }

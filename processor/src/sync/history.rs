@@ -1,4 +1,4 @@
-//! What a project's sync learned so far, to be looked at again: nothing new is read or mined.
+//! Past findings of a project's syncs, to be looked at again: nothing new is read or mined.
 
 use anyhow::Result;
 use memory_store::Timestamp;
@@ -22,7 +22,7 @@ pub struct Past {
     pub name: String,
     /// The time of its first record.
     pub first: Timestamp,
-    /// What was mined from it.
+    /// The findings that were mined from it.
     pub mined: MinedFile,
 }
 

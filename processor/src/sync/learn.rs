@@ -41,7 +41,7 @@ impl Run<'_> {
         Holders { home: self.home.clone(), archive: self.archive.clone(), sessions }
     }
 
-    /// What is still good of what was mined from each session.
+    /// Returns the mined findings of each session that are still good.
     pub(super) fn known(&self, ownership: &Ownership) -> Vec<KnownSession> {
         let miner = self.miner(ownership);
         let kinds = &self.settings.kinds;
@@ -192,7 +192,7 @@ impl Run<'_> {
             ownership,
             redact: &self.redactor,
             model: self.settings.llm.as_ref().map(|llm| {
-                // What was set aside is asked about again where somebody wants that.
+                // Windows that were set aside are asked about again where somebody wants that.
                 let retries = match llm::aside::retries(&self.home.0.join(LLM_DIR)) {
                     0 => String::new(),
                     retries => format!("#{retries}"),
@@ -330,7 +330,7 @@ impl Run<'_> {
     ) -> Result<Vec<MinedFile>> {
         let miner = self.miner(ownership);
         let roots = miner.roots();
-        // What was kept of one may be lost. Where a model helps, it is asked again the next time.
+        // The mined file of a session may be lost. Where a model helps, it is asked again the next time.
         let key_of_rules = |key| if miner.model.is_none() { key } else { String::new() };
         let all = |KnownSession { name, key, summary: _, mined }| match mined
             .or_else(|| miner.load(&name, &key))
@@ -366,7 +366,7 @@ impl Run<'_> {
     }
 }
 
-/// What a model is given to read sessions with.
+/// Inputs of a model that reads sessions.
 #[derive(Clone, Copy)]
 struct Reading<'a> {
     miner: &'a Miner<'a>,
@@ -382,10 +382,10 @@ struct Reading<'a> {
 pub(super) struct KnownSession {
     /// The name of its archive file.
     pub name: String,
-    /// What it is mined from and by.
+    /// Key of the session's content and of the extractor.
     pub key: String,
-    /// What that amounts to, where it is known.
+    /// Summary of the mined drafts, where it is known.
     pub summary: Option<Summary>,
-    /// What was found, where it was looked at.
+    /// The mined file, where it was looked at.
     pub mined: Option<MinedFile>,
 }

@@ -91,7 +91,7 @@ impl Run<'_> {
         let aside = self.archive.aside().into_iter().map(|(name, _)| name);
         let mut others: BTreeSet<String> = aside.collect();
         if self.state.published.is_empty() {
-            // What is remembered was lost as well, perhaps.
+            // The remembered state was perhaps lost as well.
             others.extend(mine::names(&self.home));
         }
         for name in others {
@@ -129,7 +129,7 @@ impl Run<'_> {
             };
             let id = if id.is_empty() { main.to_owned() } else { id };
             let count = drafts.len();
-            // What was removed of it for its age stays removed.
+            // Turns that were removed for their age stay removed.
             let header = Header {
                 session: id,
                 agent,

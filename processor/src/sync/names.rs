@@ -45,7 +45,7 @@ impl HiddenNames {
         }
     }
 
-    /// What is told when memories wait.
+    /// Returns the warning for memories that wait.
     pub fn warning(&self) -> Option<String> {
         let problem = self.problem.as_ref()?;
         Some(format!(

@@ -53,7 +53,7 @@ pub struct SyncReport {
     pub relations_later: usize,
     /// Indexes that could not be read and were made again.
     pub healed: usize,
-    /// What went wrong without stopping the rest; one line each.
+    /// Problems that did not stop the rest; one line each.
     pub warnings: Vec<String>,
     /// Milliseconds it took.
     pub millis: u64,

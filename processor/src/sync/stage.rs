@@ -21,16 +21,16 @@ pub(super) const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
 /// Sessions that are read before it is looked how many turns there are.
 const SESSIONS_AT_ONCE: usize = 64;
 
-/// What is on its way into the indexes of a working tree; `None` where they stay as they are.
+/// Staged parts for the indexes of a working tree; `None` where an index stays as it is.
 #[derive(Debug, Default)]
 pub(super) struct StagedTree {
     /// Turns.
     pub turns: Option<Staged>,
-    /// What the model thought in them.
+    /// Thinking in the turns.
     pub thoughts: Option<Staged>,
 }
 
-/// What is on its way into the indexes of all working trees, by their roots.
+/// Staged parts for the indexes of all working trees, by their roots.
 #[derive(Debug, Default)]
 pub(super) struct StagedTrees(BTreeMap<PathBuf, StagedTree>);
 
@@ -142,12 +142,12 @@ impl Run<'_> {
     }
 }
 
-/// What the indexes lack.
+/// Turns and thinking that the indexes lack.
 #[derive(Debug, Default)]
 struct Lacking {
     /// Turns.
     turns: Vec<Turn>,
-    /// What the model thought in them.
+    /// Thinking in the turns.
     thoughts: Vec<Turn>,
 }
 
@@ -261,7 +261,7 @@ mod tests {
         run.publish_with(staged).unwrap();
         assert_eq!(seen(), (10, 5));
 
-        // What cannot be read is named and left out, and the others are there; then it comes by itself.
+        // An unreadable session is named and left out while the others are published; it follows once it can be read.
         let unreadable = run.archive.path("session-2");
         let bytes = std::fs::read(&unreadable).unwrap();
         std::fs::write(&unreadable, &bytes[..bytes.len() / 2]).unwrap();
@@ -276,7 +276,7 @@ mod tests {
         run.publish_with(staged).unwrap();
         assert_eq!(seen(), (10, 5));
 
-        // What fails between two portions leaves what there was, and nothing of what it brought.
+        // A failure between two portions leaves the old index, and nothing of the new portions.
         run.state.all_turns = true;
         let state = dirs.tree(root);
         let files = |folder: &Path| -> BTreeSet<OsString> {
@@ -298,7 +298,7 @@ mod tests {
         std::fs::rename(&aside, &thinking).unwrap();
         assert_eq!(seen(), (10, 5));
         assert_eq!(files(&state.index()), before.0);
-        // What could not be removed goes with the next try.
+        // A file that could not be removed goes with the next try.
         assert_ne!(files(&thinking), before.1);
         drop(run.stage(&ownership, 3).unwrap());
         assert_eq!((files(&state.index()), files(&thinking)), before);

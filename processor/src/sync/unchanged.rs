@@ -20,7 +20,7 @@ impl Run<'_> {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part.as_bytes());
         };
-        // What counts at a session's start grows old, though slowly.
+        // The start block depends on age, though slowly.
         add(&self.options.now.date());
         add(&stamp::of_folder(self.expired.folder()));
         for root in self.territory.roots() {

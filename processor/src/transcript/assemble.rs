@@ -10,7 +10,7 @@ use super::session::{Call, Input, Prompt, PromptBy, Session, Step, Turn, What};
 use super::tasks::Tasks;
 use super::tool;
 
-/// What the other sessions of the project know.
+/// Knowledge of the project's other sessions.
 pub struct Assembly<'a> {
     /// Whether a record belongs to this session. Forks and old resumes copy records; each counts
     /// once, where it was first.
@@ -306,7 +306,7 @@ impl Builder {
     }
 }
 
-/// What this session owns of a turn.
+/// Returns the part of a turn that this session owns.
 fn owned_turn(open: Open) -> Option<Turn> {
     let mut turn = open.turn;
     let mut owned = open.steps.iter().map(|(owned, _)| *owned);

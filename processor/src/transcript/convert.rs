@@ -25,7 +25,7 @@ const OBJECTS_PER_LINE_MAX: usize = 8;
 /// How often a damaged line may be looked through, all in all.
 const SALVAGE_PASSES: usize = 16;
 
-/// What became of a line.
+/// Outcome of reading a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Its objects were read.
@@ -90,7 +90,7 @@ fn object(bytes: &[u8], head: &Head<'_>, redact: &dyn Redact, out: &mut Vec<Reco
     }
     let value = serde_json::from_slice::<Value>(bytes)
         .or_else(|_| serde_json::from_slice(&surrogate::repair(bytes)))
-        // What lies too deep is left out, and the rest of the line is read.
+        // A value that lies too deep is left out, and the rest of the line is read.
         .ok()
         .or_else(|| serde_json::from_slice(&surrogate::repair(&shallow(bytes)?)).ok());
     let Some(value) = value else { return Outcome::Damaged };
@@ -210,7 +210,7 @@ impl Line<'_> {
         );
     }
 
-    /// Who gave the prompt, by what newer versions say about it.
+    /// Returns the author of the prompt by the fields that newer versions write.
     fn prompt_by(&self) -> PromptBy {
         let word = |key: &str| match self.value.get(key) {
             Some(Value::String(text)) => text.to_ascii_lowercase(),

@@ -1,4 +1,4 @@
-//! What the path of a transcript says: the session, and the subagent.
+//! Name of a transcript: the session and the subagent in its path.
 
 use std::path::Path;
 

@@ -102,7 +102,7 @@ impl std::io::Write for Count {
     }
 }
 
-/// What stands between the name of a session and the number of a part.
+/// Character between the name of a session and the number of a part.
 const MARK: char = '~';
 
 /// The name of the archive file of a part.

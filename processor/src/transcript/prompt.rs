@@ -1,9 +1,9 @@
-//! Who said it: a person's prompt told from what Claude Code, hooks and other agents wrote in the
-//! same place.
+//! Author of a prompt: a person's words are told apart from texts that Claude Code, hooks and other agents
+//! wrote in the same place.
 
 use memory_store::prompt::{Origin, origin, said};
 
-/// What a text block of a user record is.
+/// Meaning of a text block of a user record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     /// Words of whoever gave the prompt.

@@ -42,7 +42,7 @@ pub trait Redact: Sync {
 /// Records kept of one session. A session of a month of work has some ten thousand.
 pub const RECORDS_MAX: usize = 500_000;
 
-/// What reading came across.
+/// Counts of lines and records met while reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Complete lines.
@@ -60,7 +60,7 @@ pub struct SessionBuilder<'r> {
     redact: &'r dyn Redact,
     records: Vec<Record>,
     seen: HashSet<(u128, u32)>,
-    /// Those of parts that are closed.
+    /// Records of parts that are closed.
     closed: HashSet<(u128, u32)>,
     growth: Growth,
     part_bytes: u64,
@@ -160,7 +160,7 @@ impl<'r> SessionBuilder<'r> {
         }
     }
 
-    /// What came across.
+    /// Returns the counts so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
@@ -212,7 +212,7 @@ fn rank_of_title(record: &Record) -> Option<u8> {
     }
 }
 
-/// What makes two records the same one: the uuid of the line, and which part of it.
+/// Returns the key by which two records are the same one: the uuid of the line, and which part of it.
 fn key(record: &Record) -> (u128, u32) {
     (uuid_key(&record.uuid), record.part)
 }

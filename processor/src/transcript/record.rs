@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{Input, PromptBy};
 
-/// What is kept of a line, or of one content block of it. Its text is redacted.
+/// Record of a line, or of one content block of it. Its text is redacted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The line's uuid; of lines without one, a hash of what is kept.
@@ -23,12 +23,12 @@ pub struct Record {
     /// Whether it belongs to a subagent that was written into the main transcript (1.0.x).
     #[serde(rename = "side", default, skip_serializing_if = "is_false")]
     pub side: bool,
-    /// What it is.
+    /// Its content.
     #[serde(flatten)]
     pub what: RecordWhat,
 }
 
-/// What a record is.
+/// Content of a record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "k")]
 pub enum RecordWhat {
@@ -43,7 +43,7 @@ pub enum RecordWhat {
         branch: String,
         /// The text.
         text: String,
-        /// Who wrote it.
+        /// Author of the prompt.
         by: PromptBy,
         /// Images that came with it.
         #[serde(default, skip_serializing_if = "is_zero")]
@@ -71,9 +71,9 @@ pub enum RecordWhat {
         id: String,
         /// The tool.
         tool: String,
-        /// What it was asked.
+        /// Input of the call.
         what: Input,
-        /// What it does to the list of tasks.
+        /// Change to the list of tasks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         task: Option<TaskChange>,
     },
@@ -120,13 +120,13 @@ pub enum RecordWhat {
     },
 }
 
-/// What a tool gave back.
+/// Result of a tool call.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ToolResult {
     /// The call.
     pub id: String,
-    /// What the model was given, cut in the middle.
+    /// Output that the model was given, cut in the middle.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub output: String,
     /// Whether it failed.
@@ -135,7 +135,7 @@ pub struct ToolResult {
     /// Whether the user refused it.
     #[serde(skip_serializing_if = "is_false")]
     pub denied: bool,
-    /// What the user said when refusing.
+    /// The user's words when refusing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub said: String,
     /// Whether it was interrupted.
@@ -161,7 +161,7 @@ pub struct ToolResult {
 pub enum TaskChange {
     /// A task is added; the result tells its id.
     Create {
-        /// What is to be done.
+        /// The task's text.
         text: String,
     },
     /// A task changes.

@@ -4,7 +4,7 @@
 //! file snapshots), and some are megabytes long. This finds `type`, `uuid` and `parentUuid` at the
 //! top level only; the same words inside strings or nested objects do not count.
 
-/// What [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
+/// Fields that [`scan`] finds. Values are the raw bytes between the quotes; ids hold no escapes.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Head<'a> {
     /// The record's type.
@@ -68,8 +68,8 @@ pub fn scan(line: &[u8]) -> Head<'_> {
 /// Levels of nesting that are read; the parser gives up at 128.
 const DEPTH_MAX: u32 = 100;
 
-/// The same JSON with `null` in place of all that is nested deeper than is read. `None` when nothing is, or when
-/// the text ends in the middle of that.
+/// Returns the JSON with `null` in place of every value nested deeper than is read. `None` when nothing is
+/// nested that deep, or when the text ends inside such a value.
 pub fn shallow(json: &[u8]) -> Option<Vec<u8>> {
     let mut kept = Vec::new();
     let (mut at, mut depth, mut copied) = (0, 0_u32, 0);

@@ -31,9 +31,9 @@ pub struct Turn {
     pub cwd: String,
     /// The git branch at its start; empty outside git.
     pub branch: String,
-    /// What opened it.
+    /// The prompt that opened it.
     pub prompt: Prompt,
-    /// What followed, in file order.
+    /// Its steps, in file order.
     pub steps: Vec<Step>,
     /// Whether the user interrupted it.
     pub interrupted: bool,
@@ -42,19 +42,19 @@ pub struct Turn {
     pub rewound: bool,
 }
 
-/// What opened a turn.
+/// Prompt that opened a turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Prompt {
     /// The text, without reminders and wrappers.
     pub text: String,
-    /// Who wrote it.
+    /// Its author.
     pub by: PromptBy,
     /// Images that came with it.
     pub images: u32,
 }
 
-/// Who wrote a prompt.
+/// Author of a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PromptBy {
@@ -79,12 +79,12 @@ pub struct Step {
     pub uuid: String,
     /// When.
     pub at: Timestamp,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub what: What,
 }
 
-/// What happened in a step.
+/// Event of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
 pub enum What {
@@ -117,9 +117,9 @@ pub struct Call {
     pub tool: String,
     /// The record of the result, when there is one.
     pub result_uuid: Option<String>,
-    /// What it was asked to do.
+    /// Input of the call.
     pub input: Input,
-    /// What the model was given back, cut in the middle where it is long.
+    /// Output that the model was given, cut in the middle where it is long.
     pub output: String,
     /// Whether it failed.
     pub failed: bool,
@@ -131,7 +131,7 @@ pub struct Call {
     pub changed: Option<(u32, u32)>,
 }
 
-/// What a tool was asked to do, in the words that extraction knows.
+/// Input of a tool call, in the words that extraction knows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "input")]
 pub enum Input {
@@ -139,7 +139,7 @@ pub enum Input {
     Shell {
         /// The command line.
         command: String,
-        /// What the model said it is for.
+        /// The model's description of the command's purpose.
         description: String,
     },
     /// A file was read.
@@ -158,7 +158,7 @@ pub enum Input {
     },
     /// A search for files or text.
     Search {
-        /// What was searched.
+        /// The pattern that was searched for.
         pattern: String,
         /// Where.
         path: String,
@@ -182,7 +182,7 @@ pub enum Input {
     Agent {
         /// Its type.
         agent: String,
-        /// What it was asked.
+        /// The subagent's prompt.
         prompt: String,
     },
     /// Anything else: the input as JSON, cut.
@@ -199,7 +199,7 @@ pub enum Input {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Todo {
-    /// What is to be done.
+    /// The task's text.
     pub text: String,
     /// `pending`, `in_progress` or `completed`.
     pub state: String,

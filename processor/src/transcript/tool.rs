@@ -27,11 +27,11 @@ pub const OTHER_BYTES_MAX: usize = 2 << 10;
 /// Items kept of a list: todos, questions.
 pub const ITEMS_MAX: usize = 200;
 
-/// What Claude Code puts before the words a person gives with a refusal.
+/// Phrases that Claude Code puts before a person's words in a refusal.
 const REFUSAL_WORDS: &[&str] =
     &["To tell you how to proceed, the user said:", "the user said:", "The user said:"];
 
-/// What a call asks for, and what it does to the list of tasks.
+/// Returns the input of a call, and its change to the list of tasks.
 pub fn input(tool: &str, value: &Value, redact: &dyn Redact) -> (Input, Option<TaskChange>) {
     if is_memory_tool(tool) {
         return (Input::Unknown, None);
@@ -185,7 +185,7 @@ fn split_refusal(output: &mut String) -> String {
     for marker in REFUSAL_WORDS {
         if let Some(at) = output.find(marker) {
             let mut said = output.split_off(at)[marker.len()..].trim().to_owned();
-            // What Claude Code adds for the model after the words.
+            // Drops the note that Claude Code adds for the model after the words.
             if let Some(note) = said.find("\n\nNote: ") {
                 said.truncate(note);
             }
@@ -248,7 +248,7 @@ fn is_offered(structured: &Value, question: &str, answer: &str) -> bool {
     asked.flat_map(|asked| items(asked, "options")).any(|option| label(option) == answer)
 }
 
-/// What an option of a question says.
+/// Returns the text of an option of a question.
 fn label(option: &Value) -> &str {
     option.as_str().unwrap_or_else(|| string(option, "label"))
 }
@@ -272,7 +272,7 @@ fn hide_told(output: &mut String, redact: &dyn Redact) {
 
 /// A text without a value that stands alone in it.
 fn without(text: &str, value: &str) -> String {
-    /// What stands in its place; see `memory_store::redact`.
+    /// Text in place of the value; see `memory_store::redact`.
     const HIDDEN: &str = "[redacted:answer]";
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let (mut out, mut at) = (String::with_capacity(text.len()), 0);

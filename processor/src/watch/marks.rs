@@ -16,7 +16,7 @@ const NEW_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of a transcript's beginning in which they are looked for when none is there.
 const HEAD_BYTES_MAX: u64 = 128 << 10;
 
-/// What is remembered of transcripts: a few numbers for each, and no path.
+/// Marks of transcripts: a few numbers for each, and no path.
 #[derive(Debug, Default)]
 pub struct Marks(HashMap<u64, Mark>);
 
@@ -88,7 +88,7 @@ fn projects_of(dirs: &UserDirs, path: &Path, from: u64) -> BTreeSet<ProjectId> {
         Ok(cwds) if cwds.is_empty() => cwds_in(path, 0, HEAD_BYTES_MAX),
         cwds => cwds,
     };
-    // What vanished or cannot be read now is looked at when it changes again.
+    // A transcript that vanished or cannot be read now is looked at when it changes again.
     let cwds = cwds.unwrap_or_default();
     let project = |cwd: &String| {
         let cwd = Path::new(cwd);

@@ -106,7 +106,7 @@ fn take(root: &Path, waker: &Waker, event: notify::Result<Event>) {
         } else if TranscriptName::of(&path).is_some() {
             waker.changed(path);
         } else if creates && path.is_dir() {
-            // What was written into it before it was listened to is not told.
+            // Files written into the folder before it was listened to are not reported.
             waker.rescan();
         }
     }

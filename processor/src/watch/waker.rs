@@ -1,4 +1,4 @@
-//! What wakes the one who watches: changed files, the wish to look at everything, the end.
+//! Waker of the watching thread: it rings for changed files, for the wish to look at everything, and for the end.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -195,13 +195,13 @@ impl Script {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    /// What the reader makes of it.
+    /// Reads the script as a transcript.
     pub fn read(&self) -> Session {
         read(self.text().as_bytes(), &self.session, self.agent.as_deref()).remove(0)
     }
 }
 
-/// What Claude Code tells the model when a person refuses a call.
+/// Returns Claude Code's message to the model when a person refuses a call.
 pub fn refusal_text(words: &str) -> String {
     let told = "The user doesn't want to proceed with this tool use. The tool use was rejected";
     match words {
@@ -215,7 +215,7 @@ pub fn refusal_text(words: &str) -> String {
     }
 }
 
-/// What the reader makes of these bytes.
+/// Reads these bytes as a transcript.
 pub fn read(bytes: &[u8], session: &str, agent: Option<&str>) -> Vec<Session> {
     let mut builder = SessionBuilder::new(&AsItIs);
     builder.read(bytes).unwrap();

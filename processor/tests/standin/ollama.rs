@@ -18,7 +18,7 @@ const DIMENSIONS: usize = 8;
 pub enum Behaviour {
     /// It answers with what this function makes of the last message.
     Says(fn(&str) -> String),
-    /// The same, after a while.
+    /// It answers with what this function makes of the last message, after a while.
     Slowly(Duration, fn(&str) -> String),
     /// It sends half of its response and closes the connection.
     BreaksOff,
@@ -28,7 +28,7 @@ pub enum Behaviour {
     Redirects(String),
 }
 
-/// What makes vectors of texts.
+/// Function that makes vectors of texts.
 type Embeds = fn(&str) -> Vec<f32>;
 
 /// A running server; it ends with the test's process.
@@ -215,7 +215,7 @@ fn answer(model: &str, said: &str, done: bool) -> Value {
     answer
 }
 
-/// What a grammar made from a schema would let through: text that is no JSON object becomes the
+/// Shapes an answer as a grammar made from a schema would: text that is not a JSON object becomes the
 /// emptiest one that fits.
 fn shaped(said: &str, schema: &Value) -> String {
     if said.trim_start().starts_with('{') {

@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::ollama::{request, respond_json};
 
-/// What the server does with one request.
+/// Reaction of the server to one request.
 #[derive(Clone)]
 pub enum Act {
     /// It answers with this text.
     Says(String),
     /// It fails with this status and message.
     Fails(u16, &'static str),
-    /// The same as a success, as some servers send it.
+    /// It fails with this message under a status of success, as some servers do.
     FailsAsSuccess(&'static str),
     /// It closes the connection without a word.
     Hangs,
