@@ -48,7 +48,7 @@ const COMMITTED_MS: i64 = 2 * 60 * 60 * 1000;
 /// Record of one project that is kept between runs.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct AnchorsFile {
     version: u32,
     /// Sketches of contents, each stored once, because many memories are about the same file.
     contents: BTreeMap<ContentHash, Sketch>,
@@ -76,7 +76,7 @@ struct Subject<'a> {
 /// The anchors of one project, while its trees are published.
 pub struct Anchors {
     home: ProjectDir,
-    kept: Kept,
+    kept: AnchorsFile,
     reviewed: Reviewed,
     sessions: Sessions,
     ignore: Ignore,
@@ -96,9 +96,9 @@ impl Anchors {
         now: Timestamp,
     ) -> Result<Self> {
         let ignore = Ignore::new(&settings.ignore_paths)?;
-        let kept = read_json::<Kept>(&home.anchors()).filter(|kept| kept.version == VERSION);
+        let kept = read_json::<AnchorsFile>(&home.anchors()).filter(|kept| kept.version == VERSION);
         Ok(Self {
-            kept: kept.unwrap_or(Kept { version: VERSION, ..Kept::default() }),
+            kept: kept.unwrap_or(AnchorsFile { version: VERSION, ..AnchorsFile::default() }),
             reviewed: Reviewed::read(home),
             sessions: relied::sessions(state, now),
             home: home.clone(),
@@ -136,7 +136,7 @@ impl Anchors {
     /// # Errors
     /// When they cannot be written.
     pub fn finish(mut self) -> Result<()> {
-        let Kept { contents, memories, .. } = &mut self.kept;
+        let AnchorsFile { contents, memories, .. } = &mut self.kept;
         memories.retain(|id, _| self.listed.contains(id));
         let used: BTreeSet<&ContentHash> =
             memories.values().flat_map(|anchor| anchor.files.values().flatten()).collect();

@@ -341,7 +341,7 @@ fn read_header(reader: &mut impl BufRead) -> Result<Header> {
     let mut line = String::new();
     reader.take(HEADER_BYTES_MAX).read_line(&mut line)?;
     // Before the rest: a later format may have other fields.
-    let Version { format } = serde_json::from_str(&line)?;
+    let FormatVersion { format } = serde_json::from_str(&line)?;
     if format > FORMAT {
         bail!(
             "it has format {format}, this program reads up to {FORMAT}; install the newer version that wrote it"
@@ -352,7 +352,7 @@ fn read_header(reader: &mut impl BufRead) -> Result<Header> {
 
 /// The one field of a header that every format has.
 #[derive(Deserialize)]
-struct Version {
+struct FormatVersion {
     #[serde(default)]
     format: u32,
 }
@@ -366,7 +366,7 @@ struct Unreadable(PathBuf);
 /// An archived session whose file holds something else than was written.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: this archived session is damaged", .0.display())]
-struct Damaged(PathBuf);
+struct DamagedArchive(PathBuf);
 
 fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
     use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
@@ -376,13 +376,13 @@ fn told(error: anyhow::Error, path: &Path) -> anyhow::Error {
         None => error.is::<serde_json::Error>(),
     };
     let path = path.to_owned();
-    if damaged { error.context(Damaged(path)) } else { error.context(Unreadable(path)) }
+    if damaged { error.context(DamagedArchive(path)) } else { error.context(Unreadable(path)) }
 }
 
 /// Whether an archived session could not be read because its file is damaged. Any other file must
 /// stay where it is: a later run, or a later version of this program, can read it.
 pub fn is_damaged(error: &anyhow::Error) -> bool {
-    error.is::<Damaged>()
+    error.is::<DamagedArchive>()
 }
 
 fn write(out: &mut impl Write, file: &SessionFile) -> Result<()> {

@@ -19,7 +19,7 @@ use memory_store::redact::{Redactor, texts};
 use memory_store::settings::Settings;
 use memory_store::settings_file;
 use memory_store::store::Store;
-use pieces::{Piece, looked_at};
+use pieces::{LinePiece, looked_at};
 use serde::Serialize;
 
 use crate::lock::Lock;
@@ -103,7 +103,7 @@ impl Audit<'_> {
         self.folder(&home.0, private, Some(&home.vectors()), is_memory);
         self.folder(&options.dirs.user_dir().0, private, None, is_memory);
         self.folder(&options.dirs.user_state().0, private, None, is_memory);
-        let mut seen = history::Seen::new();
+        let mut seen = history::SearchedRepositories::new();
         for tree in trees::present(options.dirs, options.tree) {
             let state = options.dirs.tree(&tree.root);
             self.folder(&state.0, private, Some(&state.second()), is_memory);
@@ -184,7 +184,7 @@ fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
 /// is read as a whole, for a key has several lines; of what programs write each line stands alone.
 fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
     let Some(file) = stored::open(path)? else { return Ok(false) };
-    let (mut reader, mut line, mut number) = (BufReader::new(file), Piece::default(), 0);
+    let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
     let (mut prose, mut above) = (String::new(), 0);
     let context = || format!("{}: it cannot be read to its end", path.display());
     while line.next(&mut reader).with_context(context)? {

@@ -175,8 +175,13 @@ fn note_failure(dirs: &UserDirs, main: &Tree, failure: &str, now: Timestamp) {
         let state = dirs.tree(&tree.root);
         // A disk that takes no note of a failure will fail again, and be noticed elsewhere.
         let _ = inbox::failed(&state, &failure, now);
-        let _ =
-            log::append(&state, log::What::Failure, std::slice::from_ref(&failure), &redactor, now);
+        let _ = log::append(
+            &state,
+            log::LineKind::Failure,
+            std::slice::from_ref(&failure),
+            &redactor,
+            now,
+        );
     }
 }
 
@@ -185,7 +190,7 @@ fn note_warnings(dirs: &UserDirs, main: &Tree, warnings: &[String], now: Timesta
     for tree in trees::present(dirs, main) {
         let state = dirs.tree(&tree.root);
         // As above: the work itself was done.
-        let _ = log::append(&state, log::What::Warning, warnings, &redactor, now);
+        let _ = log::append(&state, log::LineKind::Warning, warnings, &redactor, now);
     }
 }
 

@@ -144,7 +144,7 @@ impl Territory {
 
 /// Result of a look through a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Discovery {
     /// The transcripts, by path.
     pub transcripts: Vec<Transcript>,
     /// When the newest transcript was written, this project's or not, in nanoseconds since 1970.
@@ -156,8 +156,8 @@ pub struct Found {
 }
 
 /// All transcripts below `folder`. What cannot be read below it does not keep the rest.
-pub fn transcripts_in(folder: &Path) -> Result<Found> {
-    let mut found = Found::default();
+pub fn transcripts_in(folder: &Path) -> Result<Discovery> {
+    let mut found = Discovery::default();
     for entry in WalkDir::new(folder).max_depth(DEPTH_MAX).sort_by_file_name() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -212,15 +212,15 @@ pub fn ours(
     dirs: &UserDirs,
     territory: &Territory,
     seen: &mut BTreeMap<PathBuf, Seen>,
-) -> Result<Found> {
+) -> Result<Discovery> {
     let folder = dirs.claude.join("projects");
     if !folder.is_dir() {
         seen.retain(|_, memo| memo.from_folder);
-        return Ok(Found::default());
+        return Ok(Discovery::default());
     }
     let marks = territory.marks();
     let mut before = std::mem::take(seen);
-    let Found { transcripts, newest_ns, unreadable, warnings } = transcripts_in(&folder)?;
+    let Discovery { transcripts, newest_ns, unreadable, warnings } = transcripts_in(&folder)?;
     let mut found = Vec::new();
     for mut transcript in transcripts {
         let mut memo = before.remove(&transcript.path).unwrap_or_default();
@@ -242,7 +242,7 @@ pub fn ours(
     // Transcripts in a folder that cannot be read now are still there.
     let hidden = |path: &Path| unreadable.iter().any(|folder| path.starts_with(folder));
     seen.extend(before.into_iter().filter(|(path, memo)| memo.from_folder || hidden(path)));
-    Ok(Found { transcripts: found, newest_ns, unreadable, warnings })
+    Ok(Discovery { transcripts: found, newest_ns, unreadable, warnings })
 }
 
 /// Looks through what is new of a transcript until a working directory of this project is found.

@@ -414,7 +414,7 @@ fn answer_limited(
     input: Vec<u8>,
     limit: Duration,
 ) -> Option<(ExitStatus, Vec<u8>)> {
-    let Answer { status, text } = answer_from(command, input, limit)?;
+    let GitOutput { status, text } = answer_from(command, input, limit)?;
     if status.is_none() && text.len() as u64 <= OUTPUT_BYTES_MAX {
         hung::note(command);
     }
@@ -423,7 +423,7 @@ fn answer_limited(
 
 /// Output of git.
 #[derive(Debug)]
-struct Answer {
+struct GitOutput {
     /// How it ended; `None` when it was ended, for it took too long or printed too much.
     status: Option<ExitStatus>,
     /// All that came before its end.
@@ -431,9 +431,9 @@ struct Answer {
 }
 
 /// Runs git for so long at most; `None` when it cannot be run. Its stdin is a pipe where it reads `input`.
-fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<Answer> {
+fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option<GitOutput> {
     if hung::is_known(command) {
-        return Some(Answer { status: None, text: Vec::new() });
+        return Some(GitOutput { status: None, text: Vec::new() });
     }
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
@@ -458,7 +458,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
     // Before anybody waits for it: what it left behind may hold the pipe when it has ended itself.
     if !is_whole {
         group::end(&mut child);
-        return Some(Answer { status: None, text });
+        return Some(GitOutput { status: None, text });
     }
     let mut pause = Duration::from_micros(500);
     let status = loop {
@@ -472,7 +472,7 @@ fn answer_from(command: &mut Command, input: Vec<u8>, limit: Duration) -> Option
         }
         pause = (pause * 2).min(Duration::from_millis(50));
     };
-    Some(Answer { status, text })
+    Some(GitOutput { status, text })
 }
 
 /// Sends what comes, as it comes.

@@ -13,7 +13,7 @@ use crate::extract::Roots;
 use crate::extract::episodes::{self, Channel, Episode, Statement};
 use crate::extract::{cut, is_sibling, plain};
 use crate::transcript::Redact;
-use crate::transcript::session::{Call, Input, Session, What};
+use crate::transcript::session::{Call, Input, Session, StepKind};
 
 /// Sessions that are told or counted.
 pub const SESSIONS_MAX: usize = 20;
@@ -68,7 +68,7 @@ pub fn session(session: &Session, roots: &Roots) -> Option<LeftSession> {
 pub fn edited(session: &Session, roots: &Roots) -> BTreeMap<String, Timestamp> {
     let mut edited = BTreeMap::new();
     for step in session.turns.iter().rev().flat_map(|turn| turn.steps.iter().rev()) {
-        let What::Call(call) = &step.what else { continue };
+        let StepKind::Call(call) = &step.what else { continue };
         let Input::Edit { path, .. } = &call.input else { continue };
         if call.failed || call.denied || call.interrupted {
             continue;
@@ -170,7 +170,7 @@ fn failing(session: &Session, roots: &Roots) -> Option<String> {
     let mut failing: Vec<(String, Option<CommandClass>, String)> = Vec::new();
     for turn in &session.turns {
         for step in &turn.steps {
-            let What::Call(call) = &step.what else { continue };
+            let StepKind::Call(call) = &step.what else { continue };
             let Input::Shell { command, .. } = &call.input else { continue };
             let key = normalise_command(command);
             if key.is_empty() || call.denied || call.interrupted {
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::transcript::session::{Prompt, Step, Todo, Turn};
 
-    fn step(at: i64, what: What) -> Step {
+    fn step(at: i64, what: StepKind) -> Step {
         Step { uuid: format!("s{at}"), at: Timestamp(at), what }
     }
 
@@ -219,11 +219,11 @@ mod tests {
         let output = if failed { "error: it broke badly" } else { "ok" }.to_owned();
         let call =
             Call { input, failed, output, result_uuid: Some("r".to_owned()), ..Call::default() };
-        step(at, What::Call(Box::new(call)))
+        step(at, StepKind::Call(Box::new(call)))
     }
 
     fn text(at: i64, text: &str) -> Step {
-        step(at, What::Text { text: text.to_owned() })
+        step(at, StepKind::Text { text: text.to_owned() })
     }
 
     fn asked(prompt: &str, steps: Vec<Step>) -> Session {
@@ -246,7 +246,7 @@ mod tests {
         let call = Call { input: Input::Todos { items }, ..Call::default() };
         // Never run, because the one beside it failed.
         let mut sibling = shell(3, "make build", true);
-        if let What::Call(call) = &mut sibling.what {
+        if let StepKind::Call(call) = &mut sibling.what {
             "Sibling tool call errored".clone_into(&mut call.output);
         }
         let steps = vec![
@@ -256,7 +256,7 @@ mod tests {
             shell(3, "make migrate", true),
             shell(3, "make stop && make migrate", false),
             sibling,
-            step(4, What::Call(Box::new(call))),
+            step(4, StepKind::Call(Box::new(call))),
             text(5, "The parser reads both forms of the date now. Next I would document the flag."),
         ];
         let left = session(&asked("Read dates in both forms", steps), &Roots::default()).unwrap();

@@ -21,14 +21,14 @@ const END_BYTES_MAX: u64 = 16 << 10;
 
 /// Severity of a line of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum LineKind {
     /// Something went wrong, and the rest was done.
     Warning,
     /// The run failed.
     Failure,
 }
 
-impl What {
+impl LineKind {
     fn name(self) -> &'static str {
         match self {
             Self::Warning => "warning",
@@ -39,7 +39,7 @@ impl What {
 
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogLine {
     /// When it was written.
     pub at: Timestamp,
     /// Its text.
@@ -49,7 +49,7 @@ pub struct Entry {
 /// Adds texts to the log of a working tree, without what `redactor` hides.
 pub fn append(
     state: &TreeDir,
-    what: What,
+    what: LineKind,
     texts: &[String],
     redactor: &Redactor,
     now: Timestamp,
@@ -82,7 +82,7 @@ pub fn rotate(path: &Path) -> io::Result<()> {
 }
 
 /// The last warning in the log of a working tree, if it is not older than `oldest`.
-pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<Entry> {
+pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<LogLine> {
     let mut log = File::open(state.log()).ok()?;
     let length = log.metadata().ok()?.len();
     log.seek(SeekFrom::Start(length.saturating_sub(END_BYTES_MAX))).ok()?;
@@ -91,8 +91,8 @@ pub fn last_warning(state: &TreeDir, oldest: Timestamp) -> Option<Entry> {
     let end = String::from_utf8_lossy(&end);
     let warning = |line: &str| {
         let (at, rest) = line.split_once(' ')?;
-        let text = rest.strip_prefix(What::Warning.name())?.strip_prefix(": ")?;
-        Some(Entry { at: Timestamp::parse(at)?, text: text.to_owned() })
+        let text = rest.strip_prefix(LineKind::Warning.name())?.strip_prefix(": ")?;
+        Some(LogLine { at: Timestamp::parse(at)?, text: text.to_owned() })
     };
     end.lines().rev().find_map(warning).filter(|warning| warning.at >= oldest)
 }
@@ -116,13 +116,14 @@ mod tests {
         let none = Redactor::default();
         let (first, second) = (at("2026-11-20T09:00:00Z"), at("2026-11-21T09:00:00Z"));
         assert_eq!(last_warning(&state, first), None);
-        append(&state, What::Warning, &["one".into(), "two\nlines".into()], &none, first).unwrap();
-        append(&state, What::Failure, &["all of it".into()], &none, second).unwrap();
-        let last = Entry { at: first, text: "two lines".into() };
+        append(&state, LineKind::Warning, &["one".into(), "two\nlines".into()], &none, first)
+            .unwrap();
+        append(&state, LineKind::Failure, &["all of it".into()], &none, second).unwrap();
+        let last = LogLine { at: first, text: "two lines".into() };
         assert_eq!(last_warning(&state, first), Some(last));
         assert_eq!(last_warning(&state, second), None);
         let secret = format!("token ghp_{} {}", "a1B2c3D4e5F6".repeat(3), "long ".repeat(200));
-        append(&state, What::Warning, &[secret], &none, second).unwrap();
+        append(&state, LineKind::Warning, &[secret], &none, second).unwrap();
         let last = last_warning(&state, first).unwrap();
         assert!(last.text.len() <= TEXT_BYTES_MAX && !last.text.contains("a1B2"), "{}", last.text);
     }
@@ -133,7 +134,7 @@ mod tests {
         let state = TreeDir(folder.path().to_owned());
         let many = vec!["x".repeat(TEXT_BYTES_MAX); WARNINGS_MAX + 5];
         for _ in 0..100 {
-            append(&state, What::Warning, &many, &Redactor::default(), Timestamp(0)).unwrap();
+            append(&state, LineKind::Warning, &many, &Redactor::default(), Timestamp(0)).unwrap();
         }
         let most = LOG_BYTES_MAX + (WARNINGS_MAX * (TEXT_BYTES_MAX + 64)) as u64;
         for log in [state.log(), state.log().with_extension("log.old")] {

@@ -48,13 +48,13 @@ fn run() -> Result<()> {
             .context("none of this project's working trees is there any more")
     };
     match (asked.what, mode) {
-        (_, Mode::Off) | (What::Sync | What::Background, Mode::Read) => return Ok(()),
-        (What::Sessions, _) => return sessions(&dirs, asked.project),
-        (What::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
-        (What::Background, Mode::Full) => {
+        (_, Mode::Off) | (Invocation::Sync | Invocation::Background, Mode::Read) => return Ok(()),
+        (Invocation::Sessions, _) => return sessions(&dirs, asked.project),
+        (Invocation::Vector, _) => return vector(&dirs, &tree()?, ollama_host.as_deref()),
+        (Invocation::Background, Mode::Full) => {
             return background::run(&dirs, asked.project, ollama_host.as_deref(), now);
         }
-        (What::Sync, Mode::Full) => {}
+        (Invocation::Sync, Mode::Full) => {}
     }
     trees::review(&dirs, asked.project)?;
     let tree = tree()?;
@@ -137,7 +137,7 @@ fn query(input: impl Read) -> Result<String> {
 
 /// Task of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum What {
+enum Invocation {
     /// Bring a project up to date.
     Sync,
     /// Bring a project up to date while nobody waits for it.
@@ -151,15 +151,15 @@ enum What {
 /// The command line.
 struct Asked {
     project: ProjectId,
-    what: What,
+    what: Invocation,
 }
 
 impl Asked {
     fn read(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut what = match arguments.next().as_deref() {
-            Some("sync") => What::Sync,
-            Some("vector") => What::Vector,
-            Some("sessions") => What::Sessions,
+            Some("sync") => Invocation::Sync,
+            Some("vector") => Invocation::Vector,
+            Some("sessions") => Invocation::Sessions,
             Some(_) | None => bail!(USAGE),
         };
         let mut project = None;
@@ -170,7 +170,7 @@ impl Asked {
                     project =
                         Some(id.parse().ok().with_context(|| format!("`{id}` is no project id"))?);
                 }
-                "--background" if what == What::Sync => what = What::Background,
+                "--background" if what == Invocation::Sync => what = Invocation::Background,
                 other => bail!("`{other}` is unknown; {USAGE}"),
             }
         }

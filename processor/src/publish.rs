@@ -120,7 +120,7 @@ fn publish(
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
     let start = start::plan(
         &listing.memories,
-        &start::Known { said: &said, stale: &stale, pulled: &pulled, is_held: &is_held },
+        &start::MemoryStates { said: &said, stale: &stale, pulled: &pulled, is_held: &is_held },
         &touched,
         settings,
         now,

@@ -31,7 +31,7 @@ use crate::mine::MinedFile;
 use crate::publish::{self, Publication};
 use crate::sync::SyncOptions;
 use crate::sync::history::{History, Past};
-use crate::transcript::session::{Input, Session, What};
+use crate::transcript::session::{Input, Session, StepKind};
 
 /// Wishes that share this much of their words, and so many words, are the same wish.
 const SAME_WISH_SHARE: f32 = 0.6;
@@ -138,7 +138,7 @@ pub fn replay(options: &SyncOptions<'_>, limit: Duration) -> Result<Replay> {
     let past = history.past();
     let bench = Bench::new(options, history.settings())?;
     let mut replay = Replay { sessions: past.len(), ..Replay::default() };
-    let mut seen = Seen::default();
+    let mut seen = PastSessions::default();
     let mut timings = Vec::new();
     for (at, now) in past.iter().enumerate() {
         if started.elapsed() > limit {
@@ -152,7 +152,7 @@ pub fn replay(options: &SyncOptions<'_>, limit: Duration) -> Result<Replay> {
             let before: Vec<&Past> =
                 past[..at].iter().filter(|past| past.mined.session != now.mined.session).collect();
             bench.publish(&before, now.first)?;
-            let mut asker = Asker { bench: &bench, timings: &mut timings };
+            let mut asker = ReplayAsker { bench: &bench, timings: &mut timings };
             for error in &met {
                 asker.error(error, &now.mined.drafts, &mut replay);
             }
@@ -184,7 +184,7 @@ struct Met {
 
 /// Errors and wishes of the sessions before the one at hand.
 #[derive(Default)]
-struct Seen {
+struct PastSessions {
     /// The sessions that met each error.
     met: BTreeMap<String, BTreeSet<String>>,
     /// Errors that were cured.
@@ -192,7 +192,7 @@ struct Seen {
     wishes: Vec<(String, BTreeSet<String>)>,
 }
 
-impl Seen {
+impl PastSessions {
     /// The errors of a session that are met for the first time, or in the second session.
     fn errors(&self, session: &str, turns: &[Session]) -> Vec<Met> {
         let mut met: Vec<Met> = Vec::new();
@@ -248,7 +248,7 @@ fn is_same_wish(a: &BTreeSet<String>, b: &BTreeSet<String>) -> bool {
 fn failures(sessions: &[Session]) -> impl Iterator<Item = (String, &str, &str, Timestamp)> {
     let steps = sessions.iter().flat_map(|session| &session.turns).flat_map(|turn| &turn.steps);
     steps.filter_map(|step| {
-        let What::Call(call) = &step.what else { return None };
+        let StepKind::Call(call) = &step.what else { return None };
         let Input::Shell { command, .. } = &call.input else { return None };
         if !call.failed || call.denied || call.interrupted {
             return None;
@@ -258,12 +258,12 @@ fn failures(sessions: &[Session]) -> impl Iterator<Item = (String, &str, &str, T
 }
 
 /// Asks the store of the moment and takes the time.
-struct Asker<'a> {
+struct ReplayAsker<'a> {
     bench: &'a Bench,
     timings: &'a mut Vec<u64>,
 }
 
-impl Asker<'_> {
+impl ReplayAsker<'_> {
     fn ask(&mut self, how: impl FnOnce(&Recall) -> Recalled) -> Vec<Hit> {
         let started = Instant::now();
         let recalled = how(&Recall::open(&self.bench.dirs, &self.bench.tree));

@@ -88,7 +88,7 @@ pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
     if wanted.is_empty() {
         return Ok(Updated::default());
     }
-    let mut known = Known::open(embedder, &what.caches.join(CACHE))?;
+    let mut known = KnownVectors::open(embedder, &what.caches.join(CACHE))?;
     wanted.iter().filter_map(|wanted| wanted.old.as_ref()).for_each(|old| known.add_file(old));
     let mut updated = embed(what, embedder, &texts, &mut known)?;
     for wanted in &wanted {
@@ -143,7 +143,7 @@ fn embed(
     what: &Update<'_>,
     embedder: &Embedder,
     texts: &HashMap<TextHash, String>,
-    known: &mut Known,
+    known: &mut KnownVectors,
 ) -> Result<Updated> {
     let mut missing = known.missing(texts);
     let mut updated = Updated { waiting: missing.len(), ..Updated::default() };
@@ -154,7 +154,7 @@ fn embed(
         missing = texts.keys().copied().min().into_iter().collect();
     }
     let most = (seconds(embedder.timeout_s), "embedder.timeout_s");
-    let model = match Model::open(what.settings, embedder, what.ollama_host, most) {
+    let model = match UserModel::open(what.settings, embedder, what.ollama_host, most) {
         Ok(model) => model,
         Err(problem) => return Ok(Updated { problem: Some(problem), ..updated }),
     };
@@ -185,7 +185,7 @@ fn embed(
 }
 
 /// The vectors that are known.
-struct Known {
+struct KnownVectors {
     cache: Option<Records>,
     /// Where the cache lies, and how its header begins.
     place: (std::path::PathBuf, [u8; HEADER]),
@@ -194,7 +194,7 @@ struct Known {
     files: HashMap<TextHash, Direction>,
 }
 
-impl Known {
+impl KnownVectors {
     fn open(embedder: &Embedder, path: &Path) -> Result<Self> {
         let mut header = [0; HEADER];
         header[..8].copy_from_slice(&CACHE_MAGIC);
@@ -303,12 +303,12 @@ impl Known {
 
 /// The user's model.
 #[derive(Debug)]
-struct Model {
+struct UserModel {
     ollama: Ollama,
     redactor: Redactor,
 }
 
-impl Model {
+impl UserModel {
     /// Prepares the model, whose answers may take `most`, as the setting of that name says.
     fn open(
         settings: &Settings,
@@ -344,7 +344,7 @@ impl Model {
 #[derive(Debug)]
 pub struct Asker {
     embedder: Embedder,
-    model: Result<Model, String>,
+    model: Result<UserModel, String>,
 }
 
 impl Asker {
@@ -353,7 +353,7 @@ impl Asker {
         let embedder = settings.embedder.clone()?;
         let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));
         let most = (most, "embedder.search_ms");
-        let model = Model::open(settings, &embedder, ollama_host, most);
+        let model = UserModel::open(settings, &embedder, ollama_host, most);
         Some(Self { embedder, model })
     }
 }

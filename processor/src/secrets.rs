@@ -31,12 +31,12 @@ pub struct Secrets {
     known: Known,
     dirs: UserDirs,
     home: ProjectDir,
-    written: Mutex<Written>,
+    written: Mutex<FileText>,
 }
 
 /// Content of the file.
 #[derive(Clone, Debug)]
-struct Written {
+struct FileText {
     values: usize,
     pending: Pending,
 }
@@ -47,7 +47,7 @@ impl Secrets {
         let mut fresh = [0; KEY_BYTES];
         getrandom::fill(&mut fresh).context("no random numbers")?;
         let (known, pending) = Known::open(dirs, home, fresh);
-        let written = Mutex::new(Written { values: known.len(), pending });
+        let written = Mutex::new(FileText { values: known.len(), pending });
         Ok(Self { known, dirs: dirs.clone(), home: home.clone(), written })
     }
 
@@ -63,7 +63,7 @@ impl Secrets {
         if written.values != values {
             let pending = Pending { unclean: true, ..written.pending.clone() };
             self.known.write_file(&self.dirs, &self.home, &pending)?;
-            *written = Written { values, pending };
+            *written = FileText { values, pending };
         }
         Ok(())
     }
@@ -84,11 +84,11 @@ impl Secrets {
         let left = but.iter().map(|path| (path.clone(), look(path))).collect();
         let pending = Pending { unclean: false, left };
         self.known.write_file(&self.dirs, &self.home, &pending)?;
-        *written = Written { values: self.known.len(), pending };
+        *written = FileText { values: self.known.len(), pending };
         Ok(())
     }
 
-    fn written(&self) -> MutexGuard<'_, Written> {
+    fn written(&self) -> MutexGuard<'_, FileText> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

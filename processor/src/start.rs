@@ -30,7 +30,7 @@ const RECENT_SESSIONS: usize = 2;
 
 /// Knowledge about memories besides their texts.
 #[derive(Clone, Copy)]
-pub struct Known<'a> {
+pub struct MemoryStates<'a> {
     /// Memories that sessions are told anyway: they are left out.
     pub said: &'a BTreeSet<MemoryId>,
     /// Memories whose files changed much: they come after the others.
@@ -46,13 +46,13 @@ pub struct Known<'a> {
 /// changes.
 pub fn plan(
     stored: &[Stored],
-    known: &Known<'_>,
+    known: &MemoryStates<'_>,
     touched: &BTreeSet<String>,
     settings: &Settings,
     now: Timestamp,
 ) -> StartPlan {
     let recent = recent_files(stored, touched);
-    let Known { said, stale, pulled, is_held } = *known;
+    let MemoryStates { said, stale, pulled, is_held } = *known;
     // A memory from the repository takes no other memory's place.
     let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
     let mut superseded = superseded(own.map(|stored| &stored.memory), now);
@@ -165,10 +165,13 @@ mod tests {
 
     use super::*;
 
-    fn known<'a>(said: &'a BTreeSet<MemoryId>, is_held: &'a dyn Fn(&Stored) -> bool) -> Known<'a> {
+    fn known<'a>(
+        said: &'a BTreeSet<MemoryId>,
+        is_held: &'a dyn Fn(&Stored) -> bool,
+    ) -> MemoryStates<'a> {
         const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
         const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
-        Known { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
+        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
     }
 
     fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {

@@ -158,7 +158,7 @@ impl State {
 /// gone, nothing else tells that its sessions were this project's, so it lies with the archive.
 pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
     let path = roots_path(home);
-    match read_checked::<Roots>(&path) {
+    match read_checked::<RootsFile>(&path) {
         Ok(read) => read.unwrap_or_default().roots,
         // Older versions wrote a bare list.
         Err(Damaged) => read_json(&path).unwrap_or_default(),
@@ -167,12 +167,12 @@ pub fn read_roots(home: &ProjectDir) -> Vec<PathBuf> {
 
 /// Writes them down, unless they are.
 pub fn write_roots(home: &ProjectDir, roots: &[PathBuf]) -> Result<()> {
-    write_checked(&roots_path(home), &Roots { roots: roots.to_vec() })
+    write_checked(&roots_path(home), &RootsFile { roots: roots.to_vec() })
 }
 
 /// The roots that are written down.
 #[derive(Default, Serialize, Deserialize)]
-struct Roots {
+struct RootsFile {
     roots: Vec<PathBuf>,
 }
 
@@ -271,14 +271,14 @@ mod tests {
     fn a_flipped_bit_is_noticed_or_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("roots.json");
-        let roots = || Roots { roots: vec!["/home/ada/work".into(), "/home/ada/other".into()] };
+        let roots = || RootsFile { roots: vec!["/home/ada/work".into(), "/home/ada/other".into()] };
         write_checked(&path, &roots()).unwrap();
         let sound = fs::read(&path).unwrap();
         for at in 0..sound.len() * 8 {
             let mut damaged = sound.clone();
             damaged[at / 8] ^= 1 << (at % 8);
             fs::write(&path, &damaged).unwrap();
-            let read = read_checked::<Roots>(&path);
+            let read = read_checked::<RootsFile>(&path);
             assert!(read.is_err() || read.unwrap().unwrap().roots == roots().roots, "bit {at}");
         }
     }

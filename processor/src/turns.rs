@@ -4,7 +4,7 @@
 use memory_store::index::document::{TURN_BYTES_MAX, Turn};
 use memory_store::signature::error_signature;
 
-use crate::transcript::session::{Input, PromptBy, Session, Turn as SessionTurn, What};
+use crate::transcript::session::{Input, PromptBy, Session, StepKind, Turn as SessionTurn};
 
 /// Bytes of a turn's text in the index.
 const TEXT_BYTES_MAX: usize = 4 << 10;
@@ -45,7 +45,7 @@ fn turns(session: &Session, held: impl Fn(&SessionTurn) -> (String, Vec<String>)
 fn errors(turn: &SessionTurn) -> Vec<String> {
     let mut errors: Vec<String> = Vec::new();
     for step in &turn.steps {
-        let What::Call(call) = &step.what else { continue };
+        let StepKind::Call(call) = &step.what else { continue };
         if !matches!(call.input, Input::Shell { .. }) || !call.failed || call.denied {
             continue;
         }
@@ -61,8 +61,8 @@ fn errors(turn: &SessionTurn) -> Vec<String> {
 
 fn thoughts(turn: &SessionTurn) -> String {
     let thoughts = turn.steps.iter().filter_map(|step| match &step.what {
-        What::Thinking { text } => Some(text.trim()),
-        What::Text { .. } | What::Queued { .. } | What::Call(_) => None,
+        StepKind::Thinking { text } => Some(text.trim()),
+        StepKind::Text { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
     });
     let mut text = thoughts.collect::<Vec<_>>().join("\n\n");
     text.truncate(text.floor_char_boundary(TURN_BYTES_MAX));
@@ -79,8 +79,8 @@ fn text(turn: &SessionTurn) -> String {
         PromptBy::Machine => {}
     }
     let said = turn.steps.iter().filter_map(|step| match &step.what {
-        What::Text { text } | What::Queued { text } => Some(text.as_str()),
-        What::Thinking { .. } | What::Call(_) => None,
+        StepKind::Text { text } | StepKind::Queued { text } => Some(text.as_str()),
+        StepKind::Thinking { .. } | StepKind::Call(_) => None,
     });
     // The last text of a turn is its final message: it says what came of it.
     let mut said: Vec<&str> = said.collect();

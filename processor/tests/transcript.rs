@@ -2,7 +2,7 @@
 
 mod scripts;
 
-use processor::transcript::session::{Call, Input, PromptBy, Session, Todo, What};
+use processor::transcript::session::{Call, Input, PromptBy, Session, StepKind, Todo};
 use scripts::{Script, read};
 use serde_json::json;
 
@@ -14,10 +14,10 @@ fn texts(session: &Session) -> Vec<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps);
     steps
         .filter_map(|step| match &step.what {
-            What::Text { text } => Some(text.clone()),
-            What::Queued { text } => Some(format!("queued: {text}")),
-            What::Thinking { text } => Some(format!("thinking: {text}")),
-            What::Call(_) => None,
+            StepKind::Text { text } => Some(text.clone()),
+            StepKind::Queued { text } => Some(format!("queued: {text}")),
+            StepKind::Thinking { text } => Some(format!("thinking: {text}")),
+            StepKind::Call(_) => None,
         })
         .collect()
 }
@@ -26,8 +26,8 @@ fn calls(session: &Session) -> Vec<&Call> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps);
     steps
         .filter_map(|step| match &step.what {
-            What::Call(call) => Some(&**call),
-            What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
+            StepKind::Call(call) => Some(&**call),
+            StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => None,
         })
         .collect()
 }

@@ -43,7 +43,7 @@ pub enum Now {
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct Compared {
-    files: BTreeMap<String, Known>,
+    files: BTreeMap<String, ReadFile>,
     /// Whether a content is another one rewritten, by the hashes of both.
     rewritten: BTreeMap<String, bool>,
     /// The commit that files were missing at.
@@ -54,7 +54,7 @@ struct Compared {
 
 /// A file when it was last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Known {
+struct ReadFile {
     bytes: u64,
     modified_ns: i64,
     /// Missing where it is no text.
@@ -95,7 +95,7 @@ impl<'a> Files<'a> {
 
     /// Looks at files, each once.
     pub fn look<'p>(&mut self, paths: impl IntoIterator<Item = &'p str>) {
-        let mut unread: Vec<(&str, File, Known)> = Vec::new();
+        let mut unread: Vec<(&str, File, ReadFile)> = Vec::new();
         for path in paths {
             if self.now.contains_key(path) {
                 continue;
@@ -122,7 +122,7 @@ impl<'a> Files<'a> {
                 self.now.insert(path.to_owned(), Now::Content(hash.clone()));
             }
             self.contents.extend(content.map(|content| (path.to_owned(), content)));
-            self.compared.files.insert(path.to_owned(), Known { hash, ..is });
+            self.compared.files.insert(path.to_owned(), ReadFile { hash, ..is });
         }
     }
 
@@ -219,11 +219,11 @@ impl<'a> Files<'a> {
     }
 
     /// Opens a file, or says what stands in the way.
-    fn open_file(&self, path: &str) -> Result<(File, Known), Now> {
+    fn open_file(&self, path: &str) -> Result<(File, ReadFile), Now> {
         match open_below(self.root, &self.root.join(path)) {
             Ok((file, metadata)) => {
                 let modified_ns = modified_ns(&metadata).ok_or(Now::Unknown)?;
-                Ok((file, Known { bytes: metadata.len(), modified_ns, hash: None }))
+                Ok((file, ReadFile { bytes: metadata.len(), modified_ns, hash: None }))
             }
             Err(Error::Io { source, .. })
                 if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
@@ -234,7 +234,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn is_known(&self, path: &str, is: &Known) -> bool {
+    fn is_known(&self, path: &str, is: &ReadFile) -> bool {
         let known = self.compared.files.get(path);
         known.is_some_and(|known| (known.bytes, known.modified_ns) == (is.bytes, is.modified_ns))
     }
@@ -267,7 +267,7 @@ impl<'a> Files<'a> {
     }
 
     /// Reads a file, as far as there is room; what is no text is `Some(None)`.
-    fn read(&mut self, file: File, is: &Known) -> Option<Option<Content>> {
+    fn read(&mut self, file: File, is: &ReadFile) -> Option<Option<Content>> {
         let fits = is.bytes <= FILE_BYTES_MAX && self.read_bytes + is.bytes <= READ_BYTES_MAX;
         if !fits || self.read_files == READ_FILES_MAX {
             return None;

@@ -23,14 +23,14 @@ const QUIET_MS: i64 = 30 * 60 * 1000;
 
 /// A session that ended well.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct EndedSession {
     last: Timestamp,
     /// The files that it edited, relative to the root, and when it did so last.
     edited: BTreeMap<String, Timestamp>,
 }
 
 /// The sessions that ended well, by their ids.
-pub type Sessions = BTreeMap<String, Session>;
+pub type Sessions = BTreeMap<String, EndedSession>;
 
 /// Returns the sessions that ended well.
 pub fn sessions(state: &State, now: Timestamp) -> Sessions {
@@ -39,7 +39,7 @@ pub fn sessions(state: &State, now: Timestamp) -> Sessions {
         let is_well = left.failing.is_none() && now.0 - left.last.0 >= QUIET_MS;
         let edited = session.edited.clone();
         (is_well && !edited.is_empty())
-            .then(|| (left.session.clone(), Session { last: left.last, edited }))
+            .then(|| (left.session.clone(), EndedSession { last: left.last, edited }))
     });
     ended.collect()
 }

@@ -18,14 +18,14 @@ use crate::testing::{NOW, Project, git, git_at};
 const LONG_AGO: Timestamp = Timestamp(NOW.0 - 365 * DAY_MS);
 
 /// A project with memories about files, published when a test says so.
-struct Bench {
+struct AnchoredProject {
     project: Project,
     settings: Settings,
     state: State,
     now: Timestamp,
 }
 
-impl Bench {
+impl AnchoredProject {
     fn new() -> Self {
         let project = Project::new(Mode::Committed);
         Self { project, settings: Settings::default(), state: State::default(), now: NOW }
@@ -105,7 +105,7 @@ impl Bench {
 
 #[test]
 fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
-    let bench = Bench::new();
+    let bench = AnchoredProject::new();
     for path in ["a.rs", "b.rs", "c.rs", "d.rs"] {
         bench.write(path, 0..40);
     }
@@ -133,7 +133,7 @@ fn a_file_is_stale_when_most_of_it_is_new_or_it_is_gone() {
 
 #[test]
 fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
-    let bench = Bench::new();
+    let bench = AnchoredProject::new();
     for path in ["a.rs", "b.rs", "c.rs"] {
         bench.write(path, 0..40);
     }
@@ -159,7 +159,7 @@ fn half_of_the_files_decide_and_a_stale_memory_ranks_below_its_like() {
 
 #[test]
 fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
-    let bench = Bench::with_git();
+    let bench = AnchoredProject::with_git();
     bench.write("a.rs", 0..40);
     bench.write("b.rs", 0..40);
     bench.commit(400);
@@ -182,7 +182,7 @@ fn a_memory_of_long_ago_is_anchored_at_what_git_had_then() {
 
 #[test]
 fn a_renamed_file_is_named_and_its_memory_found_by_the_new_path() {
-    let bench = Bench::with_git();
+    let bench = AnchoredProject::with_git();
     bench.write("src/a.rs", 0..40);
     let id = bench.remember(1, Kind::Gotcha, NOW, &["src/a.rs"]);
     assert_eq!(bench.published(id), None);
@@ -203,7 +203,7 @@ fn a_renamed_file_is_named_and_its_memory_found_by_the_new_path() {
 
 #[test]
 fn nothing_is_read_that_is_ignored_elsewhere_or_too_large() {
-    let mut bench = Bench::with_git();
+    let mut bench = AnchoredProject::with_git();
     bench.settings.ignore_paths = vec!["secret/**".to_owned()];
     fs::write(bench.root().join(".gitignore"), "*.env\n").unwrap();
     let outside = bench.root().parent().unwrap().join("outside");
@@ -234,7 +234,7 @@ fn nothing_is_read_that_is_ignored_elsewhere_or_too_large() {
         .collect();
     bench.publish();
     let anchors = fs::read_to_string(bench.home().anchors()).unwrap();
-    let kept: Kept = serde_json::from_str(&anchors).unwrap();
+    let kept: AnchorsFile = serde_json::from_str(&anchors).unwrap();
     assert!(kept.contents.is_empty(), "{anchors}");
     for path in ["x.env", "secret/a.rs", "part/a.rs", "link/f.rs"] {
         bench.write(path, 80..120);
@@ -246,7 +246,7 @@ fn nothing_is_read_that_is_ignored_elsewhere_or_too_large() {
 
 #[test]
 fn an_unchanged_file_is_not_read_again() {
-    let bench = Bench::new();
+    let bench = AnchoredProject::new();
     bench.write("a.rs", 0..40);
     let ignore = Ignore::none();
     let memory = bench.root().join("compared.json");
@@ -273,7 +273,7 @@ fn an_unchanged_file_is_not_read_again() {
 
 #[test]
 fn a_person_confirms_a_memory_until_its_file_changes_again() {
-    let mut bench = Bench::new();
+    let mut bench = AnchoredProject::new();
     bench.write("a.rs", 0..40);
     bench.write("b.rs", 0..40);
     let rewritten = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
@@ -301,7 +301,7 @@ fn a_person_confirms_a_memory_until_its_file_changes_again() {
 fn a_session_confirms_what_it_was_given_edited_and_left_passing() {
     let at = |minutes: i64| Timestamp(NOW.0 + minutes * 60_000);
     let check = |failing: Option<&str>, edited: Timestamp, looked: Timestamp, ended: Timestamp| {
-        let mut bench = Bench::new();
+        let mut bench = AnchoredProject::new();
         bench.write("a.rs", 0..40);
         let id = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
         bench.publish();
@@ -342,7 +342,7 @@ fn a_session_confirms_what_it_was_given_edited_and_left_passing() {
 
 #[test]
 fn what_is_kept_goes_with_its_memory() {
-    let bench = Bench::new();
+    let bench = AnchoredProject::new();
     bench.write("a.rs", 0..40);
     let id = bench.remember(1, Kind::Fact, NOW, &["a.rs"]);
     bench.publish();

@@ -8,17 +8,22 @@ use anyhow::{Context, Result, ensure};
 use memory_store::layout::Tree;
 use memory_store::redact::Redactor;
 
-use super::pieces::{Piece, looked_at};
+use super::pieces::{LinePiece, looked_at};
 use super::{Audit, AuditReport, Found, LINE_BYTES_MAX, each_part, note};
 use crate::git;
 
 /// The folders of repositories whose history was looked through.
-pub(super) type Seen = BTreeSet<(String, String)>;
+pub(super) type SearchedRepositories = BTreeSet<(String, String)>;
 
 impl Audit<'_> {
     /// Looks through the history of one working tree's memory folder, unless another tree of the
     /// same repository had the same.
-    pub(super) fn history(&mut self, tree: &Tree, redactor: &Redactor, seen: &mut Seen) {
+    pub(super) fn history(
+        &mut self,
+        tree: &Tree,
+        redactor: &Redactor,
+        seen: &mut SearchedRepositories,
+    ) {
         if git::place(&tree.root).is_some_and(|place| seen.insert(place))
             && let Err(error) = self.commits(tree, redactor)
         {
@@ -32,7 +37,7 @@ impl Audit<'_> {
         let output = child.stdout.take().context("git says nothing")?;
         let mut reader = BufReader::new(output);
         let (mut commit, mut path) = (String::new(), PathBuf::new());
-        let (mut line, mut hunk) = (Piece::default(), Hunk::default());
+        let (mut line, mut hunk) = (LinePiece::default(), Hunk::default());
         loop {
             let goes_on = line.next(&mut reader)?;
             let text = String::from_utf8_lossy(line.news());

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use memory_store::redact::{Redactor, texts};
 
-use super::pieces::Piece;
+use super::pieces::LinePiece;
 
 /// How often a file is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 4;
@@ -39,7 +39,7 @@ pub fn mask(path: &Path, redactor: &Redactor) -> Result<bool> {
 
 fn pass(file: &File, redactor: &Redactor) -> std::io::Result<bool> {
     let mut reader = BufReader::new(file);
-    let (mut line, mut any) = (Piece::default(), false);
+    let (mut line, mut any) = (LinePiece::default(), false);
     while line.next(&mut reader)? {
         for text in texts::of_line(&line.bytes) {
             for finding in redactor.findings(&text.text) {

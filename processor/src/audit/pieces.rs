@@ -9,7 +9,7 @@ use super::LINE_BYTES_MAX;
 
 /// A line with its end, or a piece of a long one.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct LinePiece {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// How many of them, at the start, the piece before had, too.
@@ -18,7 +18,7 @@ pub(super) struct Piece {
     pub start: u64,
 }
 
-impl Piece {
+impl LinePiece {
     /// Reads the next one into this; `false` at the end. The first is read into an empty one.
     pub fn next(&mut self, reader: &mut impl BufRead) -> io::Result<bool> {
         self.start += self.bytes.len() as u64;
@@ -60,7 +60,7 @@ mod tests {
         let long = "x".repeat(LINE_BYTES_MAX as usize) + "yz\n";
         let text = format!("one\n{long}\ntwo");
         let mut reader = text.as_bytes();
-        let (mut piece, mut read, mut pieces) = (Piece::default(), Vec::new(), Vec::new());
+        let (mut piece, mut read, mut pieces) = (LinePiece::default(), Vec::new(), Vec::new());
         while piece.next(&mut reader).unwrap() {
             let start = usize::try_from(piece.start).unwrap();
             assert_eq!(&text.as_bytes()[start..start + piece.bytes.len()], piece.bytes);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use memory_store::settings::Settings;
 
-use super::{Entry, Mined};
+use super::{DraftEntry, Mined};
 use crate::extract::{WORDS_FEW, word_set};
 
 /// The turns of a session of average length.
@@ -28,7 +28,7 @@ const SPREAD_LOSS: f32 = 0.05;
 
 /// Returns the entries worth keeping, in their order. Each session adds room by its work, and the best of the project
 /// take it.
-pub fn choose(entries: Vec<Entry>, mined: &[Mined], settings: &Settings) -> Vec<Entry> {
+pub fn choose(entries: Vec<DraftEntry>, mined: &[Mined], settings: &Settings) -> Vec<DraftEntry> {
     let best = |commands: bool| {
         let mut indices: Vec<usize> = (0..entries.len())
             .filter(|&index| entries[index].draft.command.is_some() == commands)
@@ -65,7 +65,7 @@ fn sort(indices: &mut [usize], worth: impl Fn(usize) -> f32) {
 
 /// Returns the loss of each entry, given the best first: each better entry of its session costs it a share.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn losses(entries: &[Entry], indices: &[usize]) -> BTreeMap<usize, f32> {
+fn losses(entries: &[DraftEntry], indices: &[usize]) -> BTreeMap<usize, f32> {
     let mut better: BTreeMap<&str, usize> = BTreeMap::new();
     let mut losses = BTreeMap::new();
     for &index in indices {
@@ -78,7 +78,7 @@ fn losses(entries: &[Entry], indices: &[usize]) -> BTreeMap<usize, f32> {
 
 /// Of a command line that passed in several folders, keeps the one where it passed most: the others are where
 /// somebody stood by chance.
-fn one_folder_each(entries: &[Entry], indices: &mut Vec<usize>) {
+fn one_folder_each(entries: &[DraftEntry], indices: &mut Vec<usize>) {
     let mut lines: BTreeSet<&str> = BTreeSet::new();
     indices.retain(|&index| {
         let line = entries[index].draft.command.as_ref().map_or("", |record| record.line.as_str());
@@ -91,7 +91,7 @@ const TITLE_SHARE: f32 = 0.6;
 
 /// Cuts a list, best first, into those whose title is the first of its kind in their session and those whose title
 /// is like one before them.
-fn first_of_each(entries: &[Entry], indices: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+fn first_of_each(entries: &[DraftEntry], indices: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     let mut titles: BTreeMap<&str, Titles> = BTreeMap::new();
     indices.into_iter().partition(|&index| {
         let title = word_set(&entries[index].draft.title);

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use memory_store::Kind;
 
-use super::Entry;
+use super::DraftEntry;
 use crate::extract::retitled;
 
 /// Gives each entry whose title another of its kind had before it a title of its own: its first
 /// sentence, or else the day it happened.
-pub fn titles(entries: &mut [Entry]) {
+pub fn titles(entries: &mut [DraftEntry]) {
     let mut seen: BTreeSet<(Kind, String)> = BTreeSet::new();
     for entry in entries {
         let draft = &mut entry.draft;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use memory_store::Kind;
 use memory_store::memory::CommandRecord;
 
-use super::Entry;
+use super::DraftEntry;
 use crate::extract::draft::{Draft, Effect};
 
 /// A command is worth a memory when it passed this often.
@@ -19,18 +19,18 @@ const TOGETHER_SURE: f32 = 0.5;
 const TOGETHER_MAX: usize = 3;
 
 /// Returns entries, one for each command and each error; the other drafts one by one.
-pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
+pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<DraftEntry> {
+    let mut entries: Vec<DraftEntry> = Vec::new();
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     let mut withdrawn: BTreeSet<usize> = BTreeSet::new();
     for draft in drafts {
         match draft.effect.clone() {
-            Effect::New => entries.push(Entry::new(draft)),
+            Effect::New => entries.push(DraftEntry::new(draft)),
             Effect::Confirms { key } => match known.get(&key).copied() {
                 Some(index) => confirm(&mut entries[index], &draft),
                 None => {
                     known.insert(key, entries.len());
-                    entries.push(Entry::new(draft));
+                    entries.push(DraftEntry::new(draft));
                 }
             },
             Effect::Refutes { key } => {
@@ -40,7 +40,7 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
             }
         }
     }
-    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    let mut kept: Vec<DraftEntry> = Vec::with_capacity(entries.len());
     for (index, mut entry) in entries.into_iter().enumerate() {
         if withdrawn.contains(&index) {
             continue;
@@ -58,7 +58,7 @@ pub fn fold(drafts: Vec<Draft>, proven: &dyn Fn(&str) -> bool) -> Vec<Entry> {
 }
 
 /// Seen again: counts add up, and the better told version is kept.
-fn confirm(entry: &mut Entry, draft: &Draft) {
+fn confirm(entry: &mut DraftEntry, draft: &Draft) {
     match (&mut entry.draft.command, &draft.command) {
         (Some(record), Some(newer)) => add(record, newer),
         _ => {
@@ -85,7 +85,7 @@ fn add(record: &mut CommandRecord, newer: &CommandRecord) {
 
 /// A command that is mostly run in the sessions of another one, in the same folder, is told by the memory
 /// of that one: three checks of one project are one thing to know.
-fn told_together(mut entries: Vec<Entry>) -> Vec<Entry> {
+fn told_together(mut entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
     let whole: Vec<CommandRecord> = (entries.iter().filter_map(|it| it.draft.command.clone()))
         .filter(|record| places(&record.line).all(|place| WHOLE.contains(&place)))
         .collect();
@@ -150,20 +150,21 @@ fn is_part_of(record: &CommandRecord, whole: &CommandRecord) -> bool {
 }
 
 /// Whether most sessions of a command are sessions of another one in its folder.
-fn is_run_with(entry: &Entry, other: &Entry) -> bool {
-    let directory = |entry: &Entry| entry.draft.command.as_ref().map(|it| it.directory.clone());
+fn is_run_with(entry: &DraftEntry, other: &DraftEntry) -> bool {
+    let directory =
+        |entry: &DraftEntry| entry.draft.command.as_ref().map(|it| it.directory.clone());
     let shared = entry.sessions.iter().filter(|&it| other.sessions.contains(it)).count();
     shared >= 2 && shared * 2 > entry.sessions.len() && directory(entry) == directory(other)
 }
 
 /// How much a command counts: by how often and in how many sessions it passed.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn worth(entry: &Entry, record: &CommandRecord) -> f32 {
+fn worth(entry: &DraftEntry, record: &CommandRecord) -> f32 {
     (record.passed as f32).ln() * 0.5 + entry.sessions.len() as f32 * 0.3
 }
 
 /// Writes the memory of a command and of those that are run with it.
-fn tell(entry: &mut Entry, others: &[Draft]) {
+fn tell(entry: &mut DraftEntry, others: &[Draft]) {
     let Some(record) = entry.draft.command.clone() else { return };
     let place = if record.directory == "." {
         "in the project's root".to_owned()

@@ -1,6 +1,6 @@
 //! Importance: which of a model's drafts are kept, and how sure a memory made of one is.
 
-use super::Entry;
+use super::DraftEntry;
 use memory_store::Kind;
 
 /// Importance below which nothing is kept, once calibrated.
@@ -24,15 +24,15 @@ const USEFUL: (f32, f32) = (-0.3, 7.5);
 
 /// Returns the entries of a model that are worth keeping, with their confidence. `windows` is the
 /// amount of work that they come from.
-pub fn choose(mut entries: Vec<Entry>, windows: usize) -> Vec<Entry> {
+pub fn choose(mut entries: Vec<DraftEntry>, windows: usize) -> Vec<DraftEntry> {
     let shift = shift(&entries);
-    let calibrated = |entry: &Entry| -> f32 {
+    let calibrated = |entry: &DraftEntry| -> f32 {
         let passing = if entry.draft.standing { 0.0 } else { PASSING_LOSS };
         let repeat = if entry.sessions.len() > 1 { REPEAT_GAIN } else { 0.0 };
         (entry.draft.importance.unwrap_or_default() - shift - passing + repeat).clamp(0.0, 1.0)
     };
     // A wish inside a task is the task.
-    let is_task = |entry: &Entry| {
+    let is_task = |entry: &DraftEntry| {
         !entry.draft.standing && matches!(entry.draft.kind, Kind::Preference | Kind::Convention)
     };
     entries.retain(|entry| calibrated(entry) >= IMPORTANCE_MIN && !is_task(entry));
@@ -69,7 +69,7 @@ pub fn room(windows: usize) -> usize {
 }
 
 /// How far a model's middle is from the usual one, in steps.
-fn shift(entries: &[Entry]) -> f32 {
+fn shift(entries: &[DraftEntry]) -> f32 {
     let mut given: Vec<f32> = entries.iter().filter_map(|entry| entry.draft.importance).collect();
     if given.len() < CALIBRATED_MIN {
         return 0.0;

@@ -38,7 +38,7 @@ pub struct Mined {
 
 /// A draft on its way to becoming a memory, with what others say about it.
 #[derive(Clone, Debug)]
-struct Entry {
+struct DraftEntry {
     draft: Draft,
     /// Sessions that say so, each once.
     sessions: Vec<String>,
@@ -50,7 +50,7 @@ struct Entry {
     superseded_by: Option<usize>,
 }
 
-impl Entry {
+impl DraftEntry {
     fn new(draft: Draft) -> Self {
         Self {
             sessions: vec![draft.session.clone()],
@@ -179,7 +179,7 @@ pub fn consolidate_with(
     let entries = fold::fold(drafts, told.proven);
     let entries = told.relations.unite(project, entries);
     let entries = same::merge(project, entries);
-    let (of_model, of_rules): (Vec<Entry>, Vec<Entry>) =
+    let (of_model, of_rules): (Vec<DraftEntry>, Vec<DraftEntry>) =
         entries.into_iter().partition(|entry| entry.draft.importance.is_some());
     let mut entries = budget::choose(of_rules, mined, settings);
     entries.extend(importance::choose(of_model, windows));
@@ -203,7 +203,7 @@ fn order(draft: &Draft) -> (i64, &str, &str, Kind, u32, &str) {
     )
 }
 
-fn memories(project: ProjectId, entries: Vec<Entry>) -> Vec<Memory> {
+fn memories(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<Memory> {
     let ids: Vec<MemoryId> = entries.iter().map(|entry| id(project, &entry.draft)).collect();
     let mut memories: Vec<Memory> =
         entries.into_iter().zip(&ids).map(|(entry, &id)| memory(id, entry, &ids)).collect();
@@ -222,7 +222,7 @@ fn id(project: ProjectId, draft: &Draft) -> MemoryId {
     MemoryId::derived(draft.occurred, project, draft.kind, evidence, draft.ordinal)
 }
 
-fn memory(id: MemoryId, entry: Entry, ids: &[MemoryId]) -> Memory {
+fn memory(id: MemoryId, entry: DraftEntry, ids: &[MemoryId]) -> Memory {
     let draft = entry.draft;
     Memory {
         id,

@@ -23,7 +23,7 @@ const COMPARED_MAX: usize = 4_000;
 
 /// A draft with all that likeness is told by.
 #[derive(Debug)]
-pub struct Noted<'a> {
+pub struct ComparedDraft<'a> {
     /// The draft.
     pub draft: &'a Draft,
     words: Words,
@@ -31,7 +31,7 @@ pub struct Noted<'a> {
     vector: Option<Vector>,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> ComparedDraft<'a> {
     /// Notes a draft. `embed` gives the vector of a text, where there is an embedder.
     pub fn new(draft: &'a Draft, embed: &dyn Fn(&str) -> Option<Vector>) -> Self {
         let text = format!("{}\n{}", draft.title, draft.body);
@@ -68,7 +68,7 @@ pub struct Portion {
 
 /// Cuts drafts, which are in the order of their time, into portions. A draft without neighbours is in
 /// none. `most` bounds the drafts of the session and the earlier ones in a portion.
-pub fn portions(noted: &[Noted<'_>], most: (usize, usize)) -> Vec<Portion> {
+pub fn portions(noted: &[ComparedDraft<'_>], most: (usize, usize)) -> Vec<Portion> {
     let nearest = nearest(noted);
     let mut portions = Vec::new();
     let mut from = 0;
@@ -109,7 +109,7 @@ pub fn portions(noted: &[Noted<'_>], most: (usize, usize)) -> Vec<Portion> {
 }
 
 /// Returns the neighbours of each draft (see [`neighbours`]).
-fn nearest(noted: &[Noted<'_>]) -> Vec<Vec<usize>> {
+fn nearest(noted: &[ComparedDraft<'_>]) -> Vec<Vec<usize>> {
     let mut starts: Vec<usize> = Vec::with_capacity(noted.len());
     for (at, one) in noted.iter().enumerate() {
         let goes_on = at > 0 && noted[at - 1].draft.session == one.draft.session;
@@ -127,7 +127,7 @@ fn nearest(noted: &[Noted<'_>]) -> Vec<Vec<usize>> {
 /// The places of the drafts before `at` that are nearest to it, in its session or before `from`. `places` has those
 /// of each word.
 fn neighbours(
-    noted: &[Noted<'_>],
+    noted: &[ComparedDraft<'_>],
     places: &HashMap<u64, Vec<usize>>,
     from: usize,
     at: usize,
@@ -166,8 +166,8 @@ mod tests {
                 draft(&session, i64::try_from(n).unwrap(), Kind::Decision, &title, "")
             })
             .collect();
-        let noted: Vec<Noted<'_>> =
-            drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
+        let noted: Vec<ComparedDraft<'_>> =
+            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
         let most = (NEW_MAX, EARLIER_MAX);
         let all = portions(&noted, most);
         let before = portions(&noted[..30], most);
@@ -193,8 +193,8 @@ mod tests {
                 draft(&session, i64::from(n), Kind::Decision, &title, &format!("As thing{}", n % 5))
             })
             .collect();
-        let noted: Vec<Noted<'_>> =
-            drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
+        let noted: Vec<ComparedDraft<'_>> =
+            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
         let words = |at: usize| word_set(&format!("{}\n{}", drafts[at].title, drafts[at].body));
         let title = |at: usize| word_set(&drafts[at].title);
         for (at, found) in nearest(&noted).iter().enumerate() {
@@ -215,12 +215,12 @@ mod tests {
             draft("a", 1, Kind::Decision, "Keep carts in the database", ""),
             draft("b", 2, Kind::Gotcha, "The nightly job needs a free gigabyte", ""),
         ];
-        let noted: Vec<Noted<'_>> =
-            drafts.iter().map(|draft| Noted::new(draft, &|_| None)).collect();
+        let noted: Vec<ComparedDraft<'_>> =
+            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| None)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)), []);
         let one = Vector::of(&[1.0; memory_store::embed::DIMENSIONS]);
-        let noted: Vec<Noted<'_>> =
-            drafts.iter().map(|draft| Noted::new(draft, &|_| one)).collect();
+        let noted: Vec<ComparedDraft<'_>> =
+            drafts.iter().map(|draft| ComparedDraft::new(draft, &|_| one)).collect();
         assert_eq!(portions(&noted, (NEW_MAX, EARLIER_MAX)).len(), 1);
     }
 }

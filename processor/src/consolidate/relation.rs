@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use memory_store::{Kind, MemoryId, ProjectId};
 
-use super::{Entry, id};
+use super::{DraftEntry, id};
 use crate::extract::draft::Draft;
 
 /// How one draft relates to another.
@@ -41,13 +41,13 @@ pub fn name(project: ProjectId, draft: &Draft) -> MemoryId {
 
 impl Relations {
     /// Unites what is the same, and leaves out what the session that told it took back.
-    pub(super) fn unite(&self, project: ProjectId, entries: Vec<Entry>) -> Vec<Entry> {
+    pub(super) fn unite(&self, project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
         if self.told.is_empty() {
             return entries;
         }
         let places: BTreeMap<MemoryId, usize> =
             entries.iter().enumerate().map(|(at, entry)| (id(project, &entry.draft), at)).collect();
-        let mut entries: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+        let mut entries: Vec<Option<DraftEntry>> = entries.into_iter().map(Some).collect();
         // The place that an entry was merged into.
         let mut merged: BTreeMap<usize, usize> = BTreeMap::new();
         for (&(note, other), &relation) in &self.told {
@@ -86,7 +86,7 @@ impl Relations {
     }
 
     /// Marks what a later entry replaces, and notes what contradicts.
-    pub(super) fn mark(&self, project: ProjectId, entries: &mut [Entry]) {
+    pub(super) fn mark(&self, project: ProjectId, entries: &mut [DraftEntry]) {
         let places: BTreeMap<MemoryId, usize> = entries
             .iter()
             .enumerate()
@@ -129,7 +129,7 @@ fn last(merged: &BTreeMap<usize, usize>, mut at: usize) -> usize {
 }
 
 /// Whether the chain of what replaces `from` comes to `to`.
-fn leads_to(entries: &[Entry], from: usize, to: usize) -> bool {
+fn leads_to(entries: &[DraftEntry], from: usize, to: usize) -> bool {
     let mut at = Some(from);
     for _ in 0..=entries.len() {
         match at {

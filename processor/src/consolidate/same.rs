@@ -4,7 +4,7 @@
 use memory_store::neighbour::{Statement, is_duplicate};
 use memory_store::{Kind, MemoryId, ProjectId};
 
-use super::Entry;
+use super::DraftEntry;
 
 /// Share of words from which drafts of one kind and session tell the same.
 const REPEAT_SHARE: f32 = 0.55;
@@ -13,8 +13,8 @@ const REPEAT_SHARE: f32 = 0.55;
 const RETELL_SHARE: f32 = 0.65;
 
 /// Merges drafts that say the same, the first said keeping its name and the last said its words.
-pub fn merge(project: ProjectId, entries: Vec<Entry>) -> Vec<Entry> {
-    let mut kept: Vec<(Entry, Statement)> = Vec::with_capacity(entries.len());
+pub fn merge(project: ProjectId, entries: Vec<DraftEntry>) -> Vec<DraftEntry> {
+    let mut kept: Vec<(DraftEntry, Statement)> = Vec::with_capacity(entries.len());
     for entry in entries {
         let statement = entry.statement();
         let same = kept.iter_mut().find(|(known, of)| {
@@ -55,7 +55,7 @@ pub fn merge(project: ProjectId, entries: Vec<Entry>) -> Vec<Entry> {
 }
 
 /// Whether two are of one kind and session. They may differ more: one thing is often said twice.
-fn repeats(known: &Entry, entry: &Entry) -> bool {
+fn repeats(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && known.draft.kind == entry.draft.kind
         && is_told(entry.draft.kind)
@@ -64,7 +64,7 @@ fn repeats(known: &Entry, entry: &Entry) -> bool {
 }
 
 /// Whether a session tells one thing as two kinds.
-fn retells(known: &Entry, entry: &Entry) -> bool {
+fn retells(known: &DraftEntry, entry: &DraftEntry) -> bool {
     known.draft.session == entry.draft.session
         && is_told(known.draft.kind)
         && is_told(entry.draft.kind)
@@ -76,6 +76,6 @@ fn is_told(kind: Kind) -> bool {
 }
 
 /// Commands and fixes are told apart by their keys alone.
-fn is_counted(entry: &Entry) -> bool {
+fn is_counted(entry: &DraftEntry) -> bool {
     entry.draft.command.is_some() || !entry.draft.signatures.is_empty()
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use memory_store::neighbour::{Place, Statement, Verdict, is_same_subject, judge};
 use memory_store::{Kind, MemoryId, ProjectId};
 
-use super::Entry;
+use super::DraftEntry;
 use crate::extract::draft::Draft;
 use crate::extract::{lays_down, tells_work, word_set};
 
@@ -14,8 +14,8 @@ const SHARED_MIN: usize = 3;
 
 /// Marks the entries that a later one replaces, and notes what contradicts. Each is compared with each, so what
 /// costs most is asked last. Of those that a model was `asked` about it is not guessed.
-pub fn mark(project: ProjectId, entries: &mut [Entry], asked: &BTreeSet<MemoryId>) {
-    let statements: Vec<Statement> = entries.iter().map(Entry::statement).collect();
+pub fn mark(project: ProjectId, entries: &mut [DraftEntry], asked: &BTreeSet<MemoryId>) {
+    let statements: Vec<Statement> = entries.iter().map(DraftEntry::statement).collect();
     let titles: Vec<BTreeSet<String>> =
         entries.iter().map(|entry| word_set(&entry.draft.title)).collect();
     let texts: Vec<BTreeSet<String>> =
@@ -54,7 +54,7 @@ pub fn mark(project: ProjectId, entries: &mut [Entry], asked: &BTreeSet<MemoryId
 /// Judges a later entry and an earlier one. Nobody is there to ask, so that it is believed only of what is
 /// about the same part of the project; contradictory wishes are noted wherever they apply.
 fn verdict(
-    entries: &[Entry],
+    entries: &[DraftEntry],
     statements: &[Statement],
     newer: usize,
     older: usize,
@@ -78,12 +78,12 @@ fn is_wish(kind: Kind) -> bool {
 }
 
 /// Whether a memory describes how the project is, which a later one may say is so no longer.
-fn describes(entry: &Entry) -> bool {
+fn describes(entry: &DraftEntry) -> bool {
     !matches!(entry.draft.kind, Kind::Command | Kind::Task) && entry.draft.signatures.is_empty()
 }
 
 /// Whether a later memory tells that an open task was worked on.
-fn finishes(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
+fn finishes(newer: &DraftEntry, text: &BTreeSet<String>, older: &DraftEntry) -> bool {
     // Each is asked of each: words are looked at only where the kinds fit.
     if older.draft.kind != Kind::Task
         || !matches!(newer.draft.kind, Kind::Decision | Kind::Session | Kind::Fix)
@@ -96,7 +96,12 @@ fn finishes(newer: &Entry, text: &BTreeSet<String>, older: &Entry) -> bool {
 }
 
 /// Whether a later fix cured what an earlier memory says is broken: both name it.
-fn mends(newer: &Entry, text: &BTreeSet<String>, older: &Entry, title: &BTreeSet<String>) -> bool {
+fn mends(
+    newer: &DraftEntry,
+    text: &BTreeSet<String>,
+    older: &DraftEntry,
+    title: &BTreeSet<String>,
+) -> bool {
     newer.draft.kind == Kind::Fix
         && describes(older)
         && older.draft.kind != Kind::Fix
@@ -106,7 +111,7 @@ fn mends(newer: &Entry, text: &BTreeSet<String>, older: &Entry, title: &BTreeSet
 }
 
 /// Marks with a replaced memory those that tell details of the same work.
-fn carry(entries: &mut [Entry], statements: &[Statement], older: usize, newer: usize) {
+fn carry(entries: &mut [DraftEntry], statements: &[Statement], older: usize, newer: usize) {
     for detail in 0..newer {
         let first = entries[older].draft.turns.first();
         let of_it = entries[detail].superseded_by.is_none()
@@ -127,6 +132,6 @@ fn is_detail(draft: &Draft) -> bool {
     tells_work(draft) && (named || draft.body.contains("Part of: "))
 }
 
-fn share_a_file(a: &Entry, b: &Entry) -> bool {
+fn share_a_file(a: &DraftEntry, b: &DraftEntry) -> bool {
     a.draft.paths.iter().any(|path| b.draft.paths.contains(path))
 }

@@ -13,9 +13,9 @@ const MAGIC: [u8; 8] = *b"TLVECS\x001";
 
 /// An open cache.
 #[derive(Debug)]
-pub struct Cache(Records);
+pub struct VectorCache(Records);
 
-impl Cache {
+impl VectorCache {
     /// Opens the cache in the file `path`; one of another space is emptied.
     pub fn open(path: &Path, space: Space) -> Result<Self> {
         let mut header = [0; HEADER];

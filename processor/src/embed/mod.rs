@@ -22,7 +22,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use crate::progress::Progress;
-use cache::Cache;
+use cache::VectorCache;
 
 /// Texts that are embedded between two looks at the clock.
 const PORTION: usize = 32;
@@ -42,9 +42,9 @@ pub struct Embedding {
     /// Texts that were.
     looked_up: AtomicUsize,
     caches: PathBuf,
-    memories: Cache,
+    memories: VectorCache,
     /// Opened when turns are embedded: it may be large.
-    turns: Option<Cache>,
+    turns: Option<VectorCache>,
 }
 
 /// Texts to embed.
@@ -62,7 +62,7 @@ impl Embedding {
         let installed = dirs.models.as_ref().filter(|dir| dir.join(model::FILE_NAME).exists());
         let Some(models) = installed else { return Ok(None) };
         let table = Table::open(models)?;
-        let memories = Cache::open(&home.vectors().join("memories.cache"), table.space())?;
+        let memories = VectorCache::open(&home.vectors().join("memories.cache"), table.space())?;
         let (models, caches) = (models.clone(), home.vectors());
         let (whole, looked_up) = (OnceLock::new(), AtomicUsize::new(0));
         Ok(Some(Self { models, table, whole, looked_up, caches, memories, turns: None }))
@@ -97,7 +97,7 @@ impl Embedding {
     pub fn open_turns(&mut self) -> Result<()> {
         if self.turns.is_none() {
             let path = self.caches.join("turns.cache");
-            self.turns = Some(Cache::open(&path, self.table.space())?);
+            self.turns = Some(VectorCache::open(&path, self.table.space())?);
         }
         Ok(())
     }
@@ -125,7 +125,7 @@ impl Embedding {
     ) -> Result<usize> {
         self.open_turns()?;
         let Some(turns) = &mut self.turns else { return Ok(0) };
-        let unseen = |cache: &Cache, texts: &[String]| -> Vec<String> {
+        let unseen = |cache: &VectorCache, texts: &[String]| -> Vec<String> {
             let mut unseen: Vec<String> =
                 texts.iter().filter(|text| !cache.has(text)).cloned().collect();
             let mut known = std::collections::HashSet::new();

@@ -6,7 +6,7 @@ use memory_store::Kind;
 use super::clean::{capital, plain};
 use super::draft::Draft;
 use super::episode::Episode;
-use super::{Miner, Said, unit, words};
+use super::{DraftText, SessionMiner, unit, words};
 use crate::transcript::session::Input;
 
 /// Characters of a question with its answer, and of the options that were not chosen.
@@ -23,7 +23,7 @@ const HIDDEN: &str = "[redacted:answer]";
 const SURE: f32 = 0.45;
 const WORTH: f32 = 1.1;
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for episode in episodes.iter().filter(|episode| !episode.by_program) {
         for (at, call) in episode.calls() {
@@ -49,7 +49,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
                 if title.chars().count() > CHOICE_CHARS_MAX || unit::names_machine(&title) {
                     continue;
                 }
-                let said = Said {
+                let said = DraftText {
                     kind: Kind::Decision,
                     title: capital(&title),
                     body: others(options, &answer),

@@ -8,8 +8,8 @@ use memory_store::{Kind, Timestamp};
 
 use super::clean::{cut, plain};
 use super::draft::{Draft, Effect};
-use super::{EXTRACTOR, Miner, QUOTE_CHARS_MAX, shell, unit, words};
-use crate::transcript::session::{Call, Input, What};
+use super::{EXTRACTOR, QUOTE_CHARS_MAX, SessionMiner, shell, unit, words};
+use crate::transcript::session::{Call, Input, StepKind};
 
 /// Characters of a command line worth keeping: a longer one is a script of the moment.
 const LINE_CHARS_MAX: usize = 120;
@@ -22,7 +22,7 @@ const SURE: f32 = 0.5;
 
 /// Observations of one command in a session.
 #[derive(Debug)]
-struct Seen {
+struct CommandUse {
     class: CommandClass,
     uuid: String,
     at: Timestamp,
@@ -31,13 +31,13 @@ struct Seen {
     record: CommandRecord,
 }
 
-pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
-    let mut seen: BTreeMap<(String, String), Seen> = BTreeMap::new();
+pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
+    let mut seen: BTreeMap<(String, String), CommandUse> = BTreeMap::new();
     for turn in &miner.session.turns {
         // The shell stays where a command went.
         let mut folder = turn.cwd.clone();
         for step in &turn.steps {
-            let What::Call(call) = &step.what else { continue };
+            let StepKind::Call(call) = &step.what else { continue };
             let Input::Shell { command, description } = &call.input else { continue };
             let at = folder.clone();
             if !call.failed && !call.denied {
@@ -69,20 +69,21 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
                 else {
                     continue;
                 };
-                let entry = seen.entry((directory.clone(), line.clone())).or_insert_with(|| Seen {
-                    class,
-                    uuid: step.uuid.clone(),
-                    at: step.at,
-                    written: command.clone(),
-                    description: String::new(),
-                    record: CommandRecord {
-                        line,
-                        directory,
-                        exit_status: 0,
-                        passed: 0,
-                        last: step.at,
-                    },
-                });
+                let entry =
+                    seen.entry((directory.clone(), line.clone())).or_insert_with(|| CommandUse {
+                        class,
+                        uuid: step.uuid.clone(),
+                        at: step.at,
+                        written: command.clone(),
+                        description: String::new(),
+                        record: CommandRecord {
+                            line,
+                            directory,
+                            exit_status: 0,
+                            passed: 0,
+                            last: step.at,
+                        },
+                    });
                 entry.record.exit_status = i32::from(call.failed);
                 if call.failed {
                     continue;
@@ -131,7 +132,7 @@ fn is_passing(line: &str) -> bool {
         })
 }
 
-fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
+fn draft(miner: &SessionMiner<'_>, seen: CommandUse) -> Draft {
     let title = format!("`{}` {}", seen.record.line, told(&seen));
     let body = plain(&cut(&seen.description, 100));
     let key = format!("command {} {}", seen.record.directory, seen.record.line);
@@ -162,14 +163,14 @@ fn draft(miner: &Miner<'_>, seen: Seen) -> Draft {
 }
 
 /// Returns the command as it was written, or as normalised when it names a place of one machine.
-fn quote(miner: &Miner<'_>, seen: &Seen) -> String {
+fn quote(miner: &SessionMiner<'_>, seen: &CommandUse) -> String {
     let written = miner.roots.strip(&seen.written);
     let told = if unit::names_machine(&written) { &seen.record.line } else { &written };
     told.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
 /// Describes the purpose of a command of this class in words.
-fn told(seen: &Seen) -> &'static str {
+fn told(seen: &CommandUse) -> &'static str {
     match seen.class {
         CommandClass::Lint if seen.record.line.contains("fix") => "cures what the checks can cure",
         CommandClass::Build => "builds",

@@ -6,7 +6,7 @@ use memory_store::Kind;
 use super::draft::Draft;
 use super::episode::{Commit, Episode};
 use super::unit::{self, Unit};
-use super::{Miner, Said, paths, words};
+use super::{DraftText, SessionMiner, paths, words};
 
 /// Confidence in a message that gives a reason, in a paragraph of it that stands by itself, and in a message
 /// that tells what was done alone.
@@ -25,7 +25,7 @@ const CHORE_LOSS: f32 = 0.5;
 const REST_MAX: usize = 1;
 
 /// Returns what the commits of a session say, the last version of each.
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for (at, episode) in episodes.iter().enumerate() {
         for commit in episode.commits.iter().filter(|commit| stands(commit, &episodes[at..])) {
@@ -59,7 +59,7 @@ fn stands(commit: &Commit, from: &[Episode<'_>]) -> bool {
     !again && !rejected && !words::WORK_IN_PROGRESS.is_match(subject)
 }
 
-fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Draft> {
+fn of_commit(miner: &SessionMiner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Draft> {
     let subject = commit.message.subject.trim_end_matches('.');
     let units: Vec<Unit> = unit::units(&miner.roots.strip(&commit.message.body))
         .into_iter()
@@ -91,7 +91,7 @@ fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Dra
     if says && !listed && told.split_whitespace().count() >= BODY_WORDS_MIN {
         drafts.extend(miner.draft(
             run,
-            Said {
+            DraftText {
                 kind: if cures(subject, &told) { Kind::Fix } else { Kind::Decision },
                 title: subject.to_owned(),
                 body: told,
@@ -109,7 +109,7 @@ fn of_commit(miner: &Miner<'_>, commit: &Commit, run: &[Episode<'_>]) -> Vec<Dra
         let (title, body) = unit.told()?;
         miner.draft(
             run,
-            Said {
+            DraftText {
                 kind: Kind::Decision,
                 title,
                 body: format!("{body}\n\nPart of: {subject}").trim().to_owned(),

@@ -8,8 +8,8 @@ use super::draft::Draft;
 use super::episode::{self, Episode};
 use super::quoted::own_words;
 use super::unit;
-use super::{Miner, Said, prose, words};
-use crate::transcript::session::{PromptBy, Step, What};
+use super::{DraftText, SessionMiner, prose, words};
+use crate::transcript::session::{PromptBy, Step, StepKind};
 
 /// Confidence in a correction that was agreed to.
 const SURE: f32 = 0.5;
@@ -24,12 +24,12 @@ const WORDS_MAX: usize = 80;
 /// Characters of a title.
 const TITLE_CHARS_MAX: usize = 180;
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let of = |episode| of_episode(miner, episode);
     episodes.iter().filter(|episode| !episode.by_program).flat_map(of).collect()
 }
 
-fn of_episode(miner: &Miner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
+fn of_episode(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
     let mut drafts = Vec::new();
     let mut step = 0;
     for turn in episode.turns {
@@ -38,13 +38,13 @@ fn of_episode(miner: &Miner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
         for what in &turn.steps {
             step += 1;
             match &what.what {
-                What::Queued { text } => asked = Some((text, &what.uuid, what.at)),
-                What::Text { text } => {
+                StepKind::Queued { text } => asked = Some((text, &what.uuid, what.at)),
+                StepKind::Text { text } => {
                     if let Some(prompt) = asked.take() {
                         drafts.extend(correction(miner, episode, prompt, (what, text, step)));
                     }
                 }
-                What::Call(_) | What::Thinking { .. } => {}
+                StepKind::Call(_) | StepKind::Thinking { .. } => {}
             }
         }
     }
@@ -52,7 +52,7 @@ fn of_episode(miner: &Miner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
 }
 
 fn correction(
-    miner: &Miner<'_>,
+    miner: &SessionMiner<'_>,
     episode: &Episode<'_>,
     (prompt, uuid, at): (&str, &str, memory_store::Timestamp),
     (reply, text, step): (&Step, &str, usize),
@@ -114,7 +114,7 @@ fn correction(
     }
     let mut draft = miner.draft(
         std::slice::from_ref(episode),
-        Said {
+        DraftText {
             kind: if asks { Kind::Decision } else { Kind::Preference },
             title,
             body: body.trim().to_owned(),

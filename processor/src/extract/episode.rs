@@ -11,7 +11,7 @@ use super::quoted::own_words;
 use super::score::{Channel, Placed, score};
 use super::shell::{Message, commit_message};
 use super::words;
-use crate::transcript::session::{Call, Input, PromptBy, Session, Step, Turn, What};
+use crate::transcript::session::{Call, Input, PromptBy, Session, Step, StepKind, Turn};
 
 /// Characters of a subject.
 const SUBJECT_CHARS_MAX: usize = 100;
@@ -121,8 +121,8 @@ impl Episode<'_> {
     /// The tool calls with their steps.
     pub fn calls(&self) -> impl Iterator<Item = (At<'_>, &Call)> {
         self.steps.iter().filter_map(|at| match &at.what.what {
-            What::Call(call) => Some((*at, call.as_ref())),
-            What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
+            StepKind::Call(call) => Some((*at, call.as_ref())),
+            StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => None,
         })
     }
 
@@ -316,7 +316,7 @@ fn named(ask: &str) -> bool {
 fn commits(steps: &[At<'_>]) -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
     for at in steps {
-        let What::Call(call) = &at.what.what else { continue };
+        let StepKind::Call(call) = &at.what.what else { continue };
         let Input::Shell { command, .. } = &call.input else { continue };
         let Some(message) = commit_message(command) else { continue };
         commits.retain(|known| known.message.subject != message.subject);
@@ -338,7 +338,7 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
     let mut step = 0;
     for (turn, &driven) in turns.iter().zip(driven) {
         let prompt = words_of(turn);
-        let place = |channel| Place { channel, uuid: &turn.uuid, at: turn.at, step };
+        let place = |channel| TurnPlace { channel, uuid: &turn.uuid, at: turn.at, step };
         if driven {
             step += turn.steps.len();
             continue;
@@ -356,14 +356,14 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
         for what in &turn.steps {
             step += 1;
             match &what.what {
-                What::Queued { text } if !goes_on(text) => {
+                StepKind::Queued { text } if !goes_on(text) => {
                     say(
                         statements,
                         &own_words(first_lines(text)),
-                        Place { channel: Channel::User, uuid: &what.uuid, at: what.at, step },
+                        TurnPlace { channel: Channel::User, uuid: &what.uuid, at: what.at, step },
                     );
                 }
-                What::Call(call) => {
+                StepKind::Call(call) => {
                     if let Input::Plan { plan } = &call.input
                         && !call.failed
                         && !call.denied
@@ -371,18 +371,23 @@ fn say_prompts(statements: &mut Vec<Statement>, turns: &[Turn], driven: &[bool])
                         say(
                             statements,
                             plan,
-                            Place { channel: Channel::Plan, uuid: &what.uuid, at: what.at, step },
+                            TurnPlace {
+                                channel: Channel::Plan,
+                                uuid: &what.uuid,
+                                at: what.at,
+                                step,
+                            },
                         );
                     }
                 }
-                What::Queued { .. } | What::Text { .. } | What::Thinking { .. } => {}
+                StepKind::Queued { .. } | StepKind::Text { .. } | StepKind::Thinking { .. } => {}
             }
         }
     }
 }
 
 /// Of a pasted log, the lines that say what went wrong.
-fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: Place<'_>) {
+fn say_log(statements: &mut Vec<Statement>, prompt: &str, place: TurnPlace<'_>) {
     let Some(pasted) = pasted(prompt) else { return };
     let mut seen: Vec<String> = Vec::new();
     for line in telling_lines(pasted, LOG_LINES_MAX) {
@@ -415,7 +420,7 @@ const LOG_LINES_MAX: usize = 4;
 
 fn say_commits(statements: &mut Vec<Statement>, commits: &[Commit]) {
     for commit in commits {
-        let place = Place {
+        let place = TurnPlace {
             channel: Channel::Commit,
             uuid: &commit.uuid,
             at: commit.at,
@@ -430,20 +435,20 @@ fn say_commits(statements: &mut Vec<Statement>, commits: &[Commit]) {
 fn say_texts(statements: &mut Vec<Statement>, turns: &[Turn]) {
     let mut step = 0;
     for turn in turns {
-        let last = turn.steps.iter().rposition(|what| matches!(what.what, What::Text { .. }));
+        let last = turn.steps.iter().rposition(|what| matches!(what.what, StepKind::Text { .. }));
         let mut slipped = false;
         for (index, what) in turn.steps.iter().enumerate() {
             step += 1;
-            if let What::Text { text } = &what.what {
+            if let StepKind::Text { text } = &what.what {
                 let ends = Some(index) == last && !turn.interrupted;
                 let channel = if ends { Channel::Final } else { Channel::Said };
                 let from = statements.len();
-                say(statements, text, Place { channel, uuid: &what.uuid, at: what.at, step });
+                say(statements, text, TurnPlace { channel, uuid: &what.uuid, at: what.at, step });
                 for statement in &mut statements[from..] {
                     statement.transient |= slipped && !ends;
                 }
             }
-            if let What::Call(call) = &what.what {
+            if let StepKind::Call(call) = &what.what {
                 slipped = is_slip(call);
             }
         }
@@ -458,14 +463,14 @@ fn is_slip(call: &Call) -> bool {
 
 /// Where a text was said.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct TurnPlace<'a> {
     channel: Channel,
     uuid: &'a str,
     at: Timestamp,
     step: usize,
 }
 
-fn say(statements: &mut Vec<Statement>, text: &str, place: Place<'_>) {
+fn say(statements: &mut Vec<Statement>, text: &str, place: TurnPlace<'_>) {
     let sentences = prose::sentences(text);
     let of = sentences.len();
     for (index, mut sentence) in sentences.into_iter().enumerate() {
@@ -490,7 +495,7 @@ fn drop_next_step(sentence: &mut Sentence) {
 fn push(
     statements: &mut Vec<Statement>,
     sentence: Sentence,
-    place: Place<'_>,
+    place: TurnPlace<'_>,
     (index, of): (usize, usize),
 ) {
     let mut score = score(Placed { sentence: &sentence, channel: place.channel, index, of });

@@ -9,8 +9,8 @@ use super::draft::Draft;
 use super::episode::Episode;
 use super::sets::{self, Words, word_set};
 use super::unit::{self, Unit};
-use super::{Miner, Said, words};
-use crate::transcript::session::{Input, PromptBy, Step, Turn, What};
+use super::{DraftText, SessionMiner, words};
+use crate::transcript::session::{Input, PromptBy, Step, StepKind, Turn};
 
 /// Confidence in a paragraph that gives a reason, and in one that gives none.
 const REASON_SURE: f32 = 0.3;
@@ -64,7 +64,7 @@ const CODE_MAX: usize = 4;
 const SAME_SHARE: f32 = 0.5;
 
 /// Returns the findings of a session. `told` is what its other memories say.
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<Draft> {
     let mut found: Vec<(Draft, Words)> = Vec::new();
     let spoken: Vec<Words> = miner.session.turns.iter().map(spoken).collect();
     for (at, episode) in episodes.iter().enumerate() {
@@ -85,8 +85,14 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<
                 .filter_map(|(other, names)| (other.uuid != turn.uuid).then_some(names))
                 .collect();
             for (at, last, text) in said {
-                let place =
-                    Place { episode, step: from + at + 1, last, worked, changed, others: &others };
+                let place = UnitPlace {
+                    episode,
+                    step: from + at + 1,
+                    last,
+                    worked,
+                    changed,
+                    others: &others,
+                };
                 for unit in unit::units(&miner.roots.strip(text)).iter().map(Unit::trimmed) {
                     // On the way, and where a program asks, only what its writer calls by such a name outlasts the
                     // next step.
@@ -110,8 +116,8 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>], told: &[Words]) -> Vec<
 fn spoken(turn: &Turn) -> Words {
     let prompt = (turn.prompt.by != PromptBy::Machine).then_some(turn.prompt.text.as_str());
     let texts = turn.steps.iter().filter_map(|step| match &step.what {
-        What::Text { text } | What::Queued { text } => Some(text.as_str()),
-        What::Call(_) | What::Thinking { .. } => None,
+        StepKind::Text { text } | StepKind::Queued { text } => Some(text.as_str()),
+        StepKind::Call(_) | StepKind::Thinking { .. } => None,
     });
     prompt.into_iter().chain(texts).flat_map(sets::names).collect()
 }
@@ -123,7 +129,7 @@ fn texts(turn: &Turn) -> Vec<(usize, &Step, &str)> {
     }
     let steps = turn.steps.iter().enumerate();
     let texts = steps.filter_map(|(at, step)| match &step.what {
-        What::Text { text } => Some((at, step, text.as_str())),
+        StepKind::Text { text } => Some((at, step, text.as_str())),
         _ => None,
     });
     texts.collect()
@@ -132,14 +138,14 @@ fn texts(turn: &Turn) -> Vec<(usize, &Step, &str)> {
 /// Whether a file was changed in some steps.
 fn edits(steps: &[Step]) -> bool {
     steps.iter().any(|step| match &step.what {
-        What::Call(call) => matches!(call.input, Input::Edit { .. }) && !call.failed,
+        StepKind::Call(call) => matches!(call.input, Input::Edit { .. }) && !call.failed,
         _ => false,
     })
 }
 
 /// Where a unit was said.
 #[derive(Clone, Copy)]
-struct Place<'e, 'a> {
+struct UnitPlace<'e, 'a> {
     episode: &'e Episode<'a>,
     step: usize,
     last: &'e Step,
@@ -151,7 +157,7 @@ struct Place<'e, 'a> {
     others: &'e [&'e Words],
 }
 
-fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft> {
+fn finding(miner: &SessionMiner<'_>, unit: &Unit, place: UnitPlace<'_, '_>) -> Option<Draft> {
     let worth = worth(unit, place)?;
     let (title, body) = unit.told()?;
     let text = unit.text.as_str();
@@ -166,7 +172,7 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
     };
     miner.draft(
         std::slice::from_ref(place.episode),
-        Said {
+        DraftText {
             kind,
             title,
             body,
@@ -183,7 +189,7 @@ fn finding(miner: &Miner<'_>, unit: &Unit, place: Place<'_, '_>) -> Option<Draft
 
 /// Returns the worth of a unit; `None` where it is too little.
 #[expect(clippy::cast_precision_loss, reason = "small counts")]
-fn worth(unit: &Unit, place: Place<'_, '_>) -> Option<f32> {
+fn worth(unit: &Unit, place: UnitPlace<'_, '_>) -> Option<f32> {
     let text = unit.text.as_str();
     let chars = text.chars().count();
     let is_labelled = unit.is_labelled();

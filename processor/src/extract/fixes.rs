@@ -15,9 +15,10 @@ use super::draft::{Draft, Effect};
 use super::paths::touched;
 use super::sets::{join, overlap, subject_of, word_set};
 use super::{
-    EXTRACTOR, Miner, QUOTE_CHARS_MAX, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, shell, title, words,
+    EXTRACTOR, QUOTE_CHARS_MAX, SessionMiner, TAGS_MAX, TEXT_CHARS_MAX, paths, prose, shell, title,
+    words,
 };
-use crate::transcript::session::{Call, Input, Step, What};
+use crate::transcript::session::{Call, Input, Step, StepKind};
 
 /// Confidence in a cure that was explained or used instead, and in one that was only seen.
 const EXPLAINED_SURE: f32 = 0.4;
@@ -39,7 +40,7 @@ const SENTENCES_MAX: usize = 2;
 const SENTENCE_CHARS_MAX: usize = 200;
 
 /// A failed call with what is needed to tell of it.
-struct Failure<'a> {
+struct FailedCall<'a> {
     at: usize,
     step: &'a Step,
     call: &'a Call,
@@ -58,7 +59,7 @@ struct Cure<'a> {
     files: Vec<&'a str>,
     /// The command run in between, or instead.
     command: Option<String>,
-    /// The mistaken words, as a title names them, where another command was run instead.
+    /// The mistaken call, as a title names them, where another command was run instead.
     wrong: Option<String>,
     /// Whether the file of the call was read in between.
     read: bool,
@@ -67,7 +68,7 @@ struct Cure<'a> {
 }
 
 /// Returns the fixes of a session.
-pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>) -> Vec<Draft> {
     let steps: Vec<&Step> = miner.session.turns.iter().flat_map(|turn| &turn.steps).collect();
     let mut drafts: Vec<Draft> = Vec::new();
     for at in 0..steps.len() {
@@ -90,10 +91,10 @@ pub fn mine(miner: &Miner<'_>) -> Vec<Draft> {
 }
 
 /// A command that was run after a failure and did not cure it: what says that it does is withdrawn.
-fn refuted(miner: &Miner<'_>, steps: &[&Step], failed: &Failure<'_>) -> Option<Draft> {
+fn refuted(miner: &SessionMiner<'_>, steps: &[&Step], failed: &FailedCall<'_>) -> Option<Draft> {
     let mut tried: Option<String> = None;
     for (at, step) in steps.iter().enumerate().skip(failed.at + 1).take(REACH_STEPS) {
-        let What::Call(call) = &step.what else { continue };
+        let StepKind::Call(call) = &step.what else { continue };
         let Input::Shell { command, .. } = &call.input else {
             // An edit in between may have broken it again.
             if matches!(call.input, Input::Edit { .. }) {
@@ -116,9 +117,9 @@ fn refuted(miner: &Miner<'_>, steps: &[&Step], failed: &Failure<'_>) -> Option<D
     None
 }
 
-fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<Failure<'a>> {
+fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<FailedCall<'a>> {
     let step = *steps.get(at)?;
-    let What::Call(call) = &step.what else { return None };
+    let StepKind::Call(call) = &step.what else { return None };
     if !(call.failed || is_hidden(call)) || !has_outcome(call) || is_sibling(call) {
         return None;
     }
@@ -133,7 +134,7 @@ fn failure<'a>(steps: &[&'a Step], at: usize) -> Option<Failure<'a>> {
         return None;
     }
     let error = cut(&plain(&line), ERROR_CHARS_MAX);
-    Some(Failure { at, step, call, key, signature, error })
+    Some(FailedCall { at, step, call, key, signature, error })
 }
 
 /// A wrongly put command whose status a pipe hid: all it printed is how it is put.
@@ -171,7 +172,7 @@ fn error_line(call: &Call, output: &str, known: &BTreeSet<&str>) -> Option<Strin
 /// The lines that look like errors in runs of the same call that passed.
 fn passing_lines<'a>(steps: &[&'a Step], key: &str) -> BTreeSet<&'a str> {
     let passing = steps.iter().filter_map(|step| match &step.what {
-        What::Call(call) if !call.failed => Some(call.as_ref()),
+        StepKind::Call(call) if !call.failed => Some(call.as_ref()),
         _ => None,
     });
     passing
@@ -214,11 +215,15 @@ fn key(call: &Call) -> Option<String> {
     }
 }
 
-fn cure<'a>(miner: &Miner<'_>, steps: &[&'a Step], failure: &Failure<'a>) -> Option<Cure<'a>> {
+fn cure<'a>(
+    miner: &SessionMiner<'_>,
+    steps: &[&'a Step],
+    failure: &FailedCall<'a>,
+) -> Option<Cure<'a>> {
     let mut cure = Cure::default();
     let mut calls = 0;
     for (at, step) in steps.iter().enumerate().skip(failure.at + 1).take(REACH_STEPS) {
-        let What::Call(call) = &step.what else { continue };
+        let StepKind::Call(call) = &step.what else { continue };
         if !has_outcome(call) {
             continue;
         }
@@ -249,13 +254,13 @@ fn cure<'a>(miner: &Miner<'_>, steps: &[&'a Step], failure: &Failure<'a>) -> Opt
 
 impl<'a> Cure<'a> {
     /// Whether anything was done that may have made the call pass.
-    fn changed(&self, failure: &Failure<'_>) -> bool {
+    fn changed(&self, failure: &FailedCall<'_>) -> bool {
         let retried = matches!(failure.call.input, Input::Edit { .. });
         retried || !self.files.is_empty() || self.command.is_some()
     }
 
     /// Takes note of what a call did.
-    fn take(&mut self, failure: &Failure<'_>, call: &'a Call) {
+    fn take(&mut self, failure: &FailedCall<'_>, call: &'a Call) {
         match &call.input {
             Input::Read { path } => {
                 self.read |= touched(failure.call).is_some_and(|(file, _)| file == path);
@@ -291,7 +296,7 @@ const CHANGE_CHARS_MAX: usize = 100;
 const FILES_MAX: usize = 3;
 
 /// A command line as it is told: relative to the working tree, and short.
-fn told_line(miner: &Miner<'_>, line: &str) -> String {
+fn told_line(miner: &SessionMiner<'_>, line: &str) -> String {
     cut(&miner.roots.strip(line), LINE_CHARS_MAX)
 }
 
@@ -313,13 +318,17 @@ fn changes(line: &str) -> bool {
     }
 }
 
-fn related(failure: &Failure<'_>, call: &Call) -> bool {
+fn related(failure: &FailedCall<'_>, call: &Call) -> bool {
     let other = key(call).unwrap_or_default();
     overlap(&word_set(&failure.key), &word_set(&other)) >= 0.5
 }
 
-/// Returns the mistaken words and the command that did their work.
-fn instead(miner: &Miner<'_>, failure: &Failure<'_>, call: &Call) -> Option<(String, String)> {
+/// Returns the mistaken call and the command that did their work.
+fn instead(
+    miner: &SessionMiner<'_>,
+    failure: &FailedCall<'_>,
+    call: &Call,
+) -> Option<(String, String)> {
     let Input::Shell { command: right, .. } = &call.input else { return None };
     // A mistyped path is nobody's lesson.
     if !words::WRONG_USE.is_match(&failure.call.output)
@@ -396,7 +405,7 @@ fn head(line: &str, asked: &BTreeSet<String>) -> Option<String> {
 const HEAD_WORDS_MAX: usize = 4;
 
 /// Whether a call is a command line that cannot be told whole.
-fn is_long(miner: &Miner<'_>, input: &Input) -> bool {
+fn is_long(miner: &SessionMiner<'_>, input: &Input) -> bool {
     matches!(input, Input::Shell { command, .. }
         if miner.roots.strip(&one_line(command)).chars().count() > LINE_CHARS_MAX
             || command.trim().contains('\n'))
@@ -407,7 +416,12 @@ fn one_line(command: &str) -> String {
     words::OUTPUT_ONLY.replace_all(line, "").trim().replace('`', "'")
 }
 
-fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Draft {
+fn draft(
+    miner: &SessionMiner<'_>,
+    steps: &[&Step],
+    failure: &FailedCall<'_>,
+    cure: &Cure<'_>,
+) -> Draft {
     let name = cure.wrong.clone().unwrap_or_else(|| named(miner, failure.call));
     let mut said = said_between(steps, failure, cure);
     if !explains(&said) {
@@ -473,7 +487,7 @@ fn draft(miner: &Miner<'_>, steps: &[&Step], failure: &Failure<'_>, cure: &Cure<
 }
 
 /// The command line that failed: the next one is put alike.
-fn cue(miner: &Miner<'_>, call: &Call) -> Option<String> {
+fn cue(miner: &SessionMiner<'_>, call: &Call) -> Option<String> {
     let Input::Shell { command, .. } = &call.input else { return None };
     let cue = super::cues::short(&miner.roots.strip(&one_line(command)));
     (!cue.is_empty() && !super::unit::names_machine(&cue)).then_some(cue)
@@ -489,7 +503,7 @@ fn is_telling(signature: &str) -> bool {
 const TELLING_TERMS_MIN: usize = 3;
 
 /// Returns the key by which a fix is recognised when it is seen again: the command with its cure, or the error.
-fn cure_key(failure: &Failure<'_>, cure: &Cure<'_>) -> String {
+fn cure_key(failure: &FailedCall<'_>, cure: &Cure<'_>) -> String {
     match &cure.command {
         Some(line) if cure.wrong.is_none() => cured_by(&failure.key, line),
         Some(_) | None => format!("fix {}", failure.signature),
@@ -501,7 +515,12 @@ fn cured_by(key: &str, line: &str) -> String {
 }
 
 /// Describes the change that made the failed call pass, or the command that did its work instead.
-fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[String]) -> String {
+fn outcome(
+    miner: &SessionMiner<'_>,
+    failure: &FailedCall<'_>,
+    cure: &Cure<'_>,
+    files: &[String],
+) -> String {
     match (&cure.command, cure.wrong.is_some()) {
         (Some(line), true) => format!("`{}` worked instead.", told_line(miner, line)),
         (Some(line), false) => format!("Cured by `{}`; then it passed.", told_line(miner, line)),
@@ -521,7 +540,7 @@ fn outcome(miner: &Miner<'_>, failure: &Failure<'_>, cure: &Cure<'_>, files: &[S
 
 /// How much a fix is worth: a wrongly put command most, since it will be put so again; a check that
 /// failed on work in progress least, unless it was explained.
-fn worth(failure: &Failure<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
+fn worth(failure: &FailedCall<'_>, cure: &Cure<'_>, explained: bool) -> f32 {
     if cure.wrong.is_some() {
         return 1.6;
     }
@@ -562,7 +581,7 @@ pub const COMMAND_CURE_WORTH: f32 = 1.1;
 /// A fix that nobody explained is kept only when it is seen again.
 const UNTOLD_WORTH: f32 = -0.5;
 
-impl Failure<'_> {
+impl FailedCall<'_> {
     /// The line of the output that says what went wrong, word for word.
     fn error_quote(&self) -> String {
         let output = without_status(&self.call.output);
@@ -579,7 +598,7 @@ impl Failure<'_> {
 const NAME_CHARS_MAX: usize = 60;
 
 /// How a call is called in a title.
-fn named(miner: &Miner<'_>, call: &Call) -> String {
+fn named(miner: &SessionMiner<'_>, call: &Call) -> String {
     match &call.input {
         Input::Shell { command, .. } => {
             let line = normalise_command(&miner.roots.strip(command));
@@ -599,13 +618,13 @@ fn variables(command: &str) -> String {
 }
 
 /// Returns the sentences between a failure and its cure, the explaining ones first.
-fn said_between(steps: &[&Step], failure: &Failure<'_>, cure: &Cure<'_>) -> Vec<String> {
+fn said_between(steps: &[&Step], failure: &FailedCall<'_>, cure: &Cure<'_>) -> Vec<String> {
     let mut told: Vec<(u8, usize, String)> = Vec::new();
     let mut about = word_set(without_status(&failure.call.output));
     about.extend(word_set(&failure.key));
     let is_shell = matches!(failure.call.input, Input::Shell { .. });
     for step in &steps[failure.at + 1..cure.at.min(steps.len())] {
-        let What::Text { text } = &step.what else { continue };
+        let StepKind::Text { text } = &step.what else { continue };
         let mut before: Option<String> = None;
         for sentence in prose::sentences(text) {
             let Some(text) = telling(&sentence.text) else {
@@ -644,10 +663,10 @@ fn explains(said: &[String]) -> bool {
 }
 
 /// The sentence at the end of the turn of a cure that gives the reason of its failure, in words of the error.
-fn said_at_end(miner: &Miner<'_>, failure: &Failure<'_>, cured: &str) -> Option<String> {
+fn said_at_end(miner: &SessionMiner<'_>, failure: &FailedCall<'_>, cured: &str) -> Option<String> {
     let mut turns = miner.session.turns.iter();
     let turn = turns.find(|turn| turn.steps.iter().any(|step| step.uuid == cured))?;
-    let What::Text { text } = &turn.steps.last()?.what else { return None };
+    let StepKind::Text { text } = &turn.steps.last()?.what else { return None };
     let error = telling_lines(without_status(&failure.call.output), TELLING_LINES_MAX).join(" ");
     let error = word_set(&error);
     prose::sentences(text).iter().filter_map(|sentence| telling(&sentence.text)).find(|sentence| {

@@ -10,7 +10,7 @@ use super::commits::signs;
 use super::draft::{Draft, Effect};
 use super::episode::Episode;
 use super::unit::{self, Unit};
-use super::{Miner, Said, words};
+use super::{DraftText, SessionMiner, words};
 use crate::transcript::session::Input;
 
 /// Confidence in a unit, and in the existence of a file.
@@ -30,7 +30,7 @@ const HEADINGS_MAX: usize = 6;
 
 /// Where a unit was written.
 #[derive(Clone, Debug)]
-struct Written<'e, 'a> {
+struct UnitSource<'e, 'a> {
     unit: Unit,
     path: String,
     episode: &'e Episode<'a>,
@@ -39,9 +39,9 @@ struct Written<'e, 'a> {
     step: usize,
 }
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
-    let mut written: Vec<Written<'_, '_>> = Vec::new();
-    let mut removed: Vec<Written<'_, '_>> = Vec::new();
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+    let mut written: Vec<UnitSource<'_, '_>> = Vec::new();
+    let mut removed: Vec<UnitSource<'_, '_>> = Vec::new();
     let mut files: BTreeMap<String, Draft> = BTreeMap::new();
     for episode in episodes {
         for (at, call) in episode.calls() {
@@ -50,7 +50,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
             if call.failed || call.denied || !words::KNOWLEDGE.is_match(&path) {
                 continue;
             }
-            let place = |unit| Written {
+            let place = |unit| UnitSource {
                 unit,
                 path: path.clone(),
                 episode,
@@ -88,7 +88,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
 }
 
 /// A unit of a file as a memory.
-fn told(miner: &Miner<'_>, written: &Written<'_, '_>) -> Option<Draft> {
+fn told(miner: &SessionMiner<'_>, written: &UnitSource<'_, '_>) -> Option<Draft> {
     let unit = &written.unit;
     let (title, body) = unit.told()?;
     if signs(&unit.text) == 0 || unit::names_machine(&unit.raw) || unit.raw.contains(CUT_MARK) {
@@ -101,7 +101,7 @@ fn told(miner: &Miner<'_>, written: &Written<'_, '_>) -> Option<Draft> {
     };
     let key = format!("knowledge {} {title}", written.path);
     let body = format!("{body}\n\nWritten in {}", written.path);
-    let said = Said {
+    let said = DraftText {
         kind,
         title,
         body: body.trim().to_owned(),
@@ -121,7 +121,7 @@ fn told(miner: &Miner<'_>, written: &Written<'_, '_>) -> Option<Draft> {
 const CUT_MARK: char = '…';
 
 /// The existence of a file, with its headings.
-fn file(miner: &Miner<'_>, place: Written<'_, '_>, text: &str) -> Option<Draft> {
+fn file(miner: &SessionMiner<'_>, place: UnitSource<'_, '_>, text: &str) -> Option<Draft> {
     let mut headings: Vec<String> = Vec::new();
     for block in super::prose::blocks(text) {
         if let super::prose::Block::Heading(heading) = block {
@@ -133,7 +133,7 @@ fn file(miner: &Miner<'_>, place: Written<'_, '_>, text: &str) -> Option<Draft> 
         [] => String::new(),
         rest => format!("It has: {}.", rest[..rest.len().min(HEADINGS_MAX)].join("; ")),
     };
-    let said = Said {
+    let said = DraftText {
         kind: Kind::Fact,
         title: format!("`{}` holds what was written down on: {title}", place.path),
         body,

@@ -90,8 +90,8 @@ const SPREAD_LOSS: f32 = 0.25;
 /// project's working trees.
 pub fn mine(session: &Session, roots: &Roots) -> Vec<Draft> {
     let roots = &roots.with_folders(session.turns.iter().map(|turn| turn.cwd.as_str()));
-    let files = &paths::Files::of(session, roots);
-    let miner = Miner { session, roots, files };
+    let files = &paths::TouchedFiles::of(session, roots);
+    let miner = SessionMiner { session, roots, files };
     let mut drafts = commands::mine(&miner);
     drafts.extend(fixes::mine(&miner));
     // A subagent's words are for the agent that asked: what matters of them is said again there.
@@ -180,15 +180,15 @@ fn number(drafts: &mut [Draft]) {
 
 /// A session, the working trees of its project and the files it touched.
 #[derive(Clone, Copy, Debug)]
-struct Miner<'a> {
+struct SessionMiner<'a> {
     session: &'a Session,
     roots: &'a Roots,
-    files: &'a paths::Files,
+    files: &'a paths::TouchedFiles,
 }
 
 /// Content of a draft before paths, tags and cues are added.
 #[derive(Debug)]
-struct Said<'a> {
+struct DraftText<'a> {
     kind: Kind,
     title: String,
     body: String,
@@ -204,9 +204,9 @@ struct Said<'a> {
     worth: f32,
 }
 
-impl Miner<'_> {
+impl SessionMiner<'_> {
     /// Makes a draft of what was said in the last of some episodes, for what all of them asked.
-    fn draft(&self, episodes: &[Episode<'_>], said: Said<'_>) -> Option<Draft> {
+    fn draft(&self, episodes: &[Episode<'_>], said: DraftText<'_>) -> Option<Draft> {
         let title = title(&self.roots.strip(&said.title));
         let body = self.roots.strip(said.body.trim());
         if !title.chars().any(char::is_alphanumeric) {

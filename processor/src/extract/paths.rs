@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::episode::Episode;
 use super::sets::{self, Words};
 use super::words;
-use crate::transcript::session::{Call, Input, Session, What};
+use crate::transcript::session::{Call, Input, Session, StepKind};
 
 /// Files of one memory.
 const PATHS_MAX: usize = 6;
@@ -180,9 +180,9 @@ struct Touched {
 
 /// The files that a session touched, by its calls and by what git listed.
 #[derive(Clone, Debug, Default)]
-pub struct Files(Vec<Touched>);
+pub struct TouchedFiles(Vec<Touched>);
 
-/// Gains of a file: for its name in a text, for a name that begins with its stem, and for each name of the
+/// Gains of a file: for its name in a text, for its stem in the text, and for each name of the
 /// text that stands in the file.
 const NAME_GAIN: f32 = 10.0;
 const STEM_GAIN: f32 = 6.0;
@@ -197,7 +197,7 @@ const STEM_CHARS_MIN: usize = 6;
 /// Share of a file that was only read: it was looked at on the way.
 const READ_SHARE: f32 = 0.4;
 
-impl Files {
+impl TouchedFiles {
     /// Takes the files of a session.
     pub fn of(session: &Session, roots: &Roots) -> Self {
         let mut files: BTreeMap<String, Touched> = BTreeMap::new();
@@ -215,7 +215,7 @@ impl Files {
         };
         let steps = session.turns.iter().flat_map(|turn| &turn.steps);
         for call in steps.filter_map(|step| match &step.what {
-            What::Call(call) if !call.denied => Some(call),
+            StepKind::Call(call) if !call.denied => Some(call),
             _ => None,
         }) {
             match &call.input {
@@ -268,7 +268,7 @@ impl Files {
 /// Returns the files a memory with this evidence and text is about, the nearest first.
 pub fn nearest(
     roots: &Roots,
-    files: &Files,
+    files: &TouchedFiles,
     episode: &Episode<'_>,
     step: usize,
     text: &str,
@@ -315,7 +315,12 @@ const CHANGED_GAIN: f32 = 2.0;
 const TEST_LOSS: f32 = 1.0;
 
 /// Returns the files that were changed in some episodes: those that a text is about first.
-pub fn changed(roots: &Roots, files: &Files, episodes: &[Episode<'_>], text: &str) -> Vec<String> {
+pub fn changed(
+    roots: &Roots,
+    files: &TouchedFiles,
+    episodes: &[Episode<'_>],
+    text: &str,
+) -> Vec<String> {
     let mut paths: Vec<String> = Vec::new();
     for (_, call) in episodes.iter().flat_map(Episode::calls).filter(|(_, call)| !call.failed) {
         match &call.input {

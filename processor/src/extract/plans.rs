@@ -7,8 +7,8 @@ use super::commits::signs;
 use super::draft::Draft;
 use super::episode::Episode;
 use super::unit::{self, Unit};
-use super::{Miner, Said, words};
-use crate::transcript::session::{Input, What};
+use super::{DraftText, SessionMiner, words};
+use crate::transcript::session::{Input, StepKind};
 
 /// Confidence in what a plan lays down.
 const SURE: f32 = 0.2;
@@ -24,7 +24,7 @@ const SECTION_GAIN: f32 = 0.5;
 /// Memories of one plan.
 const PLAN_MAX: usize = 2;
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
     for episode in episodes.iter().filter(|episode| !episode.by_program) {
         let turn = &episode.turns[0];
@@ -33,7 +33,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
             drafts.extend(of_plan(miner, episode, &plan, (&turn.uuid, turn.at, 0)));
         }
         for at in &episode.steps {
-            let What::Call(call) = &at.what.what else { continue };
+            let StepKind::Call(call) = &at.what.what else { continue };
             if let Input::Plan { plan } = &call.input
                 && !call.failed
                 && !call.denied
@@ -47,7 +47,7 @@ pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
 }
 
 fn of_plan(
-    miner: &Miner<'_>,
+    miner: &SessionMiner<'_>,
     episode: &Episode<'_>,
     plan: &str,
     (uuid, at, step): (&str, memory_store::Timestamp, usize),
@@ -69,7 +69,7 @@ fn of_plan(
                 && signs(&body) > 0
                 && !name.is_empty();
             fits.then_some(())?;
-            let said = Said {
+            let said = DraftText {
                 kind: Kind::Decision,
                 title: format!("{name}: {heading}"),
                 body,
@@ -92,7 +92,7 @@ fn of_plan(
         .filter_map(|unit| {
             let (title, body) = unit.told()?;
             let body = if name.is_empty() { body } else { format!("{body}\n\nPart of: {name}") };
-            let said = Said {
+            let said = DraftText {
                 kind: Kind::Decision,
                 title,
                 body: body.trim().to_owned(),

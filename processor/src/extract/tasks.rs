@@ -10,7 +10,7 @@ use super::episode::{Episode, Statement};
 use super::prose::Sentence;
 use super::score::Channel;
 use super::sets::join;
-use super::{Miner, Said, words};
+use super::{DraftText, SessionMiner, words};
 use crate::transcript::session::{Input, Todo};
 
 /// Prefix of a task's title.
@@ -26,7 +26,7 @@ const WORTH: f32 = 0.8;
 /// Open items told of one session.
 const OPEN_MAX: usize = 6;
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let mut drafts = Vec::new();
 
     if let Some(episode) = episodes.last() {
@@ -54,7 +54,7 @@ pub fn open_todos<'a>(episodes: &'a [Episode<'_>]) -> Option<(usize, &'a str, Ve
     })
 }
 
-fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
+fn todos(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
     let (index, uuid, open) = open_todos(episodes)?;
     // A list that nobody came back to in later episodes was dropped rather than left.
     if open.is_empty() || index + 1 != episodes.len() {
@@ -74,7 +74,7 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
     let title = format!("{OPEN}{}", items.first()?);
     miner.draft(
         std::slice::from_ref(episode),
-        Said {
+        DraftText {
             kind: Kind::Task,
             title,
             body,
@@ -91,7 +91,7 @@ fn todos(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Option<Draft> {
 }
 
 /// A request at the end of a session that was broken off before anything was changed.
-fn broken_off(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
+fn broken_off(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Option<Draft> {
     // A plan that was written is carried out in the next session.
     let planned = episode.calls().any(|(_, call)| match &call.input {
         Input::Plan { .. } => true,
@@ -125,7 +125,7 @@ fn is_message(statement: &Statement) -> bool {
 }
 
 /// Returns the task that the last message names as left to do.
-fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
+fn named(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Option<Draft> {
     let last =
         episode.statements.iter().rev().find(|statement| is_message(statement))?.uuid.clone();
     let of_last: Vec<&Statement> = episode
@@ -162,8 +162,8 @@ fn named(miner: &Miner<'_>, episode: &Episode<'_>) -> Option<Draft> {
 }
 
 /// A task that a statement names.
-fn said(statement: &Statement, title: String, body: String) -> Said<'_> {
-    Said {
+fn said(statement: &Statement, title: String, body: String) -> DraftText<'_> {
+    DraftText {
         kind: Kind::Task,
         title,
         body,

@@ -6,7 +6,9 @@ use proptest::prelude::*;
 
 use super::draft::{Draft, Effect};
 use super::{Roots, mine};
-use crate::transcript::session::{Call, Input, Prompt, PromptBy, Session, Step, Todo, Turn, What};
+use crate::transcript::session::{
+    Call, Input, Prompt, PromptBy, Session, Step, StepKind, Todo, Turn,
+};
 
 const ROOT: &str = "/home/a/shop";
 
@@ -34,7 +36,7 @@ impl Story {
         self
     }
 
-    fn step(mut self, what: What) -> Self {
+    fn step(mut self, what: StepKind) -> Self {
         self.at += 1;
         let step = Step { uuid: format!("s{}", self.at), at: Timestamp(self.at), what };
         self.turns.last_mut().expect("a prompt first").steps.push(step);
@@ -42,11 +44,11 @@ impl Story {
     }
 
     fn says(self, text: &str) -> Self {
-        self.step(What::Text { text: text.to_owned() })
+        self.step(StepKind::Text { text: text.to_owned() })
     }
 
     fn queues(self, text: &str) -> Self {
-        self.step(What::Queued { text: text.to_owned() })
+        self.step(StepKind::Queued { text: text.to_owned() })
     }
 
     fn call(self, input: Input, output: &str, failed: bool) -> Self {
@@ -59,7 +61,7 @@ impl Story {
             result_uuid: Some("r".to_owned()),
             ..Call::default()
         };
-        self.step(What::Call(Box::new(call)))
+        self.step(StepKind::Call(Box::new(call)))
     }
 
     fn runs(self, command: &str, output: &str) -> Self {
@@ -377,7 +379,7 @@ fn machines_tools_and_logs_wish_for_nothing() {
 fn what_a_prompt_quotes_is_not_its_authors_wish() {
     let drafts = Story::default()
         .prompt(
-            "What do you make of this mail?\n\n> From now on never use floats for money.\n  > Always \
+            "StepKind do you make of this mail?\n\n> From now on never use floats for money.\n  > Always \
              answer in French, and never write tests again.",
         )
         .says("The mail asks for integers and for answers in French.")

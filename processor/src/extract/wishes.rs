@@ -8,7 +8,7 @@ use super::clean::capital;
 use super::draft::Draft;
 use super::episode::{Episode, Statement};
 use super::score::Channel;
-use super::{Miner, Said, paths, unit, words};
+use super::{DraftText, SessionMiner, paths, unit, words};
 
 /// Words of a wish: fewer say nothing alone, more are a document.
 const WORDS_MIN: usize = 5;
@@ -28,12 +28,12 @@ const INSIDE_SURE: f32 = 0.3;
 const ALONE_WORTH: f32 = 2.0;
 const INSIDE_WORTH: f32 = -0.6;
 
-pub fn mine(miner: &Miner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
+pub fn mine(miner: &SessionMiner<'_>, episodes: &[Episode<'_>]) -> Vec<Draft> {
     let of = |episode| of_episode(miner, episode);
     episodes.iter().filter(|episode| !episode.by_program && !episode.plan).flat_map(of).collect()
 }
 
-fn of_episode(miner: &Miner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
+fn of_episode(miner: &SessionMiner<'_>, episode: &Episode<'_>) -> Vec<Draft> {
     let wishes = episode.statements.iter().filter(|statement| is_wish(statement));
     wishes.filter_map(|wish| draft(miner, episode, wish)).collect()
 }
@@ -56,7 +56,7 @@ fn is_wish(statement: &Statement) -> bool {
         && (!words::REQUEST.is_match(text) || words::EVERMORE.is_match(text))
 }
 
-fn draft(miner: &Miner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<Draft> {
+fn draft(miner: &SessionMiner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<Draft> {
     let of_prompt: Vec<&Statement> = episode
         .statements
         .iter()
@@ -79,7 +79,7 @@ fn draft(miner: &Miner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<D
     } else {
         String::new()
     };
-    let said = Said {
+    let said = DraftText {
         kind: if words::HABIT.is_match(wish.text()) { Kind::Convention } else { Kind::Preference },
         title: text,
         body,
@@ -98,7 +98,7 @@ fn draft(miner: &Miner<'_>, episode: &Episode<'_>, wish: &Statement) -> Option<D
 }
 
 /// A wish that says where it applies applies only there.
-fn limit(miner: &Miner<'_>, wish: &Statement, draft: &mut Draft) {
+fn limit(miner: &SessionMiner<'_>, wish: &Statement, draft: &mut Draft) {
     let Some(found) = words::ONLY_HERE.find(wish.text()) else { return };
     let named = paths::named(miner.roots, found.as_str());
     if !named.is_empty() {

@@ -41,12 +41,12 @@ pub struct Proposed {
 }
 
 /// An answer that consists of texts.
-pub trait Texts {
+pub trait HasTexts {
     /// Whether any of its texts fulfils a condition.
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool;
 }
 
-impl Texts for Proposed {
+impl HasTexts for Proposed {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         let texts = [&self.title, &self.text, &self.quote];
         texts.into_iter().chain(&self.paths).chain(&self.cues).any(|text| is_it(text))

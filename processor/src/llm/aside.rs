@@ -19,20 +19,20 @@ const ENTRIES_MAX: usize = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Aside {
     path: PathBuf,
-    kept: Kept,
+    kept: AsideFile,
 }
 
 /// As it is written down.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct AsideFile {
     /// How often somebody asked for everything again.
     retries: u32,
     /// Failures by question.
     failed: BTreeMap<String, u32>,
 }
 
-impl Kept {
+impl AsideFile {
     fn set_aside(&self) -> usize {
         self.failed.values().filter(|times| **times >= FAILURES_MAX).count()
     }
@@ -77,12 +77,12 @@ impl Aside {
 
 /// How many questions are set aside, by the folder of a project's answers.
 pub fn count(folder: &Path) -> usize {
-    read_json::<Kept>(&path(folder)).unwrap_or_default().set_aside()
+    read_json::<AsideFile>(&path(folder)).unwrap_or_default().set_aside()
 }
 
 /// How often everything was asked for again: sessions that were done with are looked at again where it rises.
 pub fn retries(folder: &Path) -> u32 {
-    read_json::<Kept>(&path(folder)).unwrap_or_default().retries
+    read_json::<AsideFile>(&path(folder)).unwrap_or_default().retries
 }
 
 /// Has what was set aside asked again by the next sync; returns how much that is. A sync that is under way is
@@ -92,11 +92,11 @@ pub fn retry(home: &ProjectDir) -> anyhow::Result<usize> {
         anyhow::bail!("another sync is at work for very long");
     };
     let path = path(&super::folder(home));
-    let kept: Kept = read_json(&path).unwrap_or_default();
+    let kept: AsideFile = read_json(&path).unwrap_or_default();
     let count = kept.set_aside();
     if !kept.failed.is_empty() {
         let retries = kept.retries.wrapping_add(1);
-        write_json(&path, &Kept { retries, failed: BTreeMap::new() })?;
+        write_json(&path, &AsideFile { retries, failed: BTreeMap::new() })?;
     }
     Ok(count)
 }

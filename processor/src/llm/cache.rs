@@ -11,9 +11,9 @@ const END: &str = "end";
 
 /// A folder of answers, one file each, named by what was asked.
 #[derive(Debug)]
-pub struct Cache(PathBuf);
+pub struct AnswerCache(PathBuf);
 
-impl Cache {
+impl AnswerCache {
     /// The cache in this folder, which is made when the first answer is kept.
     pub fn new(folder: &Path) -> Self {
         Self(folder.to_owned())

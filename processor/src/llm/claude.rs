@@ -21,7 +21,7 @@ use super::ask::Question;
 use super::elsewhere::{ACCOUNTS, BASE_URL, Environment};
 use super::host::Server;
 use super::http::line;
-use super::program::{self, Failure, Printed};
+use super::program::{self, NoOutput, Printed};
 use super::{Fault, Provider, Reply, Usage};
 
 /// The model when nobody names another: small, and the cheapest.
@@ -65,7 +65,7 @@ impl fmt::Debug for Claude {
 /// Output of `--output-format json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Outcome {
+struct ClaudeOutput {
     is_error: bool,
     subtype: String,
     result: Option<Value>,
@@ -74,13 +74,13 @@ struct Outcome {
     api_error_status: Option<u16>,
     total_cost_usd: Option<f64>,
     #[serde(rename = "modelUsage")]
-    models: std::collections::BTreeMap<String, Counted>,
+    models: std::collections::BTreeMap<String, ModelUsage>,
 }
 
 /// Tokens of one model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Counted {
+struct ModelUsage {
     input_tokens: u64,
     output_tokens: u64,
     cache_read_input_tokens: u64,
@@ -127,7 +127,7 @@ impl Claude {
         command
     }
 
-    fn fault(&self, outcome: &Outcome) -> Fault {
+    fn fault(&self, outcome: &ClaudeOutput) -> Fault {
         let told = outcome.result.as_ref().and_then(Value::as_str).map(str::to_owned);
         let told = told.filter(|told| !told.trim().is_empty());
         let errors =
@@ -203,20 +203,20 @@ impl Provider for Claude {
         let mut command = self.command(question, usd_max);
         match program::run(&mut command, &question.text, wait, RESULT_BYTES_MAX) {
             Ok(printed) => self.read(&printed),
-            Err(Failure::Late) => Reply::failed(Fault::Slow { wait, setting }),
-            Err(Failure::Long) => Reply::failed(super::http::long(
+            Err(NoOutput::Late) => Reply::failed(Fault::Slow { wait, setting }),
+            Err(NoOutput::Long) => Reply::failed(super::http::long(
                 usize::try_from(RESULT_BYTES_MAX).unwrap_or_default(),
             )),
-            Err(Failure::Start(error)) if error.kind() == ErrorKind::NotFound => {
+            Err(NoOutput::Start(error)) if error.kind() == ErrorKind::NotFound => {
                 Reply::failed(Fault::NotInstalled)
             }
-            Err(Failure::Start(error)) => Reply::failed(Fault::Old(error.to_string())),
+            Err(NoOutput::Start(error)) => Reply::failed(Fault::Old(error.to_string())),
         }
     }
 }
 
 /// The result: the whole output, or its last line that is one.
-fn outcome(stdout: &[u8]) -> Option<Outcome> {
+fn outcome(stdout: &[u8]) -> Option<ClaudeOutput> {
     let text = String::from_utf8_lossy(stdout);
     let mut lines = text.lines().rev().filter(|line| line.trim_start().starts_with('{'));
     lines.find_map(|line| {

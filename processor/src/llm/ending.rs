@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::window::cut;
 use crate::extract::episodes;
-use crate::transcript::session::{Input, Session, Turn, What};
+use crate::transcript::session::{Input, Session, StepKind, Turn};
 
 /// Commits that are named, the last ones.
 const COMMITS_MAX: usize = 16;
@@ -97,8 +97,8 @@ const ANSWERS_MAX: usize = 8;
 
 fn last_text(turn: &Turn) -> Option<&str> {
     turn.steps.iter().rev().find_map(|step| match &step.what {
-        What::Text { text } => Some(text.trim()).filter(|text| !text.is_empty()),
-        What::Thinking { .. } | What::Queued { .. } | What::Call(_) => None,
+        StepKind::Text { text } => Some(text.trim()).filter(|text| !text.is_empty()),
+        StepKind::Thinking { .. } | StepKind::Queued { .. } | StepKind::Call(_) => None,
     })
 }
 
@@ -106,11 +106,11 @@ fn last_text(turn: &Turn) -> Option<&str> {
 fn failing(session: &Session) -> Option<String> {
     let steps = session.turns.iter().flat_map(|turn| &turn.steps).rev();
     let mut commands = steps.filter_map(|step| match &step.what {
-        What::Call(call) => match &call.input {
+        StepKind::Call(call) => match &call.input {
             Input::Shell { command, .. } => Some((call, command)),
             _ => None,
         },
-        What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => None,
+        StepKind::Text { .. } | StepKind::Thinking { .. } | StepKind::Queued { .. } => None,
     });
     let (call, command) = commands.next()?;
     (call.failed && !call.denied).then(|| line(command))
@@ -132,7 +132,7 @@ mod tests {
         let step = |what| Step { uuid: "s".into(), at: Timestamp(0), what };
         let run = |command: &str, failed| {
             let input = Input::Shell { command: command.into(), description: String::new() };
-            step(What::Call(Box::new(Call {
+            step(StepKind::Call(Box::new(Call {
                 tool: "Bash".into(),
                 input,
                 failed,
@@ -144,11 +144,11 @@ mod tests {
             Todo { text: "fix the sum".into(), state: "completed".into() },
         ];
         let todos = Call { input: Input::Todos { items }, ..Call::default() };
-        let say = |text: &str| step(What::Text { text: text.into() });
+        let say = |text: &str| step(StepKind::Text { text: text.into() });
         let turn = Turn {
             prompt: Prompt { text: "Fix the sum and write the docs".into(), ..Prompt::default() },
             steps: vec![
-                step(What::Call(Box::new(todos))),
+                step(StepKind::Call(Box::new(todos))),
                 run("git commit -m 'Round half to even'", false),
                 say("The sum is right now."),
                 run("npm run docs", true),

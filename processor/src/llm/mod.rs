@@ -45,7 +45,7 @@ use crate::extract::draft::Draft;
 use crate::transcript::session::Session;
 use aside::Aside;
 use ask::Question;
-use cache::Cache;
+use cache::AnswerCache;
 use elsewhere::Environment;
 use ending::Ending;
 use fault::Next;
@@ -140,7 +140,7 @@ pub enum When {
 /// A model ready to be asked, for as many sessions as there are.
 pub struct Model {
     provider: Box<dyn Provider>,
-    cache: Cache,
+    cache: AnswerCache,
     room: Room,
     redactor: Redactor,
     /// How windows are masked, where they leave this machine, and who finds the names in them.
@@ -214,7 +214,7 @@ impl Model {
     ) -> Self {
         Self {
             provider,
-            cache: Cache::new(cache_dir),
+            cache: AnswerCache::new(cache_dir),
             room: Room::of(all.llm.as_ref().unwrap_or(&Llm::default())),
             redactor: Redactor::private(all),
             masks,
@@ -362,7 +362,7 @@ impl Model {
         read: impl Fn(&str) -> Result<Vec<T>, answer::NoJson>,
     ) -> Result<Vec<T>, Fault>
     where
-        T: answer::Texts,
+        T: answer::HasTexts,
     {
         let name = self.provider.name();
         let texts: Vec<String> = texts.iter().map(|text| text.replace(SEAM, " ")).collect();
@@ -390,7 +390,7 @@ impl Model {
         if let Some(answers) = known {
             return Ok(answers);
         }
-        let id = Cache::id(&name, key);
+        let id = AnswerCache::id(&name, key);
         if self.aside.holds(&id) {
             return Err(Fault::Aside);
         }

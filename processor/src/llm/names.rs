@@ -10,7 +10,7 @@ use memory_store::settings::{NameFinder, Settings};
 use serde::Deserialize;
 
 use super::ask;
-use super::cache::Cache;
+use super::cache::AnswerCache;
 use super::host::Server;
 use super::ollama::{Ollama, seconds};
 
@@ -24,7 +24,7 @@ const VERSION: &str = "names-1";
 /// A model that finds names.
 pub struct Finder {
     ollama: Ollama,
-    cache: Cache,
+    cache: AnswerCache,
     name: String,
     /// Why it is asked no more.
     down: Option<String>,
@@ -32,7 +32,7 @@ pub struct Finder {
 
 /// The form of an answer.
 #[derive(Deserialize)]
-struct Answer {
+struct NamesAnswer {
     /// The names.
     names: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Finder {
         let most = (seconds(*timeout_s), "names.timeout_s");
         let ollama = Ollama::new(server, model.trim(), most)?;
         let name = format!("{VERSION}/{}", model.trim());
-        Ok(Some(Self { ollama, cache: Cache::new(cache_dir), name, down: None }))
+        Ok(Some(Self { ollama, cache: AnswerCache::new(cache_dir), name, down: None }))
     }
 
     /// The names of people in a text. `Err` says in words why they are not known.
@@ -84,7 +84,7 @@ impl Finder {
 fn read(given: &str, text: &str) -> Option<Names> {
     let start = given.find('{')?;
     let end = given.rfind('}')?;
-    let answer: Answer = serde_json::from_str(given.get(start..=end)?).ok()?;
+    let answer: NamesAnswer = serde_json::from_str(given.get(start..=end)?).ok()?;
     let names = answer.names.into_iter().map(|name| name.trim().to_owned());
     let names = names
         .filter(|name| NAME_CHARS.contains(&name.chars().count()) && text.contains(name.as_str()));

@@ -172,12 +172,12 @@ pub fn models(server: &Server) -> Option<Vec<String>> {
     let client = http::client(server, PROBE_TIMEOUT, PROBE_TIMEOUT).ok()?;
     let request = client.get(format!("{}api/tags", server.url));
     let given = http::runtime().ok()?.block_on(http::exchange(request, MODELS_BYTES_MAX)).ok()?;
-    let listed: Listed = serde_json::from_slice(&given).ok()?;
+    let listed: ModelList = serde_json::from_slice(&given).ok()?;
     Some(listed.models.into_iter().map(|model| model.name).collect())
 }
 
 /// The models that a server lists.
 #[derive(Deserialize)]
-struct Listed {
+struct ModelList {
     models: Vec<LocalModel>,
 }

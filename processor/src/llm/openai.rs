@@ -78,23 +78,23 @@ impl fmt::Debug for OpenAi {
 struct Response {
     choices: Vec<Choice>,
     #[serde(default)]
-    usage: Option<Counted>,
+    usage: Option<TokenUsage>,
 }
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Message,
+    message: ChatMessage,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct ChatMessage {
     #[serde(default)]
     content: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Counted {
+struct TokenUsage {
     prompt_tokens: u64,
     completion_tokens: u64,
     /// US dollars, which some hosts tell.

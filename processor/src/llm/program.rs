@@ -25,7 +25,7 @@ pub struct Printed {
 
 /// Why there is nothing of it.
 #[derive(Debug)]
-pub enum Failure {
+pub enum NoOutput {
     /// It could not be started.
     Start(std::io::Error),
     /// It took too long, and was ended with all that it started.
@@ -40,11 +40,11 @@ pub fn run(
     input: &str,
     limit: Duration,
     stdout_bytes_max: u64,
-) -> Result<Printed, Failure> {
+) -> Result<Printed, NoOutput> {
     let deadline = Instant::now() + limit;
     let left = || deadline.saturating_duration_since(Instant::now());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.process_group(0).spawn().map_err(Failure::Start)?;
+    let mut child = command.process_group(0).spawn().map_err(NoOutput::Start)?;
     let _watched = group::watch(&child);
     // Threads, so that no full pipe keeps anybody waiting; each ends when the group is ended.
     let (mut stdin, input) = (child.stdin.take(), input.as_bytes().to_vec());
@@ -61,9 +61,9 @@ pub fn run(
         Err(failure)
     };
     let stdout = match received {
-        Some(Ok(stdout)) if stdout.len() as u64 > stdout_bytes_max => return end(Failure::Long),
+        Some(Ok(stdout)) if stdout.len() as u64 > stdout_bytes_max => return end(NoOutput::Long),
         Some(Ok(stdout)) => stdout,
-        Some(Err(_)) | None => return end(Failure::Late),
+        Some(Err(_)) | None => return end(NoOutput::Late),
     };
     let stderr = stderr.and_then(|stderr| stderr.recv_timeout(END.min(left())).ok());
     // All is said: whatever of it still runs is of no use.

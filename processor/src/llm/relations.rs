@@ -7,9 +7,9 @@ use memory_store::ProjectId;
 use memory_store::embed::Vector;
 use serde_json::Value;
 
-use super::answer::{NoJson, Texts, values};
+use super::answer::{HasTexts, NoJson, values};
 use super::{Fault, Model, ask};
-use crate::consolidate::near::{Noted, Portion, portions};
+use crate::consolidate::near::{ComparedDraft, Portion, portions};
 use crate::consolidate::{Relation, Relations, relation};
 use crate::extract::draft::Draft;
 
@@ -23,14 +23,14 @@ const TOLD_MIN: usize = 4;
 
 /// A relation as a model told it, by the names in the question.
 #[derive(Clone, Debug, PartialEq)]
-struct Told {
+struct ToldRelation {
     note: String,
     other: String,
     relation: String,
     why: String,
 }
 
-impl Texts for Told {
+impl HasTexts for ToldRelation {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         is_it(&self.why)
     }
@@ -48,7 +48,8 @@ impl Model {
     ) -> Relations {
         // It is no session's: what it costs is written down for the project.
         self.session.clear();
-        let noted: Vec<Noted<'_>> = drafts.iter().map(|draft| Noted::new(draft, embed)).collect();
+        let noted: Vec<ComparedDraft<'_>> =
+            drafts.iter().map(|draft| ComparedDraft::new(draft, embed)).collect();
         let mut relations = Relations::default();
         for portion in portions(&noted, self.room.notes) {
             let name = |at: usize| relation::name(project, drafts[at]);
@@ -75,7 +76,7 @@ impl Model {
         relations
     }
 
-    fn told(&mut self, portion: &Portion, drafts: &[&Draft]) -> Result<Vec<Told>, Fault> {
+    fn told(&mut self, portion: &Portion, drafts: &[&Draft]) -> Result<Vec<ToldRelation>, Fault> {
         let list = |letter: char, places: &[usize]| -> String {
             (1..).zip(places).map(|(number, &at)| written(letter, number, drafts[at])).collect()
         };
@@ -94,13 +95,13 @@ pub(super) fn written(letter: char, number: usize, draft: &Draft) -> String {
     format!("{letter}{number} [{}, {day}] {title}\n   {body}\n", kind.name())
 }
 
-fn read(answer: &str) -> Result<Vec<Told>, NoJson> {
+fn read(answer: &str) -> Result<Vec<ToldRelation>, NoJson> {
     // An answer to another question, such as a list of memories, tells nothing.
     let values = values(answer, "relations")?;
     let text = |value: &Value, key: &str| {
         value.get(key).and_then(Value::as_str).unwrap_or_default().trim().to_owned()
     };
-    let told = values.iter().map(|value| Told {
+    let told = values.iter().map(|value| ToldRelation {
         note: text(value, "note"),
         other: text(value, "other"),
         relation: text(value, "relation"),
@@ -110,7 +111,7 @@ fn read(answer: &str) -> Result<Vec<Told>, NoJson> {
 }
 
 /// The relations that can be believed, by the places of the drafts.
-fn believed(portion: &Portion, told: &[Told]) -> Vec<(usize, usize, Relation)> {
+fn believed(portion: &Portion, told: &[ToldRelation]) -> Vec<(usize, usize, Relation)> {
     let place = |name: &str| -> Option<usize> {
         let (list, number) = match name.split_at_checked(1)? {
             ("N", number) => (&portion.new, number),
@@ -120,7 +121,7 @@ fn believed(portion: &Portion, told: &[Told]) -> Vec<(usize, usize, Relation)> {
         list.get(number.parse::<usize>().ok()?.checked_sub(1)?).copied()
     };
     let mut believed: Vec<(usize, usize, Relation)> = Vec::new();
-    for Told { note, other, relation, why: _ } in told {
+    for ToldRelation { note, other, relation, why: _ } in told {
         let (Some(note), Some(other)) = (place(note), place(other)) else { continue };
         let near = portion.near.contains(&(note, other)) || portion.near.contains(&(other, note));
         let relation = match relation.as_str() {
@@ -158,9 +159,9 @@ pub(super) fn is_too_much(gone: usize, shown: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn told(note: &str, other: &str, relation: &str) -> Told {
+    fn told(note: &str, other: &str, relation: &str) -> ToldRelation {
         let [note, other, relation] = [note, other, relation].map(str::to_owned);
-        Told { note, other, relation, why: String::new() }
+        ToldRelation { note, other, relation, why: String::new() }
     }
 
     #[test]

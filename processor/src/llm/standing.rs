@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use memory_store::Kind;
 use serde_json::Value;
 
-use super::answer::{NoJson, Texts, values};
+use super::answer::{HasTexts, NoJson, values};
 use super::relations::{is_too_much, written};
 use super::window::{Window, cut};
 use super::{Fault, Model, ask};
@@ -25,7 +25,7 @@ const ORDINAL_SHIFT: u32 = 1_000;
 
 /// Says why a draft no longer holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Why {
+enum EndReason {
     /// It is done, mended, taken back, replaced or wrong: nobody needs it any more.
     Overtaken,
     /// It was tried and given up, which is worth knowing.
@@ -40,7 +40,7 @@ struct Fallen {
     how: String,
 }
 
-impl Texts for Fallen {
+impl HasTexts for Fallen {
     fn has(&self, is_it: &dyn Fn(&str) -> bool) -> bool {
         is_it(&self.how)
     }
@@ -98,16 +98,16 @@ fn shown(drafts: &[Draft], earlier: &[usize]) -> Vec<usize> {
 }
 
 /// Returns the verdicts that can be believed, by the places of the drafts.
-fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, Why)> {
+fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, EndReason)> {
     let mut known = BTreeSet::new();
-    let believed: Vec<(usize, Why)> = fallen
+    let believed: Vec<(usize, EndReason)> = fallen
         .iter()
         .filter_map(|Fallen { note, why, how: _ }| {
             let number: usize = note.strip_prefix('D')?.parse().ok()?;
             let at = *shown.get(number.checked_sub(1)?)?;
             let why = match why.as_str() {
-                "finished" | "fixed" | "reverted" | "replaced" | "wrong" => Why::Overtaken,
-                "rejected" => Why::Rejected,
+                "finished" | "fixed" | "reverted" | "replaced" | "wrong" => EndReason::Overtaken,
+                "rejected" => EndReason::Rejected,
                 _ => return None,
             };
             known.insert(at).then_some((at, why))
@@ -116,22 +116,22 @@ fn believed(shown: &[usize], fallen: &[Fallen]) -> Vec<(usize, Why)> {
     if is_too_much(believed.len(), shown.len()) { Vec::new() } else { believed }
 }
 
-fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, Why)]) {
+fn apply(drafts: &mut Vec<Draft>, fallen: &[(usize, EndReason)]) {
     let mut gone = BTreeSet::new();
     for &(at, why) in fallen {
         let draft = &mut drafts[at];
         match (why, draft.kind) {
             // It says already that it was given up.
-            (Why::Rejected, Kind::FailedApproach) => {}
+            (EndReason::Rejected, Kind::FailedApproach) => {}
             (
-                Why::Rejected,
+                EndReason::Rejected,
                 Kind::Decision | Kind::Convention | Kind::Procedure | Kind::Fix | Kind::Fact,
             ) => {
                 draft.kind = Kind::FailedApproach;
                 draft.title = format!("Tried and rejected: {}", draft.title);
                 draft.ordinal += ORDINAL_SHIFT;
             }
-            (Why::Overtaken | Why::Rejected, _) => drop(gone.insert(at)),
+            (EndReason::Overtaken | EndReason::Rejected, _) => drop(gone.insert(at)),
         }
     }
     let mut place = 0..;
@@ -174,7 +174,7 @@ mod tests {
             told("D1", "boring"),
             told("D0", "wrong"),
         ];
-        assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, Why::Overtaken)]);
+        assert_eq!(believed(&[3, 5, 6, 7], &answer), [(5, EndReason::Overtaken)]);
         // An answer that leaves nearly nothing has not understood the question.
         let all = ["D1", "D2", "D3", "D4"].map(|note| told(note, "wrong"));
         assert_eq!(believed(&[3, 5, 6, 7], &all), []);
@@ -189,8 +189,12 @@ mod tests {
             draft("a", 3, Kind::FailedApproach, "A cron job lost runs", ""),
             draft("a", 4, Kind::Task, "Rename the importer", ""),
         ];
-        let overtaken =
-            [(1, Why::Overtaken), (0, Why::Rejected), (2, Why::Rejected), (3, Why::Rejected)];
+        let overtaken = [
+            (1, EndReason::Overtaken),
+            (0, EndReason::Rejected),
+            (2, EndReason::Rejected),
+            (3, EndReason::Rejected),
+        ];
         apply(&mut drafts, &overtaken);
         let titles: Vec<(Kind, &str)> =
             drafts.iter().map(|draft| (draft.kind, draft.title.as_str())).collect();

@@ -9,7 +9,7 @@ use memory_store::Timestamp;
 use memory_store::memory::SaidBy;
 
 use crate::extract::own_words;
-use crate::transcript::session::{Call, Input, PromptBy, Session, Turn, What};
+use crate::transcript::session::{Call, Input, PromptBy, Session, StepKind, Turn};
 
 /// Characters of one window; `room.rs` makes it smaller for models with a small context.
 pub const WINDOW_CHARS_MAX: usize = 16_000;
@@ -154,12 +154,12 @@ fn pieces(turn: &Turn, chars_max: usize) -> Vec<Piece> {
             is_said: true,
         };
         match &step.what {
-            What::Text { text } => Some(said(SaidBy::Assistant, text)),
-            What::Queued { text } => {
+            StepKind::Text { text } => Some(said(SaidBy::Assistant, text)),
+            StepKind::Queued { text } => {
                 Some(Piece { text: text.trim().to_owned(), ..said(said_by, text) })
             }
-            What::Thinking { .. } => None,
-            What::Call(call) => Some(Piece {
+            StepKind::Thinking { .. } => None,
+            StepKind::Call(call) => Some(Piece {
                 text: call_text(call),
                 evidence: call_evidence(call),
                 paths: call_paths(call),
@@ -303,7 +303,7 @@ mod tests {
                 .map(|step| Step {
                     uuid: format!("s{number}.{step}"),
                     at: Timestamp(0),
-                    what: What::Text { text: text("say") },
+                    what: StepKind::Text { text: text("say") },
                 })
                 .collect(),
             ..Turn::default()
@@ -356,7 +356,10 @@ mod tests {
         let step = |what| Step { uuid: "s".into(), at: Timestamp(0), what };
         let turn = Turn {
             prompt: Prompt { text: words("u"), ..Prompt::default() },
-            steps: vec![step(What::Call(Box::new(plan))), step(What::Queued { text: words("q") })],
+            steps: vec![
+                step(StepKind::Call(Box::new(plan))),
+                step(StepKind::Queued { text: words("q") }),
+            ],
             ..Turn::default()
         };
         let session = Session { turns: vec![turn], ..Session::default() };

@@ -12,7 +12,7 @@ use memory_store::redact::known::Known;
 use super::Run;
 use super::facts::TreeFacts;
 use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::discover::{self, Found, Transcript};
+use crate::discover::{self, Discovery, Transcript};
 use crate::ignore::Ignore;
 use crate::state::{SessionState, write_roots};
 use crate::transcript::parts;
@@ -26,7 +26,7 @@ const NEWEST_MAX: usize = 4;
 const NEWEST_BYTES_MAX: u64 = 16 << 20;
 
 /// A session's name and transcripts.
-type Session<'a> = (&'a String, &'a Vec<Transcript>);
+type NamedTranscripts<'a> = (&'a String, &'a Vec<Transcript>);
 
 impl Run<'_> {
     /// Reads what is new; returns the sessions that changed.
@@ -45,7 +45,7 @@ impl Run<'_> {
         let mut transcripts = found.transcripts;
         let named = match self.options.from {
             Some(folder) => in_folder(folder)?,
-            None => Found::default(),
+            None => Discovery::default(),
         };
         self.report.warnings.extend(named.warnings);
         let named = named.transcripts;
@@ -228,7 +228,7 @@ impl Run<'_> {
 /// The few sessions of people that were written to last, the newest at least, and the others.
 fn newest_first(
     sessions: &BTreeMap<String, Vec<Transcript>>,
-) -> (Vec<Session<'_>>, Vec<Session<'_>>) {
+) -> (Vec<NamedTranscripts<'_>>, Vec<NamedTranscripts<'_>>) {
     let modified = |transcripts: &[Transcript]| {
         transcripts.iter().map(|transcript| transcript.modified_ns).max()
     };
@@ -238,10 +238,10 @@ fn newest_first(
     let agents = |transcripts: &[Transcript]| {
         transcripts.iter().all(|transcript| transcript.name.agent.is_some())
     };
-    let mut sorted: Vec<Session<'_>> = sessions.iter().collect();
+    let mut sorted: Vec<NamedTranscripts<'_>> = sessions.iter().collect();
     sorted.sort_by_key(|(_, transcripts)| (agents(transcripts), Reverse(modified(transcripts))));
     let mut sum = 0;
-    let mut fits = |(_, transcripts): &Session<'_>| {
+    let mut fits = |(_, transcripts): &NamedTranscripts<'_>| {
         sum += bytes(transcripts);
         !agents(transcripts) && sum <= NEWEST_BYTES_MAX
     };
@@ -251,7 +251,7 @@ fn newest_first(
 }
 
 /// The transcripts of a folder that the user named.
-fn in_folder(folder: &Path) -> Result<Found> {
+fn in_folder(folder: &Path) -> Result<Discovery> {
     discover::check_folder(folder)?;
     let mut found = discover::transcripts_in(&folder.canonicalize()?)?;
     for transcript in &mut found.transcripts {

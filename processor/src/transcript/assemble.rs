@@ -6,7 +6,7 @@ use memory_store::Timestamp;
 
 use super::queue::only_queued;
 use super::record::{Record, RecordWhat, TaskChange, ToolResult};
-use super::session::{Call, Input, Prompt, PromptBy, Session, Step, Turn, What};
+use super::session::{Call, Input, Prompt, PromptBy, Session, Step, StepKind, Turn};
 use super::tasks::Tasks;
 use super::tool;
 
@@ -131,11 +131,23 @@ impl Builder {
             RecordWhat::Interrupt => self.interrupt(position, record),
             RecordWhat::Text { message, text } => {
                 if !self.joined(position, record, message, text) {
-                    self.step(position, record, owned, message, What::Text { text: text.clone() });
+                    self.step(
+                        position,
+                        record,
+                        owned,
+                        message,
+                        StepKind::Text { text: text.clone() },
+                    );
                 }
             }
             RecordWhat::Thinking { message, text } => {
-                self.step(position, record, owned, message, What::Thinking { text: text.clone() });
+                self.step(
+                    position,
+                    record,
+                    owned,
+                    message,
+                    StepKind::Thinking { text: text.clone() },
+                );
             }
             RecordWhat::Call { id, tool, what, task } => {
                 let call = Call {
@@ -144,7 +156,7 @@ impl Builder {
                     input: what.clone(),
                     ..Call::default()
                 };
-                let place = self.step(position, record, owned, "", What::Call(Box::new(call)));
+                let place = self.step(position, record, owned, "", StepKind::Call(Box::new(call)));
                 self.calls.entry(id.clone()).or_insert(place);
                 if let Some(task) = task {
                     self.changes.insert(id.clone(), task.clone());
@@ -153,11 +165,11 @@ impl Builder {
             RecordWhat::Result(result) => self.result(position, record, owned, result),
             RecordWhat::Enqueue { text } => {
                 if only_queued {
-                    self.step(position, record, owned, "", What::Queued { text: text.clone() });
+                    self.step(position, record, owned, "", StepKind::Queued { text: text.clone() });
                 }
             }
             RecordWhat::Queued { text } => {
-                self.step(position, record, owned, "", What::Queued { text: text.clone() });
+                self.step(position, record, owned, "", StepKind::Queued { text: text.clone() });
             }
         }
         if !matches!(record.what, RecordWhat::Boundary { .. }) {
@@ -220,7 +232,7 @@ impl Builder {
         record: &Record,
         owned: bool,
         message: &str,
-        what: What,
+        what: StepKind,
     ) -> (usize, usize) {
         let turn = self.turn_for(position, record);
         let open = &mut self.turns[turn];
@@ -237,7 +249,7 @@ impl Builder {
         else {
             return false;
         };
-        let What::Text { text } = &mut step.what else { return false };
+        let StepKind::Text { text } = &mut step.what else { return false };
         if message.is_empty() || before != message {
             return false;
         }
@@ -257,9 +269,11 @@ impl Builder {
         turn.interrupted = true;
         for step in turn.steps.iter_mut().rev() {
             match &mut step.what {
-                What::Call(call) if call.result_uuid.is_none() => call.interrupted = true,
-                What::Call(_) | What::Text { .. } | What::Thinking { .. } | What::Queued { .. } => {
-                }
+                StepKind::Call(call) if call.result_uuid.is_none() => call.interrupted = true,
+                StepKind::Call(_)
+                | StepKind::Text { .. }
+                | StepKind::Thinking { .. }
+                | StepKind::Queued { .. } => {}
             }
         }
     }
@@ -268,7 +282,7 @@ impl Builder {
         let Some(&(turn, step)) = self.calls.get(&result.id) else { return };
         let open = &mut self.turns[turn];
         open.last = position;
-        let What::Call(call) = &mut open.turn.steps[step].what else { return };
+        let StepKind::Call(call) = &mut open.turn.steps[step].what else { return };
         if call.result_uuid.is_some() {
             return;
         }
@@ -281,7 +295,7 @@ impl Builder {
         }
         self.turn_of.insert(record.uuid.clone(), turn);
         if !result.said.is_empty() {
-            let what = What::Queued { text: result.said.clone() };
+            let what = StepKind::Queued { text: result.said.clone() };
             self.step(position, record, owned, "", what);
         }
     }

@@ -81,13 +81,13 @@ pub struct Step {
     pub at: Timestamp,
     /// The event.
     #[serde(flatten)]
-    pub what: What,
+    pub what: StepKind,
 }
 
 /// Event of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "step")]
-pub enum What {
+pub enum StepKind {
     /// Text of the assistant. The last one of a turn is its final message.
     Text {
         /// The text.

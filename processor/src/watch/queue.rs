@@ -15,11 +15,11 @@ const FAILED_GAPS: u32 = 15;
 #[derive(Debug)]
 pub struct Queue {
     pace: Pace,
-    projects: BTreeMap<ProjectId, Waiting>,
+    projects: BTreeMap<ProjectId, WaitingProject>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct WaitingProject {
     /// When its transcripts began to grow and when they last grew, since the last sync.
     grew: Option<(Instant, Instant)>,
     not_before: Option<Instant>,
@@ -47,7 +47,7 @@ impl Queue {
 
     /// Takes the project that is due for longest.
     pub fn take(&mut self, now: Instant) -> Option<ProjectId> {
-        let due = |waiting: &Waiting| waiting.due_at(&self.pace).filter(|at| *at <= now);
+        let due = |waiting: &WaitingProject| waiting.due_at(&self.pace).filter(|at| *at <= now);
         let (_, project) = self
             .projects
             .iter()
@@ -78,7 +78,7 @@ impl Queue {
     }
 }
 
-impl Waiting {
+impl WaitingProject {
     fn due_at(&self, pace: &Pace) -> Option<Instant> {
         let rests = self.grew.map(|(since, last)| (last + pace.quiet).min(since + pace.patience));
         let due = match (rests, self.settles_at) {

@@ -15,12 +15,12 @@ pub enum Source {
     /// The operating system tells.
     Events(#[expect(dead_code, reason = "events come as long as it lives")] RecommendedWatcher),
     /// Somebody looks from time to time, and why.
-    Polling(Why),
+    Polling(PollingReason),
 }
 
 /// Why no events are waited for.
 #[derive(Debug)]
-pub enum Why {
+pub enum PollingReason {
     /// The user wants it so.
     Asked,
     /// The folder is not there yet.
@@ -35,13 +35,13 @@ impl Source {
     /// Begins to listen for what changes below `folder`.
     pub fn open(folder: &Path, waker: &Waker, polls: bool) -> Self {
         if polls {
-            return Self::Polling(Why::Asked);
+            return Self::Polling(PollingReason::Asked);
         }
         if !folder.is_dir() {
-            return Self::Polling(Why::NoFolder);
+            return Self::Polling(PollingReason::NoFolder);
         }
         if is_remote(folder) {
-            return Self::Polling(Why::Remote);
+            return Self::Polling(PollingReason::Remote);
         }
         let (waker, root) = (waker.clone(), folder.to_owned());
         let listens = notify::recommended_watcher(move |event| take(&root, &waker, event))
@@ -51,7 +51,7 @@ impl Source {
             });
         match listens {
             Ok(watcher) => Self::Events(watcher),
-            Err(error) => Self::Polling(Why::Refused(error.to_string())),
+            Err(error) => Self::Polling(PollingReason::Refused(error.to_string())),
         }
     }
 
@@ -65,7 +65,7 @@ impl Source {
 
     /// Whether there may be events later.
     pub const fn waits_for_folder(&self) -> bool {
-        matches!(self, Self::Polling(Why::NoFolder))
+        matches!(self, Self::Polling(PollingReason::NoFolder))
     }
 
     /// Says what is done, for people.
@@ -73,14 +73,16 @@ impl Source {
         let folder = folder.display();
         match self {
             Self::Events(_) => format!("Watching {folder}."),
-            Self::Polling(Why::Asked) => format!("Looking at {folder} from time to time."),
-            Self::Polling(Why::NoFolder) => {
+            Self::Polling(PollingReason::Asked) => {
+                format!("Looking at {folder} from time to time.")
+            }
+            Self::Polling(PollingReason::NoFolder) => {
                 format!("{folder} is not there yet; it is watched once Claude Code made it.")
             }
-            Self::Polling(Why::Remote) => format!(
+            Self::Polling(PollingReason::Remote) => format!(
                 "Looking at {folder} from time to time: its file system tells nothing of changes."
             ),
-            Self::Polling(Why::Refused(error)) => {
+            Self::Polling(PollingReason::Refused(error)) => {
                 format!("Looking at {folder} from time to time: it cannot be watched ({error}).")
             }
         }
@@ -155,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    fn noted(event: notify::Result<Event>) -> super::super::waker::Noted {
+    fn noted(event: notify::Result<Event>) -> super::super::waker::WakeReason {
         let waker = Waker::default();
         take(Path::new("/p"), &waker, event);
         waker.wait(Duration::ZERO)

@@ -14,13 +14,13 @@ pub struct Waker(Arc<Bell>);
 
 #[derive(Debug, Default)]
 struct Bell {
-    noted: Mutex<Noted>,
+    noted: Mutex<WakeReason>,
     rung: Condvar,
 }
 
 /// The reason why it rang.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Noted {
+pub struct WakeReason {
     /// Files that changed.
     pub paths: BTreeSet<PathBuf>,
     /// Whether something may have changed that nobody named.
@@ -31,7 +31,7 @@ pub struct Noted {
     pub stops: bool,
 }
 
-impl Noted {
+impl WakeReason {
     fn is_nothing(&self) -> bool {
         *self == Self::default()
     }
@@ -71,19 +71,19 @@ impl Waker {
     }
 
     /// Waits until it rings, this long at most, and takes what was noted.
-    pub fn wait(&self, most: Duration) -> Noted {
-        let waits = |noted: &mut Noted| noted.is_nothing();
+    pub fn wait(&self, most: Duration) -> WakeReason {
+        let waits = |noted: &mut WakeReason| noted.is_nothing();
         let waited = self.0.rung.wait_timeout_while(self.noted(), most, waits);
         let (mut noted, _) = waited.unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *noted)
     }
 
-    fn ring(&self, note: impl FnOnce(&mut Noted)) {
+    fn ring(&self, note: impl FnOnce(&mut WakeReason)) {
         note(&mut self.noted());
         self.0.rung.notify_all();
     }
 
-    fn noted(&self) -> MutexGuard<'_, Noted> {
+    fn noted(&self) -> MutexGuard<'_, WakeReason> {
         // It is whole after every change.
         self.0.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -107,7 +107,7 @@ mod tests {
         waker.changed("/one-more".into());
         let noted = waker.wait(Duration::ZERO);
         assert_eq!((noted.paths.len(), noted.rescan), (0, true));
-        assert_eq!(waker.wait(Duration::ZERO), Noted::default(), "it was taken");
+        assert_eq!(waker.wait(Duration::ZERO), WakeReason::default(), "it was taken");
     }
 
     #[test]
