@@ -23,8 +23,16 @@ use crate::output::Output;
 use crate::session::{Block, Given, Pending, Session};
 use crate::{again, inbox, notice, stop};
 
-/// The end of the block.
-const MORE: &str = "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.";
+/// The end of the block, after the name that Claude Code gives the server of [`more`].
+const MORE: [&str; 2] = [
+    "More: tools mcp__throughline__recall (query, or paths of a task's files) and mcp__throughline__search_sessions, or `throughline search WORDS`.",
+    "More: tools mcp__plugin_throughline_throughline__recall (query, or paths of a task's files) and mcp__plugin_throughline_throughline__search_sessions, or `throughline search WORDS`.",
+];
+
+/// Returns the end of the block: a server that a plugin brings has the plugin's name in those of its tools.
+fn more() -> &'static str {
+    MORE[usize::from(std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some())]
+}
 
 /// Tokens of what changed since the block was given.
 const CHANGED_TOKENS: u32 = 100;
@@ -218,7 +226,7 @@ fn compose(hook: &Hook, recall: &Recall) -> Now {
     let budget_tokens = recall.settings().start_tokens.min(BUDGET_TOKENS_MAX);
     let hits = give::hits(hook, recall.start(hook.now, budget_tokens));
     let block = Injection::that_fits("", budget_tokens, |budget_tokens| {
-        Injection::new(render::start(text.as_deref(), &hits, MORE, budget_tokens), &hits)
+        Injection::new(render::start(text.as_deref(), &hits, more(), budget_tokens), &hits)
     });
     Now {
         block,

@@ -87,6 +87,14 @@ fn a_session_start_gives_where_the_work_was_left_and_wishes() {
     assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").said(), "");
 }
 
+#[test]
+fn a_plugins_tools_are_named_as_the_client_names_them() {
+    let world = World::with_memories().with("CLAUDE_PLUGIN_ROOT", "/plugins/throughline");
+    let text = world.start("s", "startup").context("SessionStart");
+    assert!(text.contains("mcp__plugin_throughline_throughline__recall"), "{text}");
+    assert!(!text.contains("mcp__throughline__"), "{text}");
+}
+
 /// A project that gives one memory with each prompt, and a session that asked about one of them.
 fn asked_about_staging() -> World {
     let world = World::trusted();

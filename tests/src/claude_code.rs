@@ -22,7 +22,7 @@ pub const PROGRAM_VARIABLE: &str = "THROUGHLINE_TEST_CLAUDE";
 const SESSION_S: u64 = 120;
 
 /// Tools that the scripted model may use without being asked.
-const ALLOWED_TOOLS: &str = "Bash,Read,Edit,Write,Agent,Task,ToolSearch,mcp__throughline";
+const ALLOWED_TOOLS: &str = "Bash,Read,Edit,Write,Agent,Task,ToolSearch,mcp__throughline,mcp__plugin_throughline_throughline";
 
 /// A client in a sealed environment.
 pub struct Client<'a> {
@@ -30,6 +30,7 @@ pub struct Client<'a> {
     path: String,
     environment: &'a TestEnvironment,
     api: &'a MessagesApi,
+    plugin: Option<PathBuf>,
 }
 
 /// What a session printed.
@@ -61,7 +62,13 @@ impl<'a> Client<'a> {
             ))
         })?;
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", toolchain_dir()?.display());
-        Ok(Self { program: program.into(), path, environment, api })
+        Ok(Self { program: program.into(), path, environment, api, plugin: None })
+    }
+
+    /// Loads the plugin in this folder for the sessions of this client.
+    pub fn with_plugin(mut self, folder: PathBuf) -> Self {
+        self.plugin = Some(folder);
+        self
     }
 
     /// The version of the client.
@@ -89,6 +96,9 @@ impl<'a> Client<'a> {
         command.args(["--print", "--verbose"]);
         command.args(["--input-format", "stream-json", "--output-format", "stream-json"]);
         command.args(["--allowed-tools", ALLOWED_TOOLS]);
+        if let Some(plugin) = &self.plugin {
+            command.arg("--plugin-dir").arg(plugin);
+        }
         match begin {
             Begin::New(id) => command.args(["--session-id", id]),
             Begin::Resume(id) => command.args(["--resume", id]),

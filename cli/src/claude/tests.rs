@@ -437,3 +437,17 @@ fn the_server_is_put_where_its_scope_is_kept_and_taken_out_again() {
         assert!(!document.text().contains("throughline"), "{scope:?} {root:?}");
     }
 }
+
+/// The plugin has a copy of what is registered, for it is read without this program.
+#[test]
+fn the_plugin_registers_the_same_hooks() {
+    let plugin: serde_json::Value =
+        serde_json::from_str(include_str!("../../../plugin/hooks/hooks.json")).unwrap();
+    let registered = plugin["hooks"].as_object().unwrap();
+    assert_eq!(registered.len(), hooks::HOOKS.len());
+    for hook in &hooks::HOOKS {
+        let group = &registered[hook.event][0];
+        assert_eq!(group.get("matcher").and_then(|matcher| matcher.as_str()), hook.matcher);
+        assert_eq!(group["hooks"][0]["args"][0], hook.program, "{}", hook.event);
+    }
+}

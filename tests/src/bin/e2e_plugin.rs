@@ -1,0 +1,153 @@
+//! The plugin in the real Claude Code client: what it brings by itself, beside `init`, and where nothing is installed.
+//! `scripts/e2e-claude-code` runs it.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use journeys::checks::Checks;
+use journeys::claude_code::{Begin, Client, Outcome};
+use journeys::environment::TestEnvironment;
+use journeys::injections::{injected, injections};
+use journeys::ledger_project as ledger;
+use journeys::messages_api::{MessagesApi, Request, Script};
+use journeys::metadata::root;
+use serde_json::json;
+
+const BARE: &str = "11111111-aaaa-4111-8111-111111111111";
+const ALONE: &str = "22222222-aaaa-4222-8222-222222222222";
+const BESIDE: &str = "33333333-aaaa-4333-8333-333333333333";
+
+const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
+const ASK: &str = "On which weekday does the staging server deploy?";
+const RECALL: &str = "mcp__plugin_throughline_throughline__recall";
+/// What the client tells the model of servers that do not start.
+const FAILED: &str = "failed to connect";
+const PROGRAMS: [&str; 7] = [
+    "throughline",
+    "throughline-processor",
+    "throughline-mcp",
+    "throughline-session-start",
+    "throughline-user-prompt-submit",
+    "throughline-post-tool-use",
+    "throughline-stop",
+];
+
+fn main() -> ExitCode {
+    let mut checks = Checks::default();
+    if let Err(error) = journey(&mut checks) {
+        checks.check("the journey runs to its end", false, error);
+    }
+    checks.finish()
+}
+
+fn journey(checks: &mut Checks) -> io::Result<()> {
+    let environment = TestEnvironment::new()?;
+    let world = World {
+        root: ledger::create(&environment)?,
+        environment: &environment,
+        api: MessagesApi::start()?,
+    };
+    fs::create_dir_all(environment.claude_dir())?;
+    world.is_valid(checks)?;
+    world.is_silent_without_programs(checks)?;
+    world.brings_memory_alone(checks)?;
+    world.gives_way_to_init(checks)
+}
+
+struct World<'a> {
+    environment: &'a TestEnvironment,
+    api: MessagesApi,
+    root: PathBuf,
+}
+
+impl World<'_> {
+    fn client(&self) -> io::Result<Client<'_>> {
+        Ok(Client::new(self.environment, &self.api)?.with_plugin(plugin()))
+    }
+
+    /// Runs a session with [`ASK`] and returns its requests.
+    fn session(&self, id: &str) -> io::Result<(Outcome, Vec<Request>)> {
+        self.api.script([Script::on(ASK)
+            .calls(RECALL, json!({"query": ASK}))
+            .says("On the day that is written there.")]);
+        self.api.take_requests();
+        let outcome = self.client()?.session(&self.root, Begin::New(id), ASK)?;
+        let requests = self.api.take_requests().into_iter().filter(Request::is_conversation);
+        Ok((outcome, requests.collect()))
+    }
+
+    fn is_valid(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("`claude plugin validate` takes it");
+        for folder in [plugin(), root()] {
+            let folder = folder.canonicalize()?;
+            let client = Client::new(self.environment, &self.api)?;
+            let said =
+                client.run(&self.root, &["plugin", "validate", &folder.display().to_string()])?;
+            checks.contains(&folder.display().to_string(), &said, "Validation passed");
+        }
+        Ok(())
+    }
+
+    fn is_silent_without_programs(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Without programs a session is told once, and works");
+        let (outcome, requests) = self.session(BARE)?;
+        checks.contains("the session works", &outcome.result, "On the day");
+        let given: Vec<_> = requests.iter().flat_map(injections).collect();
+        checks.check("nothing reaches the model", given.is_empty(), format!("{given:#?}"));
+        let hints = outcome.messages.iter().map(ToString::to_string);
+        let hints: Vec<_> = hints.filter(|said| said.contains("its programs are not")).collect();
+        checks.check("the user is told once", hints.len() == 1, format!("{hints:#?}"));
+        let text = requests.iter().map(Request::text).collect::<String>();
+        checks.check("the model is told of no failure", !text.contains(FAILED), "");
+        Ok(())
+    }
+
+    fn brings_memory_alone(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("With programs, hooks and server come by the plugin alone");
+        let folder = self.environment.home().join(".local/bin");
+        fs::create_dir_all(&folder)?;
+        for program in PROGRAMS {
+            symlink(self.environment.binary(program), folder.join(program))?;
+        }
+        self.environment.throughline(&self.root, &["init", "--yes", "--no-register"])?;
+        self.environment.throughline(&self.root, &["add", DEPLOY, "--kind", "convention"])?;
+        self.environment.throughline(&self.root, &["sync"])?;
+        let (outcome, requests) = self.session(ALONE)?;
+        let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
+        checks.contains(
+            "the session begins with it",
+            &injected(first, "SessionStart"),
+            "Thursdays",
+        );
+        checks.contains(
+            "and the names of the plugin's tools",
+            &injected(first, "SessionStart"),
+            RECALL,
+        );
+        let results = outcome.messages.iter().map(ToString::to_string);
+        let answered = results.filter(|said| said.contains("\"tool_result\"")).collect::<String>();
+        checks.contains("the server answers with it", &answered, "Thursdays");
+        Ok(())
+    }
+
+    fn gives_way_to_init(&self, checks: &mut Checks) -> io::Result<()> {
+        checks.part("Beside `init` nothing comes twice");
+        self.environment.throughline(&self.root, &["init", "--yes"])?;
+        let (_, requests) = self.session(BESIDE)?;
+        let first = requests.first().ok_or_else(|| io::Error::other("no request"))?;
+        let starts: Vec<_> =
+            injections(first).into_iter().filter(|given| given.event == "SessionStart").collect();
+        checks.check("one block at the start", starts.len() == 1, format!("{starts:#?}"));
+        checks.check("nor a failure", !first.text().contains(FAILED), first.text());
+        let tools = first.tools();
+        checks.check("and no second server", !tools.contains(&RECALL), format!("{tools:?}"));
+        Ok(())
+    }
+}
+
+fn plugin() -> PathBuf {
+    root().join("plugin")
+}

@@ -1,0 +1,205 @@
+//! The plugin of Claude Code: what it registers, and its launcher in every situation.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use journeys::metadata::root;
+use serde_json::{Value, json};
+
+const HOOKS: [&str; 4] = [
+    "throughline-session-start",
+    "throughline-user-prompt-submit",
+    "throughline-post-tool-use",
+    "throughline-stop",
+];
+
+fn parsed(path: &str) -> Value {
+    let text = fs::read_to_string(root().join(path)).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn its_files_name_what_exists_and_one_version() {
+    let marketplace = parsed(".claude-plugin/marketplace.json");
+    let source = marketplace["plugins"][0]["source"].as_str().unwrap();
+    assert_eq!(source, "./plugin");
+    let plugin = parsed("plugin/.claude-plugin/plugin.json");
+    assert_eq!(plugin["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(plugin["name"], marketplace["plugins"][0]["name"]);
+    let hooks = parsed("plugin/hooks/hooks.json");
+    let server = parsed("plugin/.mcp.json");
+    let mut commands = vec![server["mcpServers"]["throughline"].clone()];
+    for groups in hooks["hooks"].as_object().unwrap().values() {
+        commands.push(groups[0]["hooks"][0].clone());
+    }
+    for command in commands {
+        let launcher = command["command"].as_str().unwrap();
+        let launcher = launcher.strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap();
+        assert!(root().join("plugin").join(launcher).is_file(), "{launcher}");
+        let program = command["args"][0].as_str().unwrap();
+        assert!(HOOKS.contains(&program) || program == "throughline-mcp", "{program}");
+    }
+}
+
+#[test]
+fn its_skill_is_the_one_of_init_with_the_names_of_a_plugins_tools() {
+    let ours = fs::read_to_string(root().join("cli/assets/SKILL.md")).unwrap();
+    let comment = ours.lines().find(|line| line.starts_with("<!-- written by")).unwrap();
+    let wanted = ours
+        .replace(&format!("{comment}\n\n"), "")
+        .replace("mcp__throughline__", "mcp__plugin_throughline_throughline__");
+    let skill = fs::read_to_string(root().join("plugin/skills/memory/SKILL.md")).unwrap();
+    assert_eq!(skill, wanted);
+}
+
+/// A home in which some programs are installed: each prints its own name.
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(home.path(".claude")).unwrap();
+        fs::create_dir_all(home.path("work/.claude")).unwrap();
+        home
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn installs(&self, folder: &str, program: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let path = self.path(folder).join(program);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, format!("#!/bin/sh\necho {folder} {program}\n")).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Runs the launcher with each shell of this machine; all have to say the same, and succeed.
+    fn says(&self, program: &str) -> String {
+        self.says_with(program, &[])
+    }
+
+    fn says_with(&self, program: &str, variables: &[(&str, &Path)]) -> String {
+        self.says_to(program, variables, "")
+    }
+
+    fn says_to(&self, program: &str, variables: &[(&str, &Path)], asked: &str) -> String {
+        let launcher = root().join("plugin/scripts/run");
+        let shells = ["/bin/sh", "/bin/dash", "/bin/bash"];
+        let said = shells.iter().filter(|shell| Path::new(shell).exists()).map(|shell| {
+            let mut command = Command::new(shell);
+            command
+                .arg(&launcher)
+                .arg(program)
+                .env_clear()
+                .env("HOME", self.0.path())
+                .env("PATH", format!("/usr/bin:/bin:{}", self.path("on path").display()))
+                .env("CLAUDE_PROJECT_DIR", self.path("work"))
+                .current_dir(self.path("work"));
+            command.envs(variables.iter().copied());
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            // A hook that reads nothing may be gone by then.
+            drop(child.stdin.take().unwrap().write_all(asked.as_bytes()));
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success(), "{shell}: {output:?}");
+            assert!(output.stderr.is_empty(), "{shell}: {output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        });
+        let mut said: Vec<String> = said.collect();
+        said.dedup();
+        assert_eq!(said.len(), 1, "{said:?}");
+        said.remove(0)
+    }
+}
+
+#[test]
+fn without_programs_a_session_is_told_once() {
+    let home = Home::new();
+    let hint: Value = serde_json::from_str(&home.says("throughline-session-start")).unwrap();
+    assert!(hint["systemMessage"].as_str().unwrap().contains("not installed"), "{hint}");
+    for program in [HOOKS[1], HOOKS[2], HOOKS[3], "throughline-mcp"] {
+        assert_eq!(home.says(program), "", "{program}");
+    }
+}
+
+/// A server that fails is told to the model in each session; one without tools is not.
+#[test]
+fn in_place_of_the_server_one_without_tools_answers() {
+    let home = Home::new();
+    let asked = [
+        json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "c", "version": "1"}
+        }}),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "id": "a-1", "method": "ping"}),
+        json!({"method": "tools/list", "jsonrpc": "2.0", "id": 2}),
+    ];
+    let asked = asked.map(|line| format!("{line}\n")).concat();
+    let answers: Vec<Value> = home
+        .says_to("throughline-mcp", &[], &asked)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(answers.len(), 3, "{answers:?}");
+    assert_eq!(answers[0]["id"], 0);
+    assert_eq!(answers[0]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(answers[0]["result"]["capabilities"], json!({}));
+    assert_eq!((&answers[1]["id"], &answers[1]["result"]), (&json!("a-1"), &json!({})));
+    assert_eq!(answers[2]["error"]["code"], -32601);
+}
+
+#[test]
+fn programs_are_found_where_installers_put_them_and_in_path() {
+    let home = Home::new();
+    home.installs("on path", "throughline-stop");
+    assert_eq!(home.says("throughline-stop"), "on path throughline-stop\n");
+    home.installs(".local/bin", "throughline-stop");
+    assert_eq!(home.says("throughline-stop"), ".local/bin throughline-stop\n");
+}
+
+#[test]
+fn what_init_registered_is_not_run_twice() {
+    for settings in
+        [".claude/settings.json", "work/.claude/settings.json", "work/.claude/settings.local.json"]
+    {
+        for handler in [
+            "{\"type\": \"command\", \"command\": \"/home/ada/.local/bin/throughline-stop\", \"args\": []}",
+            "{\"type\": \"command\", \"command\": \"[ -x '/opt/bin/throughline-stop' ] || exit 0; exec '/opt/bin/throughline-stop'\"}",
+            "{\"type\": \"command\", \"command\": \"command -v throughline-stop >/dev/null 2>&1 || exit 0; exec throughline-stop\"}",
+        ] {
+            let home = Home::new();
+            home.installs(".local/bin", "throughline-stop");
+            let text = format!("{{\"hooks\": {{\"Stop\": [{{\"hooks\": [{handler}]}}]}}}}\n");
+            fs::write(home.path(settings), text).unwrap();
+            assert_eq!(home.says("throughline-stop"), "", "{settings}: {handler}");
+        }
+    }
+    // Another event's program is not this one, and a word that contains it is none.
+    let home = Home::new();
+    home.installs(".local/bin", "throughline-stop");
+    fs::write(home.path(".claude/settings.json"), "{\"x\": \"/bin/throughline-stop-watch\"}")
+        .unwrap();
+    assert_ne!(home.says("throughline-stop"), "");
+}
+
+#[test]
+fn a_server_that_init_registered_is_not_started_twice() {
+    let state =
+        "{\"mcpServers\": {\"throughline\": {\"command\": \"/opt/bin/throughline-mcp\"}}}\n";
+    let home = Home::new();
+    home.installs(".local/bin", "throughline-mcp");
+    assert_ne!(home.says("throughline-mcp"), "");
+    fs::write(home.path(".claude.json"), state).unwrap();
+    assert_eq!(home.says("throughline-mcp"), "");
+    // With a configuration folder of its own the client reads the file there.
+    let other = home.path("other");
+    fs::create_dir_all(&other).unwrap();
+    let variables = [("CLAUDE_CONFIG_DIR", other.as_path())];
+    assert_ne!(home.says_with("throughline-mcp", &variables), "");
+    fs::write(other.join(".claude.json"), state).unwrap();
+    assert_eq!(home.says_with("throughline-mcp", &variables), "");
+}
