@@ -120,7 +120,7 @@ mod tests {
                     sleep(PAUSE);
                 });
                 // It is in the queue before the next one comes.
-                while !waiting_for(&path).is_some_and(|waiting| waiting > number) {
+                while waiting_for(path).is_none_or(|waiting| waiting <= number) {
                     sleep(PAUSE);
                 }
             }
