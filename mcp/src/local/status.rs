@@ -14,7 +14,7 @@ use crate::backend::{Failure, KindCount, StatusResponse};
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
 /// Files that are looked at: in a larger store that takes longer than an answer may.
-const LOOKED_AT_MAX: usize = 2_000;
+const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
     pub(super) fn report(&self) -> Result<StatusResponse, Failure> {
@@ -25,6 +25,8 @@ impl Local {
         let store = Store::open(dirs, &tree)?;
         // Without an index there are few files, or somebody should know that they are read.
         let broken = match recall.has_index() {
+            // That there are too many is seen before any of them is looked up.
+            true if counts.kinds.iter().sum::<usize>() > LOOKED_AT_MAX => None,
             true => recall
                 .files(LOOKED_AT_MAX)
                 .and_then(|known| store.broken_beside(&known, LOOKED_AT_MAX)),

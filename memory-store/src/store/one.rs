@@ -13,7 +13,7 @@ use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, redacted_file};
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
-use crate::stamp::Stamp;
+use crate::stamp::{Stamp, Stamps};
 use crate::store::{Privacy, replace};
 use crate::time::Timestamp;
 
@@ -40,8 +40,9 @@ impl Store {
         if paths.len() > most {
             return None;
         }
+        let stamps = Stamps::default();
         let changed = paths.iter().filter(|path| match known.get(*path) {
-            Some(stamp) => Stamp::of(path) != Some(*stamp),
+            Some(stamp) => stamps.of(path) != Some(*stamp),
             None => true,
         });
         let mut broken: Vec<Error> = changed.filter_map(|path| self.problem(path)).collect();
