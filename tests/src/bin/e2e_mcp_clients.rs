@@ -32,7 +32,8 @@ fn main() -> ExitCode {
         // It warns that the newer era has no ping.
         let quiet = ["-W", "ignore"].map(PathBuf::from);
         How::Bridge(
-            [&[python.clone()], &quiet[..], &[folder.join("pypi.py"), mode.into()]].concat(),
+            [std::slice::from_ref(&python), &quiet[..], &[folder.join("pypi.py"), mode.into()]]
+                .concat(),
         )
     };
     let inspector = "node_modules/@modelcontextprotocol/inspector-cli/build/cli.js";
