@@ -358,6 +358,8 @@ pub struct StatusResponse {
     pub user_memories: usize,
     /// Files that are no valid memory, with what is wrong; as far as that was looked at.
     pub broken: Vec<String>,
+    /// How many there are; none when the store has too many files to look at each.
+    pub broken_count: Option<usize>,
     /// Whether finished turns wait to be processed.
     pub unprocessed: bool,
     /// When transcripts were last processed; missing when never.

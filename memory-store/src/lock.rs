@@ -3,7 +3,8 @@
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
-use std::thread::sleep;
+use std::sync::mpsc;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use crate::error::{At, Error, Result};
@@ -13,6 +14,9 @@ pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// How long is tried before one waits in the kernel's queue: most locks are free by then.
+const TRIED: Duration = Duration::from_millis(20);
 
 /// How a lock is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +41,39 @@ pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> 
         match tried {
             Ok(()) => return Ok(()),
             Err(TryLockError::Error(error)) => return Err(error).at(path),
-            Err(TryLockError::WouldBlock) if started.elapsed() < most => sleep(PAUSE),
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Locked { path: path.to_owned(), holder: holder(file) });
+                let left = most.saturating_sub(started.elapsed());
+                if left.is_zero() {
+                    return Err(Error::Locked { path: path.to_owned(), holder: holder(file) });
+                }
+                // Who tries again and again has no place in a queue: of fifty some would wait for a hundred others,
+                // and all of them would keep the processor from who holds it.
+                if started.elapsed() < TRIED || !queue(file, hold, left) {
+                    sleep(PAUSE.min(left));
+                } else {
+                    return Ok(());
+                }
             }
         }
     }
+}
+
+/// Waits in the kernel's queue, where who came first is first. Whether the lock was taken.
+fn queue(file: &File, hold: Hold, most: Duration) -> bool {
+    let Ok(same) = file.try_clone() else { return false };
+    let (taken, told) = mpsc::channel();
+    let wait = move || {
+        let locked = match hold {
+            Hold::Shared => same.lock_shared(),
+            Hold::Alone => same.lock(),
+        };
+        // Where nobody waits any more, the lock goes with the last handle of the file, which is this one.
+        drop(same);
+        let _ = taken.send(locked.is_ok());
+    };
+    // A system call that waits cannot be told for how long.
+    let spawned = thread::Builder::new().name("lock".to_owned()).stack_size(64 << 10).spawn(wait);
+    spawned.is_ok() && told.recv_timeout(most).unwrap_or(false)
 }
 
 /// The process that holds a lock on a file, where the kernel tells.
@@ -67,6 +98,48 @@ fn holder(_: &File) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn who_came_first_is_first_and_who_gave_up_holds_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("some.lock");
+        let open = || File::options().create(true).append(true).open(&path).unwrap();
+        let held = open();
+        take(&held, &path, Hold::Alone, TRIED).unwrap();
+        let in_queue = 3 * TRIED;
+        assert!(take(&open(), &path, Hold::Alone, in_queue).is_err());
+        let (order, came) = mpsc::channel();
+        thread::scope(|scope| {
+            for number in 0..8 {
+                let (order, open, path) = (order.clone(), &open, &path);
+                scope.spawn(move || {
+                    let file = open();
+                    take(&file, path, Hold::Alone, LOCK_WAIT).unwrap();
+                    order.send(number).unwrap();
+                    sleep(PAUSE);
+                });
+                // It is in the queue before the next one comes.
+                while waiting_for(path).is_none_or(|waiting| waiting <= number) {
+                    sleep(PAUSE);
+                }
+            }
+            drop(held);
+        });
+        drop(order);
+        assert_eq!(came.iter().collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
+        take(&open(), &path, Hold::Alone, TRIED).unwrap();
+    }
+
+    /// How many wait in the kernel's queue for a lock on this file, but the one that gave up.
+    #[cfg(target_os = "linux")]
+    fn waiting_for(path: &Path) -> Option<i32> {
+        use std::os::unix::fs::MetadataExt;
+        let inode = format!(":{} ", path.metadata().ok()?.ino());
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        let waiting = locks.lines().filter(|line| line.contains("->") && line.contains(&inode));
+        Some(waiting.count() as i32 - 1)
+    }
 
     #[test]
     fn who_holds_it_for_too_long_is_named() {

@@ -1,17 +1,20 @@
 //! Says what there is and how it is, from index, journal and the processor's notes.
 
 use memory_store::background::has_unprocessed;
+use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::mode::Mode;
 use memory_store::progress::Progress;
 use memory_store::recall::{Recall, render};
 use memory_store::store::Store;
-use memory_store::{Error, Kind, settings_file};
+use memory_store::{Kind, settings_file};
 
 use super::Local;
 use crate::backend::{Failure, KindCount, StatusResponse};
 
 /// Broken files that a status names.
 const BROKEN_MAX: usize = 10;
+/// Files that are looked at: in a larger store that takes longer than an answer may.
+const LOOKED_AT_MAX: usize = 1_500;
 
 impl Local {
     pub(super) fn report(&self) -> Result<StatusResponse, Failure> {
@@ -19,13 +22,21 @@ impl Local {
         let dirs = &self.environment.dirs;
         let recall = Recall::open(dirs, &tree);
         let counts = recall.counts();
+        let store = Store::open(dirs, &tree)?;
         // Without an index there are few files, or somebody should know that they are read.
-        let broken = if recall.has_index() {
-            Vec::new()
-        } else {
-            let listing = Store::open(dirs, &tree)?.list()?;
-            listing.broken.iter().take(BROKEN_MAX).map(Error::to_string).collect()
+        let broken = match recall.has_index() {
+            // That there are too many is seen before any of them is looked up.
+            true if counts.kinds.iter().sum::<usize>() > LOOKED_AT_MAX => None,
+            true => recall
+                .files(LOOKED_AT_MAX)
+                .and_then(|known| store.broken_beside(&known, LOOKED_AT_MAX)),
+            false => Some(store.list()?.broken),
         };
+        let state = dirs.tree(&tree.root);
+        let indexes = [state.index(), state.thinking(), dirs.user_state().index()];
+        let there = indexes.iter().filter(|index| index.exists());
+        let damage = there.map(|index| inspect(index, Depth::Headers)).find_map(Health::damage);
+        let degraded = damage.map(|damage| damage.to_string());
         let progress = Progress::read(&dirs.tree(&tree.root).progress());
         let (settings, _) = settings_file::load(dirs, Some(&tree));
         let of_kind = |kind: Kind| counts.kinds.get(kind as usize).copied().unwrap_or_default();
@@ -46,11 +57,17 @@ impl Local {
             drafts: counts.drafts,
             replaced: counts.superseded,
             user_memories: counts.user,
-            broken,
+            broken_count: broken.as_ref().map(Vec::len),
+            broken: broken
+                .iter()
+                .flatten()
+                .take(BROKEN_MAX)
+                .map(|broken| render::clean(&broken.to_string()))
+                .collect(),
             unprocessed: has_unprocessed(&dirs.tree(&tree.root)),
             last_run: (progress.last_run.0 > 0).then(|| progress.last_run.to_string()),
             failure: progress.failure.as_deref().map(render::clean),
-            degraded: recall.degraded().map(render::clean),
+            degraded: degraded.as_deref().or(recall.degraded()).map(render::clean),
             llm: settings.llm.map(|llm| format!("{}/{}", llm.provider, llm.model)),
         })
     }
@@ -90,10 +107,23 @@ impl StatusResponse {
             line(format!("The last background run failed: {failure}"));
         }
         if let Some(degraded) = &self.degraded {
-            line(format!("The index: {degraded}."));
+            let degraded = degraded.trim_end_matches('.');
+            line(format!("The index: {degraded}. The next `throughline sync` mends it."));
         }
         for broken in &self.broken {
-            line(format!("Broken file: {}", render::clean(broken)));
+            line(format!("Broken file: {broken}"));
+        }
+        match self.broken_count {
+            Some(count) if count > self.broken.len() => {
+                let more = count - self.broken.len();
+                line(format!("{more} more files cannot be read: `throughline doctor`."));
+            }
+            Some(_) => {}
+            None => line(
+                "There are too many files to look at each here: `throughline doctor` names those that cannot be \
+                 read."
+                    .to_owned(),
+            ),
         }
         if let Some(llm) = &self.llm {
             line(format!("{} helps to extract memories.", render::clean(llm)));

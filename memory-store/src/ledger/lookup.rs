@@ -84,7 +84,14 @@ impl Lookup {
     pub fn latest_with(&self, words: &str) -> Result<Vec<String>> {
         let words = words.to_lowercase();
         let mut names = Vec::new();
+        let sign = words.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len());
+        let sign = sign.unwrap_or_default().as_bytes();
         for line in self.tail(LATEST_BYTES_MAX)?.split(|&byte| byte == b'\n') {
+            // All of this happens while others wait for the lock, and most lines have nothing to do with it. JSON has
+            // letters and digits as they are; of others some have no case in which they can be compared.
+            if line.is_ascii() && !has_word(line, sign) {
+                continue;
+            }
             let Some(Ok(Event::Entry(entry))) = lines::whole(line).map(serde_json::from_slice)
             else {
                 continue;
@@ -221,6 +228,15 @@ impl Lookup {
     }
 }
 
+/// Whether a line has these lower-case letters and digits, whatever their case there.
+fn has_word(line: &[u8], word: &[u8]) -> bool {
+    let Some(first) = word.first() else { return true };
+    let mut starts = memchr::memchr2_iter(*first, first.to_ascii_uppercase(), line);
+    starts.any(|at| {
+        line[at..].get(..word.len()).is_some_and(|there| there.eq_ignore_ascii_case(word))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -263,6 +279,32 @@ mod tests {
         assert_eq!(lookup.latest_with("TITLE  899").unwrap(), Vec::<String>::new());
         assert_eq!(lookup.latest_with("title 899").unwrap(), ["899.md"]);
         assert_eq!(lookup.latest_with("title 12 ").unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn words_are_found_in_what_was_saved_last_whatever_their_case_and_script() {
+        let folder = tempfile::tempdir().unwrap();
+        let lookup = Lookup::new(&home(folder.path()));
+        let texts = [
+            "# Say \"Helm\" twice\n\nWith quotes.",
+            "# Über die Brücke\n\nNot in ASCII.",
+            "# 300 \u{212a} is warm\n\nThe sign of Kelvin is a k in lower case.",
+            "# ---\n\nNo word at all.",
+        ];
+        for (number, text) in (0u16..).zip(texts) {
+            let new = Entry::new(id(number), Path::new("/work"));
+            lookup.saved(None, new, &format!("{number}.md"), text).unwrap();
+        }
+        let asked = [
+            ("say \"helm\" TWICE", "0.md"),
+            ("über DIE brücke", "1.md"),
+            ("300 k is", "2.md"),
+            ("---", "3.md"),
+        ];
+        for (title, name) in asked {
+            assert_eq!(lookup.latest_with(title).unwrap(), [name], "{title}");
+        }
+        assert_eq!(lookup.latest_with("helmet").unwrap(), Vec::<String>::new());
     }
 
     #[test]

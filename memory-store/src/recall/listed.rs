@@ -1,5 +1,8 @@
 //! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
 use super::lexical::Found;
 use super::query::Query;
 use super::score::{self, Candidate};
@@ -9,6 +12,7 @@ use crate::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
 use crate::index::document::Document;
 use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
 use crate::kind::Kind;
+use crate::stamp::Stamp;
 use crate::time::Timestamp;
 
 /// Fewest characters of an id by which a memory is found.
@@ -159,6 +163,24 @@ impl Recall {
             counts.superseded += usize::from(entry.has(FLAG_SUPERSEDED));
         }
         counts
+    }
+
+    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many.
+    pub fn files(&self, most: usize) -> Option<BTreeMap<PathBuf, Stamp>> {
+        let of_project = self
+            .entries()
+            .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
+        let mut files = BTreeMap::new();
+        for Candidate { at, entry, .. } in of_project {
+            if files.len() >= most {
+                return None;
+            }
+            // One that cannot be read is told as damage.
+            let Ok(record) = self.sources.record(at, &entry) else { continue };
+            let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+            files.insert(self.sources.file(at, &record.file), stamp);
+        }
+        Some(files)
     }
 
     fn entries(&self) -> impl Iterator<Item = Candidate> {

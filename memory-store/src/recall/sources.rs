@@ -333,8 +333,10 @@ impl Source {
                 Change::Put(document) => document.entry.id,
                 Change::Remove(id) => *id,
             };
-            self.hidden.insert(id);
-            self.loose.retain(|known| known.entry.id != id);
+            // Of most ids there is one change, and a journal may be long: nothing is looked for then.
+            if !self.hidden.insert(id) {
+                self.loose.retain(|known| known.entry.id != id);
+            }
             if let Change::Put(document) = change {
                 self.supersede(&document);
                 self.loose.push(*document);

@@ -225,13 +225,18 @@ fn walk(folder: &Path) -> impl Iterator<Item = walkdir::Result<DirEntry>> {
 
 /// Returns the paths of memory files; none is read.
 pub(crate) fn paths<P: AsRef<Path>>(folders: &[P]) -> BTreeSet<PathBuf> {
+    paths_up_to(folders, FILES_MAX)
+}
+
+/// The first of them.
+pub(super) fn paths_up_to<P: AsRef<Path>>(folders: &[P], most: usize) -> BTreeSet<PathBuf> {
     let entries = folders.iter().flat_map(|folder| walk(folder.as_ref()));
     let files = entries.filter_map(|entry| entry.ok().filter(is_memory_name));
-    files.take(FILES_MAX).map(DirEntry::into_path).collect()
+    files.take(most).map(DirEntry::into_path).collect()
 }
 
 /// Refuses a file whose name is something else on another system.
-fn check_name(folder: &Path, path: &Path) -> Result<()> {
+pub(super) fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
     let why = names.find_map(|name| names::refused(&name));

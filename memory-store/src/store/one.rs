@@ -1,6 +1,8 @@
 //! Reading and changing one memory whose file is known: no other memory file is read, and no more of the ledger
 //! than the lines about it, however large the store is.
 
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use super::listing::{self, Read, Stored};
@@ -11,6 +13,7 @@ use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, redacted_file};
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
+use crate::stamp::{Stamp, Stamps};
 use crate::store::{Privacy, replace};
 use crate::time::Timestamp;
 
@@ -24,6 +27,36 @@ impl Store {
         let stored = if is_here { Some(listing::read(path)?.stored) } else { None };
         let missing = || Error::NotFound { id: id.to_string(), found: 0 };
         stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
+    }
+
+    /// What is wrong with the memory files that are not as an index has them: the others were read when it was made.
+    /// `known` are the files of the index. `None` when there are more than so many.
+    pub fn broken_beside(
+        &self,
+        known: &BTreeMap<PathBuf, Stamp>,
+        most: usize,
+    ) -> Option<Vec<Error>> {
+        let paths = listing::paths_up_to(&self.folders(), most + 1);
+        if paths.len() > most {
+            return None;
+        }
+        let stamps = Stamps::default();
+        let changed = paths.iter().filter(|path| match known.get(*path) {
+            Some(stamp) => stamps.of(path) != Some(*stamp),
+            None => true,
+        });
+        let mut broken: Vec<Error> = changed.filter_map(|path| self.problem(path)).collect();
+        broken.extend(self.check_folder().err());
+        Some(broken)
+    }
+
+    fn problem(&self, path: &Path) -> Option<Error> {
+        let folder = self.folders().into_iter().find(|folder| path.starts_with(folder))?;
+        match listing::check_name(&folder, path).and_then(|()| listing::read(path)) {
+            // It went meanwhile.
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            read => read.err(),
+        }
     }
 
     /// Finds the memories whose files are named by the end of an id, as those of new memories are.

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime};
 use memory_store::embed::{Encoder, Space, Table, Vector};
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
-use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
+use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
 use memory_store::spare;
@@ -44,6 +44,12 @@ pub struct BenchStore {
     pub size: u64,
     /// The state of the tree.
     pub state: TreeDir,
+    /// The private folder of the project.
+    pub project: ProjectDir,
+    /// The folders of its user.
+    pub dirs: UserDirs,
+    /// The working tree.
+    pub tree: Tree,
     /// Seconds that building the indexes took.
     pub built_s: f64,
     now: Timestamp,
@@ -65,9 +71,22 @@ impl BenchStore {
             let root = home.canonicalize()?.join("work");
             let dirs = user_dirs(&home)?;
             let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
+            let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
+            let project = dirs.project(PROJECT);
             // What sessions of the same names were given then would not be given again.
             drop(fs::remove_dir_all(state.sessions()));
-            return Ok(Self { home, _temporary: None, state, root, size, built_s, now });
+            return Ok(Self {
+                home,
+                _temporary: None,
+                state,
+                root,
+                size,
+                built_s,
+                now,
+                project,
+                dirs,
+                tree,
+            });
         }
         drop(fs::remove_dir_all(&home));
         fs::create_dir_all(&home)?;
@@ -117,7 +136,19 @@ impl BenchStore {
         publish(&dirs.user_state().index(), &dirs.data, &preferences, Turns::Keep, &table, now)?;
 
         let state = dirs.tree(&root);
-        Ok(Self { home, _temporary: temporary, state, root, size, built_s, now })
+        let project = dirs.project(PROJECT);
+        Ok(Self {
+            home,
+            _temporary: temporary,
+            state,
+            root,
+            size,
+            built_s,
+            now,
+            project,
+            dirs,
+            tree,
+        })
     }
 
     /// One of its memories.

@@ -6,6 +6,7 @@
 //! `--idle` after the model was let go. Then 50 clients at once, two of five calls of which write.
 #![expect(clippy::print_stdout, reason = "the table is what this program is for")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,11 @@ use std::time::{Duration, Instant};
 use journeys::bench::Result;
 use journeys::bench::run::{median, quantile};
 use journeys::bench::store::BenchStore;
+use memory_store::file::MemoryFile;
+use memory_store::index::Index;
+use memory_store::index::journal::Entry;
+use memory_store::ledger::Ledger;
+use memory_store::store::Store;
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: bench-mcp --program FILE --models DIR [--sizes N,..] [--clients N] [--operations N] [--idle] [--json]";
@@ -27,6 +33,8 @@ const CALLS: usize = 60;
 const RECALLS: usize = 1_000;
 /// Recalls that are sent before one is answered.
 const IN_FLIGHT: usize = 100;
+/// Faults of a store that are printed.
+const FAULTS_SHOWN: usize = 10;
 
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
@@ -178,15 +186,17 @@ fn one_client(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Res
     Ok(())
 }
 
-/// The seconds of each `remember`, and the files that were acknowledged.
-type Told = std::result::Result<(Vec<f64>, Vec<String>), String>;
+/// A memory that was acknowledged: its title, and its file.
+type Acknowledged = (String, PathBuf);
+/// The seconds of each `remember`, and what was acknowledged.
+type Told = std::result::Result<(Vec<f64>, Vec<Acknowledged>), String>;
 
 fn one_of_many(
     options: &Options,
     store: &BenchStore,
     client: usize,
     operations: usize,
-) -> Result<(Vec<f64>, Vec<String>)> {
+) -> Result<(Vec<f64>, Vec<Acknowledged>)> {
     let mut server = Server::start(options, store)?;
     let (mut times, mut files) = (Vec::new(), Vec::new());
     for number in 0..operations {
@@ -199,12 +209,12 @@ fn one_of_many(
         let begin = Instant::now();
         let saved: Value = serde_json::from_str(&server.call("remember", &arguments)?)?;
         times.push(begin.elapsed().as_secs_f64());
-        files.push(saved["file"].as_str().unwrap_or_default().to_owned());
+        files.push((title, store.root.join(saved["file"].as_str().unwrap_or_default())));
     }
     Ok((times, files))
 }
 
-/// Many clients at once; what was acknowledged must be there, and every file a memory.
+/// Many clients at once; what was acknowledged must be there, and the store whole.
 fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
     let each = options.operations / options.clients;
     let begin = Instant::now();
@@ -222,11 +232,16 @@ fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> R
         clients.into_iter().map(join).collect()
     });
     let seconds = begin.elapsed().as_secs_f64();
-    let (mut times, mut lost) = (Vec::new(), 0);
+    let (mut times, mut acknowledged) = (Vec::new(), Vec::new());
     for client in of_all {
         let (of_client, files) = client?;
         times.extend(of_client);
-        lost += files.iter().filter(|file| !is_memory(&store.root.join(file))).count();
+        acknowledged.extend(files);
+    }
+    let lost = acknowledged.iter().filter(|(title, file)| !is_memory(file, title)).count();
+    let faults = faults(store, &acknowledged)?;
+    for fault in faults.iter().take(FAULTS_SHOWN) {
+        eprintln!("bench-mcp: {fault}");
     }
     let what = format!("{} clients, {} operations", options.clients, each * options.clients);
     let mut row = |figure_of: &str, figure, unit, most| {
@@ -234,13 +249,53 @@ fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> R
     };
     row("p95 of remember", quantile(&mut times, 0.95), "s", 1.0);
     row("acknowledged and lost", lost as f64, "", 0.0);
+    row("faults of the store", faults.len() as f64, "", 0.0);
     row("all of it", seconds, "s", f64::INFINITY);
     Ok(())
 }
 
-fn is_memory(path: &Path) -> bool {
-    let bytes = fs::read(path);
-    bytes.is_ok_and(|bytes| memory_store::file::MemoryFile::parse(path, bytes).is_ok())
+fn is_memory(path: &Path, title: &str) -> bool {
+    let file = fs::read(path).map(|bytes| MemoryFile::parse(path, bytes));
+    file.is_ok_and(|file| file.is_ok_and(|file| file.memory.title == title))
+}
+
+/// What is wrong with a store in which so much was saved at once: in its index, its journal, its ledger, or beside its
+/// files.
+fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
+    let mut faults = Vec::new();
+    let index = Index::open(&store.state.index())?.ok_or("the index is gone")?;
+    faults.extend(index.damage.as_ref().map(ToString::to_string));
+    faults.extend(index.verify().err().map(|error| error.to_string()));
+    let journalled: BTreeSet<&str> = index
+        .journal
+        .entries
+        .iter()
+        .filter_map(|entry| match entry {
+            Entry::Put(document) => Some(document.record.title.as_str()),
+            Entry::Remove(_) => None,
+        })
+        .collect();
+    let missing = acknowledged.iter().filter(|(title, _)| !journalled.contains(title.as_str()));
+    faults.extend(missing.map(|(title, _)| format!("{title}: the journal does not know it")));
+    let ledger = Ledger::open(&store.project)?;
+    if ledger.damaged() > 0 {
+        faults.push(format!("{} lines of the ledger are damaged", ledger.damaged()));
+    }
+    let texts = ledger.texts();
+    let known = Store::open(&store.dirs, &store.tree)?.files();
+    let known: BTreeMap<_, _> = known.iter().map(|stored| (&stored.path, stored)).collect();
+    let unknown = acknowledged
+        .iter()
+        .filter(|(_, file)| !known.get(file).is_some_and(|stored| texts.owns(stored)));
+    faults.extend(unknown.map(|(title, _)| format!("{title}: the ledger does not know its text")));
+    let folder = acknowledged.first().and_then(|(_, file)| file.parent());
+    for entry in folder.map(fs::read_dir).into_iter().flatten().flatten() {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if !name.ends_with(".md") {
+            faults.push(format!("{name} lies among the memories"));
+        }
+    }
+    Ok(faults)
 }
 
 /// A running server.

@@ -1,0 +1,81 @@
+//! What comes over standard input, whatever it is, and its end.
+
+use std::io::Read;
+
+use super::*;
+
+#[test]
+fn garbage_and_wrong_calls_do_not_end_the_server() {
+    let world = World::trusted();
+    let mut server = world.start(&[]);
+    server.send("this is no JSON");
+    server.send("");
+    server.send("{\"jsonrpc\":");
+    server.initialize();
+    server.send("\u{0}\u{1}garbage");
+    server.send(&"x".repeat(1 << 20));
+    let unknown = server.request("tools/call", json!({"name": "poem", "arguments": {}}));
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    assert_eq!(server.request("no/such/method", json!({}))["error"]["code"], -32601);
+    for (tool, arguments, expected) in [
+        ("recall", json!({}), "query"),
+        ("recall", json!({"query": {"a": 7}}), "`query` takes a text"),
+        ("recall", json!({"query": "x", "kinds": ["poem"]}), "`kinds` takes some of decision"),
+        ("recall", json!({"query": "x", "cursor": "7"}), "cursor"),
+        ("remember", json!({"kind": "fact", "title": " "}), "title"),
+        ("remember", json!({"kind": "fact", "title": "x".repeat(201)}), "200"),
+        ("remember", json!({"kind": "fact", "title": "x", "scope": "world"}), "scope"),
+        ("forget", json!({"id": "nonono"}), "no memory has the id"),
+        ("forget", json!({"id": "../../x"}), "no memory has the id"),
+    ] {
+        let (text, _, failed) = server.call(tool, arguments.clone());
+        assert!(failed && text.contains(expected), "{tool} {arguments}: {text}");
+    }
+    assert!(!server.call("status", json!({})).2);
+    assert_eq!(server.end(), Some(0));
+}
+
+#[test]
+fn a_message_that_is_too_long_is_passed_over_and_the_next_one_is_answered() {
+    let world = World::trusted();
+    let mut server = world.connect(&[]);
+    let request = |id: i64, bytes: usize| {
+        let line = json!({"jsonrpc": "2.0", "id": id, "method": "ping", "x": ""}).to_string();
+        let filler = "x".repeat(bytes - line.len());
+        line.replace(r#""x":"""#, &format!(r#""x":"{filler}""#))
+    };
+    const MESSAGE_BYTES_MAX: usize = 16 << 20;
+    server.send(&request(70, MESSAGE_BYTES_MAX + 100_000));
+    // With the end of its line it has just the length.
+    server.send(&request(71, MESSAGE_BYTES_MAX - 1));
+    assert_eq!(server.receive()["id"], 71);
+    server.send(&request(72, 100));
+    assert_eq!(server.receive()["id"], 72);
+    let mut stderr = server.child.stderr.take().unwrap();
+    assert_eq!(server.end(), Some(0));
+    let mut told = String::new();
+    stderr.read_to_string(&mut told).unwrap();
+    assert_eq!(told, "throughline-mcp: a message of more than 16 MiB is passed over\n");
+}
+
+#[test]
+fn the_end_of_stdin_ends_the_server_whenever_it_comes() {
+    let world = World::trusted();
+    assert_eq!(world.start(&[]).end(), Some(0), "before anything was said");
+    assert_eq!(world.connect(&[]).end(), Some(0), "after the handshake");
+
+    // Requests that were sent are still answered.
+    let mut server = world.connect(&[]);
+    for id in 100..105 {
+        let call = json!({"name": "recall", "arguments": {"query": "x"}});
+        server.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call})
+                .to_string(),
+        );
+    }
+    drop(server.stdin.take());
+    let mut ids: Vec<i64> = (0..5).map(|_| server.receive()["id"].as_i64().unwrap()).collect();
+    ids.sort();
+    assert_eq!(ids, [100, 101, 102, 103, 104]);
+    assert_eq!(server.end(), Some(0));
+}

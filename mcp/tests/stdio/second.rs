@@ -1,0 +1,59 @@
+//! Vectors of the second space, for which the processor is asked.
+
+use memory_store::second::{Direction, Given, TextHash, write};
+use memory_store::settings::Embedder;
+
+use super::*;
+
+#[test]
+fn the_processor_is_asked_for_vectors_of_the_second_space() {
+    let world = World::trusted();
+    let tree = memory_store::layout::Tree::find(&world.dirs, &world.root).unwrap();
+    let store = Store::open(&world.dirs, &tree).unwrap();
+    let titles = ["Invoices are archived in Postgres", "The parser keeps comments"];
+    for (number, title) in titles.iter().enumerate() {
+        let id = MemoryId([number as u8 + 1; 16]);
+        store
+            .save(Memory::new(id, Kind::Fact, *title, "", now()), &Redactor::default(), now())
+            .unwrap();
+    }
+    let embedder = Embedder { search_ms: 20_000, ..Embedder::default() };
+    let settings = Settings { embedder: Some(embedder.clone()), ..Settings::default() };
+    world.publish_with(Vec::new(), &settings);
+    let vectors = [[1.0, 0.0], [0.0, 1.0]].map(|vector| Direction::of(&vector).unwrap());
+    let vectors: Vec<_> = (1..)
+        .zip(vectors)
+        .map(|(number, direction)| (MemoryId([number; 16]), TextHash::of(""), direction))
+        .collect();
+    let space = embedder.space();
+    let given = Given { model: &space, digest: [0; 16], complete: true, vectors: &vectors };
+    write(&world.dirs.tree(&world.root).second(), &given).unwrap();
+
+    let recalled = |script: &str| {
+        let sealed = world.command(&[]);
+        let mut command = Command::new(beside_processor(&world, script));
+        command.env_clear().current_dir(&world.root);
+        command.envs(sealed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::of(command.spawn().unwrap());
+        server.initialize();
+        server.call("recall", json!({"query": "zebra"})).0
+    };
+    let asked = world.home.path().join("asked");
+    let note = format!("echo \"$@ $(cat)\" > {}", asked.display());
+    // No memory has the word: what the model says is like it is found.
+    let found = recalled(&format!("{note}; echo '{{\"vector\": [0.1, 1.0]}}'"));
+    assert!(found.contains("The parser keeps comments"), "{found}");
+    let asked = fs::read_to_string(asked).unwrap();
+    assert_eq!(asked.trim(), format!("vector --project {} zebra", tree.project));
+    for (script, told) in [
+        ("echo '{\"problem\": \"run `ollama pull nomic-embed-text`\"}'", "ollama pull"),
+        ("exit 3", "scripts/install"),
+    ] {
+        let found = recalled(script);
+        assert!(found.contains("without the second space") && found.contains(told), "{found}");
+        // The built-in vectors, where there are any, find it near, and not near enough.
+        let weak = found.contains("Nothing known answers this well");
+        assert!(weak || !found.contains("parser keeps"), "{found}");
+    }
+}
