@@ -19,13 +19,13 @@ pub struct Argument {
     pub name: &'static str,
     /// Names that models use for it, too.
     pub aliases: &'static [&'static str],
-    /// What it takes.
+    /// Type of its value.
     pub takes: Takes,
-    /// What it is, for the schema; an argument without is taken and not offered.
+    /// Description for the schema; an argument without one is taken and not offered.
     pub about: &'static str,
 }
 
-/// What an argument takes.
+/// Type of an argument's value.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
     /// A text.
@@ -108,7 +108,7 @@ enum Meant {
 #[derive(Clone, Debug, Default)]
 pub struct Given {
     values: BTreeMap<&'static str, Meant>,
-    /// What the caller should know about its arguments.
+    /// Remarks about the arguments, for the caller.
     pub notes: Vec<String>,
 }
 
@@ -291,7 +291,7 @@ fn number(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64().or_else(|| {
             let float = number.as_f64()?;
-            // What is beyond is clamped by who asks.
+            // The caller clamps to its own bounds.
             Some(float.clamp(-1e15, 1e15) as i64)
         }),
         Value::String(text) => {

@@ -1,4 +1,4 @@
-//! What the server can be asked, without any word about MCP: plain requests, plain responses, and
+//! Requests that the server can answer, without any word about MCP: plain requests, plain responses, and
 //! a trait between them. [`crate::local::Local`] answers from this machine's stores.
 //!
 //! A response is a text for the model, and says the same as JSON to who asks for that: Claude Code
@@ -71,7 +71,7 @@ pub struct Page {
     pub question: String,
 }
 
-/// What an answer with a part of a list says beside it.
+/// Remarks beside one page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Rest {
     /// Whether there are more.
@@ -79,12 +79,12 @@ pub struct Rest {
     /// Ask again with this as `cursor` for the next ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What is less good than usual about this answer, in words.
+    /// Reason why this answer is less good than usual, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// What to find memories for.
+/// Query for memories.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecallRequest {
     /// Words, a question, or the text of an error.
@@ -101,7 +101,7 @@ pub struct RecallRequest {
     pub since: Option<String>,
     /// Nothing newer, in words.
     pub before: Option<String>,
-    /// What held on this day, in words.
+    /// Day on which the memories had to hold, in words.
     pub as_of: Option<String>,
     /// Replaced and expired ones, too.
     pub history: bool,
@@ -113,14 +113,14 @@ pub struct RecallRequest {
     pub page: Page,
 }
 
-/// What was found.
+/// Memories that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecallResponse {
     /// The memories, the best first.
     pub hits: Vec<MemoryHit>,
     /// Whether nothing answers well: these come nearest.
     pub weak: bool,
-    /// What comes after them.
+    /// Position of the next page.
     #[serde(flatten)]
     pub rest: Rest,
     /// The hits as text for the model.
@@ -133,13 +133,13 @@ pub struct RecallResponse {
 pub struct MemoryHit {
     /// Its short id.
     pub id: String,
-    /// What it says: decision, fix, ...
+    /// Kind: decision, fix, ...
     pub kind: String,
     /// The day it happened.
     pub date: String,
     /// Its title.
     pub title: String,
-    /// What it says; empty where titles were asked for.
+    /// Body; empty where titles were asked for.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// Its file.
@@ -150,7 +150,7 @@ pub struct MemoryHit {
     pub why: String,
     /// `active`, `draft`, `replaced` or `expired`.
     pub status: &'static str,
-    /// What replaced it.
+    /// Id of the memory that replaced it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
     /// The last day on which it held, where that is over.
@@ -174,7 +174,7 @@ pub struct MemoryHit {
 pub struct RememberRequest {
     /// The one to change.
     pub id: Option<String>,
-    /// What it says.
+    /// Kind of the memory.
     pub kind: Kind,
     /// One line; that of the one to change stays where this is empty.
     pub title: String,
@@ -196,11 +196,11 @@ pub struct RememberRequest {
     pub still_true: bool,
     /// The last day on which it holds, in words.
     pub valid_until: Option<String>,
-    /// What the caller should know about its request.
+    /// Remarks about the request, for the caller.
     pub notes: Vec<String>,
 }
 
-/// What was saved.
+/// Memory that was saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RememberResponse {
     /// Its short id.
@@ -217,7 +217,7 @@ pub struct RememberResponse {
     pub redacted: usize,
     /// Memories near it, those first that it seems to repeat, replace or contradict.
     pub neighbours: Vec<NeighbourHit>,
-    /// What the caller should know, in words.
+    /// Remark for the caller, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -227,7 +227,7 @@ pub struct RememberResponse {
 pub struct NeighbourHit {
     /// Its short id.
     pub id: String,
-    /// What it says: decision, fix, ...
+    /// Kind: decision, fix, ...
     pub kind: String,
     /// Its title.
     pub title: String,
@@ -235,7 +235,7 @@ pub struct NeighbourHit {
     pub relation: String,
 }
 
-/// What was put aside.
+/// Memory that was put aside.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ForgetResponse {
     /// Its short id.
@@ -244,11 +244,11 @@ pub struct ForgetResponse {
     pub title: String,
     /// Whether that had been done before.
     pub already: bool,
-    /// What else can be done.
+    /// Ways to undo it, or to do more.
     pub undo: String,
 }
 
-/// What to find in earlier sessions.
+/// Query for earlier sessions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionsRequest {
     /// Words, a question, or the text of an error.
@@ -267,13 +267,13 @@ pub struct SessionsRequest {
     pub since: Option<String>,
     /// Nothing newer, in words.
     pub before: Option<String>,
-    /// What the model thought in them instead of what was said.
+    /// Search the model's thinking instead of the conversation.
     pub thinking: bool,
     /// Which part of the list.
     pub page: Page,
 }
 
-/// What was found in sessions.
+/// Turns or sessions that were found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionsResponse {
     /// The turns, the best first, or in their order.
@@ -283,7 +283,7 @@ pub struct SessionsResponse {
     pub sessions: Vec<SessionHit>,
     /// Whether nothing answers well: these come nearest.
     pub weak: bool,
-    /// What comes after them.
+    /// Position of the next page.
     #[serde(flatten)]
     pub rest: Rest,
     /// The hits as text for the model.
@@ -300,7 +300,7 @@ pub struct TurnHit {
     pub turn: u32,
     /// The day it happened.
     pub date: String,
-    /// What was said, redacted and cut around what was searched for.
+    /// Excerpt around the words that were searched for, redacted.
     pub excerpt: String,
     /// How the turn before it began.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -322,13 +322,13 @@ pub struct SessionHit {
     /// Its branch, where that is known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub branch: String,
-    /// What was asked.
+    /// Goal of the user.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub goal: String,
-    /// What was done.
+    /// Steps that were done.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub done: Vec<String>,
-    /// What was not.
+    /// Steps that were left open.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub open: Vec<String>,
     /// Files that it changed.
@@ -339,7 +339,7 @@ pub struct SessionHit {
     pub memories: Vec<String>,
 }
 
-/// What there is and how it is.
+/// Counts and health of the store.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StatusResponse {
     /// The working tree.
@@ -348,11 +348,11 @@ pub struct StatusResponse {
     pub mode: String,
     /// Memories of the project.
     pub memories: usize,
-    /// The same, by kind.
+    /// Count by kind.
     pub kinds: Vec<KindCount>,
-    /// Those of them that wait for a review.
+    /// Number of memories among them that wait for a review.
     pub drafts: usize,
-    /// Those of them that another one replaces.
+    /// Number of memories among them that another one replaces.
     pub replaced: usize,
     /// The user's own memories, for every project.
     pub user_memories: usize,
@@ -365,10 +365,10 @@ pub struct StatusResponse {
     /// When transcripts were last processed; missing when never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_run: Option<String>,
-    /// What the last background run failed with.
+    /// Error of the last background run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// What of the index cannot be read.
+    /// Parts of the index that cannot be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub degraded: Option<String>,
     /// The language model that helps to extract memories, if one is set up.

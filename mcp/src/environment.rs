@@ -1,4 +1,4 @@
-//! What the server was started with: the environment, read once.
+//! Environment that the server was started with, read once.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const SESSION_BYTES_MAX: usize = 128;
 /// Characters of a value that is repeated.
 const VALUE_CHARS_MAX: usize = 40;
 
-/// What the server was started with.
+/// Environment that the server was started with.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// This user's folders.
@@ -23,7 +23,7 @@ pub struct Environment {
     pub folder: PathBuf,
     /// The Claude Code session that the server was started for.
     pub session: Option<String>,
-    /// What the environment allows.
+    /// Mode that the environment sets.
     mode: Mode,
     /// A value of THROUGHLINE that nobody knows.
     pub unknown_mode: Option<String>,
@@ -85,7 +85,7 @@ impl Environment {
         })
     }
 
-    /// What is allowed now: `throughline off` may come and go while the server lives.
+    /// Returns the mode in force now: `throughline off` may come and go while the server lives.
     pub fn mode(&self) -> Mode {
         self.mode.unless_off(&self.dirs.off_file(), self.clock.now())
     }

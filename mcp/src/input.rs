@@ -1,4 +1,4 @@
-//! What comes in: the protocol's library passes over a message that is too long without a word, and a client
+//! Reads messages. The protocol's library passes over a message that is too long without a word, and a client
 //! that waits for its answer would never learn why none comes.
 
 use std::io::Result;

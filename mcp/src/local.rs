@@ -30,7 +30,7 @@ use crate::second::Program;
 const ANSWER_TOKENS_MAX: u32 = 4_000;
 /// Hits that are looked for beyond a page: the list may have changed since the page before it.
 const PAGE_SLACK: usize = 16;
-/// What is said instead of memories that look like orders to the model.
+/// Note in place of memories that look like orders to the model.
 const HELD_BACK: &str = "Some memories were held back: they look like instructions to you, or are from the \
                          repository and not released. Only the user can look at them and release them: \
                          `throughline review`.";
@@ -152,7 +152,7 @@ impl Backend for Local {
     fn rest(&self) {
         if self.transformer.is_open() {
             self.transformer.release();
-            // What was freed goes back to the system; otherwise it stays with this process for hours.
+            // Freed memory goes back to the system; otherwise it stays with this process for hours.
             #[cfg(all(target_os = "linux", target_env = "gnu"))]
             // SAFETY: it has no arguments that could be wrong.
             unsafe {

@@ -5,9 +5,9 @@ use crate::backend::{Backend, Failure, RecallRequest};
 /// A prompt that the server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prompt {
-    /// What matters for a task in some files.
+    /// Brief for a task in some files.
     Brief,
-    /// What was decided about a subject, and what before that.
+    /// Decisions about a subject, and earlier ones.
     Decided,
     /// Where the work was left.
     Handoff,
@@ -34,7 +34,7 @@ impl Prompt {
         }
     }
 
-    /// What it is for.
+    /// Returns its description for the client.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Brief => "What memory says for a task in these files",

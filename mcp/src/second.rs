@@ -31,7 +31,7 @@ pub struct Program {
     most: Duration,
 }
 
-/// What it prints.
+/// Output of the search program.
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Answer {
@@ -51,11 +51,11 @@ pub struct Listed {
     pub last: Timestamp,
     /// The branch it was on at its end.
     pub branch: String,
-    /// What was asked at its end.
+    /// Goal that stood at its end.
     pub goal: String,
-    /// What was done.
+    /// Steps that were done.
     pub done: Vec<String>,
-    /// What was not.
+    /// Steps that were left open.
     pub open: Vec<String>,
     /// The files that it changed, below the root of their working tree.
     pub files: Vec<String>,
@@ -116,7 +116,7 @@ impl Program {
         };
         let (answered, answer) = mpsc::channel();
         std::thread::spawn(move || {
-            // Whoever reads nothing says so by what it answers.
+            // A program that does not read its input says so by its answer.
             let _ = stdin.write_all(text.as_bytes());
             drop(stdin);
             let mut given = Vec::new();

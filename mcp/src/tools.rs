@@ -17,7 +17,7 @@ pub enum Tool {
     Status,
 }
 
-/// What a client may assume of a tool.
+/// Properties of a tool that a client may rely on.
 #[derive(Clone, Copy, Debug)]
 pub struct Hints {
     /// Its name for people.
@@ -72,7 +72,7 @@ const FORMAT: Argument = Argument {
     takes: Takes::One(&["text", "json"]),
     about: "Default text.",
 };
-/// The same where it is taken and not offered: the definition is in every session.
+/// [`FORMAT`] for a tool that takes it and does not offer it: the definition is in every session.
 const FORMAT_UNSAID: Argument = Argument { about: "", ..FORMAT };
 
 const RECALL: &[Argument] = &[
@@ -196,7 +196,7 @@ impl Tool {
         }
     }
 
-    /// What it is for.
+    /// Returns its description for the model.
     pub const fn description(self) -> &'static str {
         match self {
             Self::Recall => {
@@ -237,7 +237,7 @@ impl Tool {
         }
     }
 
-    /// What a client may assume of it.
+    /// Returns the properties that a client may rely on.
     pub const fn hints(self) -> Hints {
         let (title, read_only, destructive) = match self {
             Self::Recall => ("Recall memories", true, false),
@@ -260,7 +260,7 @@ impl Tool {
         }
     }
 
-    /// Those that must be given.
+    /// Returns the names of the arguments that must be given.
     pub const fn required(self) -> &'static [&'static str] {
         match self {
             Self::Forget => &["id"],

@@ -1,4 +1,4 @@
-//! Who answers calls: a few threads, and a queue that has an end, so that neither many calls at once nor one that
+//! Threads that answer calls, few of them, and a bounded queue, so that neither many calls at once nor one that
 //! takes long costs more memory, or keeps anybody waiting who asks for nothing.
 
 use std::sync::Arc;

@@ -394,7 +394,7 @@ fn another_value_is_named_and_replaces_where_the_model_says_so() {
         let (_, found, _) = server.call("recall", json!({"query": "deploy with Helm"}));
         assert_eq!(found["hits"][0]["id"], kustomize["id"], "{found:#}");
 
-        // What was replaced and is said again holds as a memory of its own.
+        // A replaced memory that is said again holds as a memory of its own.
         let (_, back, _) = server.call(
             "remember",
             json!({"kind": "decision", "title": "We deploy with Helm", "supersedes": [kustomize["id"]]}),

@@ -67,7 +67,7 @@ impl Local {
         Ok(None)
     }
 
-    /// The same of one that must be there.
+    /// Finds a memory that must be there.
     pub(super) fn find(
         &self,
         id: &str,

@@ -34,7 +34,7 @@ impl Local {
                 .unwrap_or_else(|| Failure::Request(format!("no memory has the id `{id}`"))));
         };
         let Found { store, trust, stored, scope } = found;
-        // What is held back is not said in passing.
+        // The title of a quarantined memory is not repeated.
         let redactor = store.redactor(&settings);
         let held = trust.held(&stored, &redactor).is_some();
         store.forget_one(&stored.path, stored.memory.id, &redactor, self.now())?;

@@ -1,4 +1,4 @@
-//! What was given over MCP counts as given: it is in the session's file, so that no hook gives it again, and leaves
+//! Memories given over MCP count as given: they are in the session's file, so that no hook gives them again, and leave
 //! a receipt, by which `throughline why`, `status` and the worth of a memory know of it.
 //!
 //! Both files belong to the hooks, which append to them without a lock; so does this (`hooks::session` has the

@@ -131,7 +131,7 @@ impl Local {
     }
 }
 
-/// What of a receipt counts here.
+/// Fields of a receipt that count here.
 #[derive(Deserialize)]
 struct Receipt {
     #[serde(default)]

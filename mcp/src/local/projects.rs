@@ -20,7 +20,7 @@ const RECORDS_MAX: usize = 2_000;
 /// Bytes of such a record.
 const RECORD_BYTES_MAX: u64 = 16 << 10;
 
-/// What another project tells.
+/// Memories of another project.
 pub(super) struct Other {
     pub name: String,
     pub tree: Tree,

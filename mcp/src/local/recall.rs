@@ -34,7 +34,7 @@ const BRIEF_KINDS: [Kind; 8] = [
     Kind::Task,
 ];
 
-/// What was found, before a page is cut from it.
+/// Hits before a page is cut from them.
 #[derive(Default)]
 struct FoundHits {
     recalled: Recalled,
@@ -125,7 +125,7 @@ impl Local {
         Ok(FoundHits { recalled, weak, notes })
     }
 
-    /// What matters for a task in some files: of each kind that says how things are done or go wrong what is about
+    /// Returns a brief for a task in some files: of each kind that says how things are done or go wrong, memories about
     /// these files, and after that what holds everywhere.
     fn brief(
         &self,
@@ -305,7 +305,7 @@ impl Local {
             hits: &hits,
             rendered: &rendered,
         };
-        // What shows a title alone is not yet given.
+        // A title alone does not count as given.
         if !request.titles {
             self.gave(&told);
         }
@@ -396,7 +396,7 @@ impl Page {
         (hits.into_iter().skip(start).take(self.limit).collect(), more)
     }
 
-    /// What comes after the hits that were shown of this page.
+    /// Returns the position after the hits that were shown of this page.
     pub(super) fn rest(
         &self,
         truncated: bool,

@@ -84,7 +84,7 @@ impl Local {
         if let Some(left_out) = left_out_of(&asked_tags, &saved) {
             notes.push(left_out);
         }
-        // What is not given must not take the place of what is. Of a draft the link in it is enough, which
+        // A withheld memory must not take the place of a given one. A draft only keeps the link, which
         // goes with it when it is turned down.
         if held.is_none() && !waits {
             for older in &replaced {

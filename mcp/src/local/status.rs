@@ -74,7 +74,7 @@ impl Local {
 }
 
 impl StatusResponse {
-    /// The same as text.
+    /// Returns the status as text.
     pub fn text(&self) -> String {
         let kinds: Vec<String> =
             self.kinds.iter().map(|kind| format!("{} {}", kind.count, kind.kind)).collect();

@@ -43,7 +43,7 @@ const MESSAGE_BYTES_MAX: usize = 16 << 20;
 /// How long a client may keep a list: it is the same as long as this program runs.
 const LISTS_HOLD_MS: u64 = 24 * 60 * 60 * 1000;
 
-/// What a client shows a model about the server. The first lines say when to search, because with
+/// Text about the server that a client shows a model. The first lines say when to search, because with
 /// tool search they are all that a model sees at first. Below 2 KB: clients cut what is longer.
 const INSTRUCTIONS: &str = "\
 Memory of this project across sessions: decisions and their reasons, conventions, the user's \
@@ -229,7 +229,7 @@ impl ServerHandler for Server {
         Ok(ReadResourceResult::new(vec![ResourceContents::text(text, request.uri)]).into())
     }
 
-    /// What the library could not read as any request: one that it knows has parameters that do not fit.
+    /// Answers a request that the library could not read: its method is known, but the parameters do not fit.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -255,10 +255,10 @@ impl ServerHandler for Server {
     }
 }
 
-/// What is said to who asks when too many did.
+/// Answer to a call that came when too many were waiting.
 const BUSY: &str = "Too many calls are waiting already; this one was not begun. Ask again when some were answered.";
 
-/// What a prompt or a resource tells, or why not, as an error of the protocol: these have no other.
+/// Returns what a prompt or a resource tells, or an error of the protocol: these have no other kind.
 fn told<T>(answer: Result<Result<T, Failure>, Unanswered>) -> Result<T, ErrorData> {
     match answer {
         Ok(Ok(told)) => Ok(told),
@@ -420,7 +420,7 @@ mod tests {
         }
     }
 
-    /// What a model reads of a tool, in tokens of four characters.
+    /// Counts the tokens, of four characters each, that a model reads of a tool.
     fn tokens(tool: Tool) -> usize {
         let schema = Value::Object(schema(tool.arguments(), tool.required())).to_string();
         (tool.name().len() + tool.description().len() + schema.len()).div_ceil(4)

@@ -1,4 +1,4 @@
-//! What comes in before the handshake: the library ends at anything that is no request, where a client that was
+//! Filters messages before the handshake. The library ends at any message but a request, where a client that was
 //! started again may still tell about requests of its former life.
 
 use rmcp::RoleServer;

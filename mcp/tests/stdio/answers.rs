@@ -1,4 +1,4 @@
-//! What answers say: text for the model alone, and all of it.
+//! Content of answers: text for the model alone, and all of it.
 
 use memory_store::memory::{SaidBy, Source};
 

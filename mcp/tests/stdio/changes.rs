@@ -86,7 +86,7 @@ fn what_is_asked_about_one_memory_reads_no_other_file() {
         save(&world, Memory { source, ..fact });
     }
     world.publish(Vec::new());
-    // Whoever reads it now finds no memory.
+    // A reader finds no memory now.
     for entry in fs::read_dir(world.store().folder()).unwrap() {
         let path = entry.unwrap().path();
         if !path.to_string_lossy().contains("fact-7-of") {

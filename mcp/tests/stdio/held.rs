@@ -1,4 +1,4 @@
-//! What is held back, and what is from the repository: neither is given as the user's, nor stands in its way.
+//! Quarantined memories, and memories from the repository: neither is given as the user's, nor stands in its way.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What comes over standard input, whatever it is, and its end.
+//! Input of any kind over standard input, and its end.
 
 use std::io::Read;
 

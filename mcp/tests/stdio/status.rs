@@ -1,4 +1,4 @@
-//! What a status tells: counts, and all that is wrong.
+//! Content of a status: counts, and all that is wrong.
 
 use super::*;
 
