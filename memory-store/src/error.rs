@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::recall::render::clean;
+use crate::text::clean;
 
 /// The result of a store operation.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::id::short_session;
-use crate::recall::render::clean;
+use crate::text::clean;
 use crate::time::Timestamp;
 
 /// Where the work was left in a working tree, newest session first.

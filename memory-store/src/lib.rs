@@ -9,10 +9,12 @@
 
 pub mod arrived;
 pub mod background;
+pub mod bytes;
 pub mod embed;
 pub mod error;
 #[cfg(feature = "write")]
 pub mod file;
+pub mod fs;
 pub mod id;
 #[cfg(feature = "write")]
 pub mod identity;
@@ -22,13 +24,8 @@ pub mod layout;
 #[cfg(feature = "write")]
 pub mod ledger;
 pub mod left;
-#[cfg(feature = "write")]
-pub mod lines;
-#[cfg(feature = "write")]
-pub mod lock;
 pub mod memory;
 pub mod mode;
-pub mod names;
 #[cfg(feature = "write")]
 pub mod neighbour;
 pub mod note;
@@ -38,10 +35,8 @@ pub mod prompt;
 pub mod recall;
 #[cfg(feature = "write")]
 pub mod redact;
-pub mod regular;
 #[cfg(feature = "write")]
 pub mod reviewed;
-pub mod seal;
 pub mod second;
 pub mod settings;
 #[cfg(feature = "write")]
@@ -49,7 +44,6 @@ pub mod settings_file;
 pub mod signature;
 pub mod spare;
 pub mod staleness;
-pub mod stamp;
 #[cfg(feature = "write")]
 pub mod store;
 pub mod succession;
@@ -59,6 +53,8 @@ pub mod thinking;
 pub mod time;
 #[cfg(feature = "write")]
 pub mod trust;
+
+pub use fs::{lines, lock, names, regular, seal, stamp};
 
 pub use error::{Error, Result};
 pub use id::{MemoryId, ProjectId, short_session};

@@ -25,7 +25,7 @@ pub fn is_spare(name: &std::ffi::OsStr) -> bool {
 #[cfg(feature = "write")]
 pub fn refill(folder: &Path) -> crate::Result<()> {
     use crate::error::At;
-    use crate::store::{Privacy, create_folder, private_options};
+    use crate::fs::disk::{Privacy, create_folder, private_options};
 
     create_folder(folder, Privacy::Private)?;
     for number in 0..COUNT {

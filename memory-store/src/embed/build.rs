@@ -6,10 +6,10 @@ use super::header::{ALIGNMENT, FREE, HEADER, Header, ROW_FRAME, TABLE_MAGIC, TRA
 use super::model::{self, Model};
 use super::rows::{bucket, fingerprint, slot};
 use super::transformer::{WIDTH, Weights};
-use super::vector::{DIMENSIONS, Space};
 use super::wordpiece::{Cut, hash};
+use crate::bytes::checksum;
+use crate::bytes::{DIMENSIONS, Space};
 use crate::error::{At, Result};
-use crate::index::format::checksum;
 
 /// Pieces that share a bucket, on average. With fewer the index grows, with more no displacement is
 /// found.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use super::vector::Space;
 use super::wordpiece::Cut;
+use crate::bytes::Space;
+use crate::bytes::{Cursor, checksum};
 use crate::error::{Error, Result};
-use crate::index::format::{Cursor, checksum};
 
 /// Version of both files. A reader refuses another major; a higher minor only adds what an older
 /// reader may skip.

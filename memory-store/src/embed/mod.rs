@@ -16,15 +16,14 @@ mod shared;
 mod table;
 #[cfg(feature = "write")]
 pub mod transformer;
-mod vector;
 pub mod wordpiece;
 
+pub use crate::bytes::{DIMENSIONS, Encoder, Space, Vector, dot};
 #[cfg(feature = "write")]
 pub use shared::SharedTransformer;
 pub use table::Table;
 #[cfg(feature = "write")]
 pub use transformer::Transformer;
-pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};
 
 use crate::error::Result;
 
@@ -35,4 +34,24 @@ pub trait Embed: std::fmt::Debug {
 
     /// The vector of a text; `None` when there is nothing in it to go by.
     fn embed(&self, text: &str) -> Result<Option<Vector>>;
+}
+
+/// Gives texts their vectors.
+pub trait Vectors {
+    /// The space that they lie in.
+    fn space(&self) -> Space;
+
+    /// The best vector of a text that can be had at once: the transformer's when it is known
+    /// already, otherwise the table's; `None` when it has no words.
+    fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
+
+    /// The vector that a hook gives a text which is asked: the table's.
+    fn asked(&self, text: &str) -> Option<Vector> {
+        self.of(text).map(|(_, vector)| vector)
+    }
+
+    /// The transformer's vector of a text, when it is known already.
+    fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
+        self.of(text).filter(|&(encoder, _)| encoder == Encoder::Transformer)
+    }
 }

@@ -15,9 +15,8 @@ use super::header::{FREE, HEADER, Header, damaged};
 #[cfg(feature = "write")]
 use super::map::{Map, Piece};
 use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
+use crate::bytes::{Cursor, checksum, read_at};
 use crate::error::{At, Result};
-use crate::index::format::{Cursor, checksum};
-use crate::index::segment::read_at;
 
 /// The rows of an open file, with `N` values each.
 #[derive(Debug)]

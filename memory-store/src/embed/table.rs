@@ -3,14 +3,14 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::Embed;
 use super::header::TABLE_MAGIC;
 use super::model::Model;
 use super::rows::Rows;
-use super::vector::{DIMENSIONS, Space, Vector};
 use super::wordpiece::each_token;
+use super::{Embed, Vectors};
+use crate::bytes::kernel;
+use crate::bytes::{DIMENSIONS, Space, Vector};
 use crate::error::Result;
-use crate::index::kernel;
 use crate::layout::UserDirs;
 
 /// Tokens of a text that count: a long text says what it is about early, and a hook has a
@@ -102,8 +102,7 @@ impl Embed for Table {
     }
 }
 
-#[cfg(feature = "write")]
-impl crate::index::build::Vectors for Table {
+impl Vectors for Table {
     fn space(&self) -> Space {
         self.space()
     }

@@ -25,13 +25,15 @@ pub use super::turns::SEGMENT_TURNS_MAX;
 use super::turns::{self, Part};
 use super::vectors::Embedded;
 use super::{format, lock, read_manifest, write};
-use crate::embed::{Encoder, Space, Vector};
+pub use crate::embed::Vectors;
+use crate::embed::{Space, Vector};
 use crate::error::{At, Result};
+use crate::fs::disk::private_options;
 use crate::id::MemoryId;
 use crate::memory::Status;
 use crate::settings::Settings;
 use crate::staleness::Staleness;
-use crate::store::{Stored, private_options};
+use crate::store::Stored;
 use crate::succession;
 use crate::time::Timestamp;
 use crate::trust::Trust;
@@ -48,26 +50,6 @@ pub fn document(stored: &Stored, root: &Path) -> Document {
 pub struct StartPlan {
     /// Their ids.
     pub memories: Vec<MemoryId>,
-}
-
-/// Gives texts their vectors.
-pub trait Vectors {
-    /// The space that they lie in.
-    fn space(&self) -> Space;
-
-    /// The best vector of a text that can be had at once: the transformer's when it is known
-    /// already, otherwise the table's; `None` when it has no words.
-    fn of(&self, text: &str) -> Option<(Encoder, Vector)>;
-
-    /// The vector that a hook gives a text which is asked: the table's.
-    fn asked(&self, text: &str) -> Option<Vector> {
-        self.of(text).map(|(_, vector)| vector)
-    }
-
-    /// The transformer's vector of a text, when it is known already.
-    fn best(&self, text: &str) -> Option<(Encoder, Vector)> {
-        self.of(text).filter(|&(encoder, _)| encoder == Encoder::Transformer)
-    }
 }
 
 /// Links vectors into a graph.

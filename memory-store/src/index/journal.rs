@@ -179,7 +179,7 @@ pub fn append_within(dir: &Path, entry: &Entry, most: std::time::Duration) -> Re
     let _lock = super::lock::shared(dir, most)?;
     let Some(manifest) = super::read_manifest(dir)? else { return Ok(()) };
     let path = manifest.journal_path(dir);
-    let mut options = crate::store::private_options();
+    let mut options = crate::fs::disk::private_options();
     let mut file = options.create(true).append(true).open(&path).at(&path)?;
     file.write_all(&entry.encode()).at(&path)
 }

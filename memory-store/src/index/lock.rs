@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::{At, Result};
+use crate::fs::disk::private_options;
 use crate::lock::{self, Hold, LOCK_WAIT};
-use crate::store::private_options;
 
 /// The lock's name in an index.
 pub const FILE_NAME: &str = "writer.lock";

@@ -16,7 +16,6 @@ mod graph;
 pub mod health;
 pub mod hub;
 pub mod journal;
-pub(crate) mod kernel;
 mod listed;
 #[cfg(feature = "write")]
 mod lock;
@@ -39,6 +38,7 @@ mod write;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::bytes::kernel;
 use crate::error::{At, Error, Result};
 use journal::Journal;
 use manifest::{Collection, Manifest};

@@ -4,7 +4,6 @@
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "write")]
@@ -16,6 +15,7 @@ use super::format::{
 use super::manifest::SegmentRef;
 use super::record::{Entry, Record};
 use super::vectors::Head;
+use crate::bytes::read_at;
 use crate::error::{At, Error, Result};
 
 /// A segment up to this size is read whole: one call is cheaper than many.
@@ -614,25 +614,6 @@ fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
         }
     }
     Some(sections)
-}
-
-/// Reads exactly as many bytes as `bytes` holds.
-#[cfg(unix)]
-pub(crate) fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
-}
-
-#[cfg(windows)]
-pub(crate) fn read_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = std::os::windows::fs::FileExt::seek_read(file, bytes, offset)?;
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        bytes = &mut bytes[count..];
-        offset += count as u64;
-    }
-    Ok(())
 }
 
 #[cfg(all(test, feature = "write"))]

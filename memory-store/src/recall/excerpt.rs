@@ -6,7 +6,7 @@
 
 use super::query::Query;
 use super::sources::Sources;
-use super::{Collection, Hit, background};
+use super::{Collection, Hit};
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::index::Index;
@@ -16,7 +16,7 @@ use crate::kind::Kind;
 use crate::layout::TreeDir;
 use crate::signature::{error_signature, names_cause, signature_hash};
 use crate::suspicion::suspicion;
-use crate::text::{self, term_hash};
+use crate::text::{self, rarity, term_hash};
 
 /// Turns with the signature that are read, newest first.
 const READ_MAX: usize = 4;
@@ -25,7 +25,7 @@ const CHARS_MAX: usize = 320;
 /// Words of the error that a line must have at least to talk about it.
 const SHARED_MIN: usize = 2;
 /// How much these words must say together: two that are common everywhere do not.
-const MASS_MIN: f32 = background::IDF_MAX;
+const MASS_MIN: f32 = rarity::IDF_MAX;
 
 /// The piece of the newest turn that talks about this error; `skip` says which turns may not answer.
 pub fn of_error(

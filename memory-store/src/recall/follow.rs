@@ -5,9 +5,9 @@
 //! nothing: what the prompt before matched, it was answered with.
 
 use super::acknowledgement::is_acknowledgement;
-use super::background;
 use super::query::{Query, Term};
 use super::score::Candidate;
+use crate::text::rarity;
 
 /// Terms of a topic.
 const TERMS_MAX: usize = 8;
@@ -110,11 +110,7 @@ impl Followed {
             .terms
             .iter()
             .filter(new)
-            .map(|&hash| Term {
-                hash,
-                background: WEIGHT * background::idf(hash),
-                text: String::new(),
-            })
+            .map(|&hash| Term { hash, background: WEIGHT * rarity::idf(hash), text: String::new() })
             .collect();
         query.terms.extend(terms);
         let paragraph = query.paragraphs.first_mut()?;

@@ -7,7 +7,6 @@
 //! a little, so each store has its own, set when it is published, from a list of prompts about other
 //! things.
 
-use super::background;
 use super::lexical::Found;
 #[cfg(feature = "write")]
 use super::nearest::Probe;
@@ -17,6 +16,7 @@ use super::sources::Sources;
 use crate::index::manifest::Gate;
 use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
 use crate::kind::Kind;
+use crate::text::rarity;
 
 /// How much each feature counts. Fitted, as are the usual thresholds, on questions with known answers and on
 /// the same questions asked of other stores (`scripts/fit-gate --fit`). Begun from these, its search ends at 3.28, 3.5,
@@ -208,7 +208,7 @@ fn shared(
     }
     (all > 0.0).then(|| Features {
         covered: covered / all,
-        second: second / background::IDF_MAX,
+        second: second / rarity::IDF_MAX,
         ..common
     })
 }
@@ -278,7 +278,7 @@ pub fn background_prompts() -> impl Iterator<Item = &'static str> {
 pub fn calibrate(
     segment: crate::index::segment::Segment,
     settings: &crate::settings::Settings,
-    vectors: Option<&dyn crate::index::build::Vectors>,
+    vectors: Option<&dyn crate::embed::Vectors>,
 ) -> Gate {
     let docs = segment.docs();
     let sources = Sources::of_segment(segment);
@@ -293,7 +293,7 @@ pub fn calibrate(
 
 /// A background prompt with the vector that a hook would give it.
 #[cfg(feature = "write")]
-fn asked(prompt: &str, vectors: Option<&dyn crate::index::build::Vectors>) -> Query {
+fn asked(prompt: &str, vectors: Option<&dyn crate::embed::Vectors>) -> Query {
     let query = Query::prompt(prompt);
     let probe = vectors.and_then(|vectors| {
         Some(Probe { space: vectors.space(), vector: vectors.asked(&query.text)? })

@@ -12,6 +12,7 @@ use crate::index::bounds::{UNBOUNDED_DOCS_MAX, WINDOW};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::record::Entry;
 use crate::index::segment::{Segment, Slot};
+use crate::text::rarity::{self, inverse_frequency};
 
 /// A term is common when more documents than this have it, and more than one in [`COMMON_SHARE`].
 const COMMON_DOCS_MIN: u32 = 200;
@@ -78,7 +79,7 @@ impl<'a> Found<'a> {
         let found = found.map(|(source, slots)| lists(sources, source, terms, slots, &common));
         let found = found.collect();
         let weights = counts.iter().zip(terms).map(|(&count, term)| {
-            idf(docs, count) * (term.background / super::background::IDF_MAX).powf(BACKGROUND)
+            inverse_frequency(docs, count) * (term.background / rarity::IDF_MAX).powf(BACKGROUND)
         });
         let all: f32 = terms.iter().map(|term| term.background).sum();
         let known = terms.iter().zip(&counts).filter(|(_, count)| **count > 0);
@@ -117,7 +118,7 @@ impl<'a> Found<'a> {
                     lists.push(List { term: number, block: None, more });
                 }
             }
-            self.weights.push(PAIR * idf(docs, count));
+            self.weights.push(PAIR * inverse_frequency(docs, count));
         }
         self
     }
@@ -354,12 +355,6 @@ impl Best {
     }
 }
 
-/// Inverse document frequency, never negative.
-pub fn idf(docs: u32, count: u32) -> f32 {
-    let (docs, count) = (docs as f32, count as f32);
-    (1.0 + (docs - count + 0.5).max(0.0) / (count + 0.5)).ln()
-}
-
 #[cfg(all(test, feature = "write"))]
 mod tests {
     use proptest::prelude::*;
@@ -404,7 +399,7 @@ mod tests {
                 .map(|term| {
                     let holding = documents.iter().filter(|document| document.count(term.hash) > 0);
                     let (n, df) = (documents.len() as f64, holding.count() as f64);
-                    let at_large = term.background / crate::recall::background::IDF_MAX;
+                    let at_large = term.background / rarity::IDF_MAX;
                     let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
                         * f64::from(at_large).powf(f64::from(BACKGROUND));
                     let tf = f64::from(document.count(term.hash));

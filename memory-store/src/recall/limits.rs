@@ -84,10 +84,10 @@ mod tests {
     use crate::index::record::Record;
     use crate::index::testing;
     use crate::kind::Kind;
-    use crate::recall::background;
-    use crate::recall::lexical::{BACKGROUND, Found, PAIR, idf};
+    use crate::recall::lexical::{BACKGROUND, Found, PAIR};
     use crate::recall::query::{Pair, Term};
     use crate::recall::sources::{At, Sources};
+    use crate::text::rarity::{self, inverse_frequency};
     use crate::time::Timestamp;
 
     /// Documents of the segment, and of the journal behind it.
@@ -161,12 +161,13 @@ mod tests {
                 .iter()
                 .map(|term| {
                     let count = self.counts[term.text.parse::<usize>().unwrap()];
-                    idf(all, count) * (term.background / background::IDF_MAX).powf(BACKGROUND)
+                    inverse_frequency(all, count)
+                        * (term.background / rarity::IDF_MAX).powf(BACKGROUND)
                 })
                 .collect();
             let pairs = query.pairs.iter().map(|pair| {
                 let holding = self.documents.iter().filter(|it| it.pairs.contains(&pair.hash));
-                (pair.hash, PAIR * idf(all, holding.count() as u32))
+                (pair.hash, PAIR * inverse_frequency(all, holding.count() as u32))
             });
             let pairs: Vec<(u32, f32)> = pairs.collect();
             let weight = |document: &Document, term: u16| {

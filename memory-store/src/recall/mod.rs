@@ -6,7 +6,6 @@
 //! absolute score with a threshold that was calibrated for this very store.
 
 mod acknowledgement;
-pub(crate) mod background;
 mod beside;
 mod collapse;
 mod excerpt;
@@ -47,7 +46,7 @@ mod window;
 pub mod worth;
 
 #[cfg(feature = "write")]
-pub use background::{idf as rarity, table as background_table};
+pub use crate::text::rarity::{idf as rarity, table as background_table};
 #[cfg(feature = "write")]
 pub use collapse::{SAME, likeness};
 pub use follow::Topic;

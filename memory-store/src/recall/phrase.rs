@@ -3,8 +3,8 @@
 //! A signature is the whole line that a program printed; people and models quote the part that tells,
 //! and the next program prints its path or a colour before it.
 
-use super::background;
 use crate::signature::{names_cause, telling_lines};
+use crate::text::rarity;
 use crate::text::{each_term, term_hash};
 
 /// Lines of an error that are looked at, the most telling ones.
@@ -69,7 +69,7 @@ fn is_quoted(line: &[u64], text: &[u64]) -> bool {
 /// How rare terms are together, each counted once.
 fn mass(terms: &[u64]) -> f32 {
     let distinct = terms.iter().enumerate().filter(|(at, term)| !terms[..*at].contains(term));
-    distinct.map(|(_, &term)| background::idf(term)).sum()
+    distinct.map(|(_, &term)| rarity::idf(term)).sum()
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What is asked, made ready for ranking: terms, paragraphs, named paths.
 
 use super::acknowledgement::is_acknowledgement;
-use super::background;
 use super::nearest::Probe;
 use super::second::Likenesses;
+use crate::text::rarity;
 use crate::text::{self, Form, term_hash};
 
 /// A prompt of more bytes than this is asked by paragraph.
@@ -202,7 +202,7 @@ impl Query {
         let hash = term_hash(term);
         let known = self.terms.iter().position(|known| known.hash == hash);
         if known.is_none() && self.terms.len() < TERMS_MAX {
-            let background = background::idf(hash);
+            let background = rarity::idf(hash);
             self.terms.push(Term { hash, background, text: term.to_owned() });
             return u16::try_from(self.terms.len() - 1).ok();
         }

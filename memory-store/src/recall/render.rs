@@ -10,7 +10,7 @@ use super::{Collection, Hit};
 use crate::id::{MemoryId, short_session};
 use crate::kind::Kind;
 use crate::memory::SaidBy;
-use crate::suspicion::is_invisible;
+pub use crate::text::clean;
 
 /// What injected text starts with; attributes may follow before the `>`.
 pub const OPEN: &str = "<throughline-memory";
@@ -368,76 +368,6 @@ fn tail(hit: &Hit, content: &str) -> String {
     format!(" ({}{more})", paths.join(", "))
 }
 
-/// Text without what could deceive: control and direction characters, our delimiter; lines are
-/// joined, for each memory stands on a line of its own.
-pub fn clean(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    let mut rest = text;
-    while !rest.is_empty() {
-        // Most text needs nothing done, and whatever does is no part of such a run.
-        let mut after_space = clean.ends_with(' ');
-        let end = rest.bytes().position(|byte| {
-            let is_kept = matches!(byte, b'!'..=b'~') || byte == b' ' && !after_space;
-            after_space = byte == b' ';
-            !is_kept
-        });
-        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
-        clean.push_str(run);
-        let mut chars = after.chars();
-        match chars.next() {
-            Some(c) if c.is_whitespace() && !clean.ends_with(' ') => clean.push(' '),
-            Some(c) if c.is_whitespace() || is_invisible(c) => {}
-            Some(c) => clean.push(c),
-            None => {}
-        }
-        rest = chars.as_str();
-    }
-    // Of several spaces one is left, so there is at most one at either end.
-    if clean.ends_with(' ') {
-        clean.pop();
-    }
-    if clean.starts_with(' ') {
-        clean.remove(0);
-    }
-    if clean.contains('<') { escape(&clean) } else { clean }
-}
-
-/// `<` of all that closes something, and of what opens like our delimiter or like the markup that models
-/// take for more than text, in any case. Of other markup it stays: memories are full of `Vec<u8>`.
-fn escape(clean: &str) -> String {
-    let mut out = String::with_capacity(clean.len() + 3);
-    for (at, c) in clean.char_indices() {
-        if c == '<' && is_special(&clean[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
-    }
-    out
-}
-
-/// Whether what follows a `<` makes it markup that could be taken for more than text.
-fn is_special(rest: &str) -> bool {
-    /// How the names of our delimiter and of what clients and models write around turns begin.
-    const NAMES: [&str; 12] = [
-        "throughline",
-        "system",
-        "antml",
-        "assistant",
-        "human",
-        "function_",
-        "tool_",
-        "user-",
-        "user_",
-        "command-",
-        "local-command",
-        "instruction",
-    ];
-    let name = rest.trim_start_matches(' ');
-    if let Some(closed) = name.strip_prefix('/') {
-        return closed.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
-    }
-    NAMES
-        .iter()
-        .any(|start| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start)))
-}
-
 /// The first sentences of a text where these are at least half of what fits, for half a sentence may say the
 /// opposite of all of it; otherwise as much as fits.
 fn cut_by_sentence(text: String, chars_max: usize) -> String {
@@ -675,32 +605,12 @@ mod tests {
         assert!(piece(&untitled, Detail::Brief, 500).unwrap().ends_with('…'));
     }
 
-    /// What [`clean`] does, character by character.
-    fn clean_plainly(text: &str) -> String {
-        let mut clean = String::new();
-        for c in text.chars() {
-            if c.is_whitespace() {
-                if !clean.ends_with(' ') {
-                    clean.push(' ');
-                }
-            } else if !is_invisible(c) {
-                clean.push(c);
-            }
-        }
-        escape(clean.trim())
-    }
-
     #[test]
     fn a_token_is_a_quarter_of_the_characters_rounded_up() {
         assert_eq!([tokens(""), tokens("a"), tokens("abcd"), tokens("äöüß!")], [0, 1, 1, 2]);
     }
 
     proptest::proptest! {
-        #[test]
-        fn runs_are_cleaned_as_characters_are(text in "([a-c ]|[\\s\\PC\\x00-\\x20]|<throughline|\u{200b}|\u{a0}){0,40}") {
-            proptest::prop_assert_eq!(clean(&text), clean_plainly(&text));
-        }
-
         #[test]
         fn any_memory_is_rendered_within_budget(title in "\\PC{0,80}", text in "\\PC{0,400}", budget in 0u32..300) {
             let rendered = injection("file", &[hit(Kind::Convention, &title, &text)], budget);

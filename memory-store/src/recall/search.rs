@@ -227,7 +227,7 @@ impl Wanted {
         let note = |error: &Error| recall.sources.note(error);
         // A word of technical English that is not in this store is no slip.
         let unknown = |word: &&String| {
-            text::tokens(word).iter().all(|token| super::background::is_unknown(&token.term))
+            text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
                 && !matching::is_said(word, parts, &note)
         };
         let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));

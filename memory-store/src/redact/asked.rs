@@ -6,8 +6,7 @@ use std::ops::Range;
 
 use super::known::{Evidence, Known};
 use super::{ASSIGNMENT, Finding, Redactor, shape, united};
-use crate::recall::background;
-use crate::text;
+use crate::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
 pub(super) const ANSWER: &str = "answer";
@@ -385,7 +384,7 @@ fn is_no_word(answer: &str) -> bool {
     // A stop word has no terms.
     let is_unknown = || {
         let terms = text::tokens(answer);
-        !terms.is_empty() && terms.iter().all(|token| background::is_unknown(&token.term))
+        !terms.is_empty() && terms.iter().all(|token| rarity::is_unknown(&token.term))
     };
     !answer.contains(char::is_whitespace) && (!is_plain || answer.len() >= 4 && is_unknown())
 }

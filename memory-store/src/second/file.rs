@@ -4,10 +4,11 @@ use std::io::Read;
 use std::path::Path;
 
 use super::{Direction, TextHash, dot};
+use crate::bytes::Cursor;
+use crate::bytes::kernel::sum;
 use crate::error::{At, Result};
 use crate::id::MemoryId;
-use crate::index::format::{Cursor, damaged};
-use crate::index::kernel::sum;
+use crate::index::format::damaged;
 
 /// First bytes of the file.
 const MAGIC: [u8; 8] = *b"TLSECOND";
@@ -224,7 +225,7 @@ pub fn write(path: &Path, given: &Given<'_>) -> Result<()> {
     }
     let check = sum(&out);
     out.extend_from_slice(&check.to_le_bytes());
-    crate::store::replace(path, &out, crate::store::Privacy::Private)
+    crate::fs::disk::replace(path, &out, crate::fs::disk::Privacy::Private)
 }
 
 #[cfg(feature = "write")]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
-use super::disk::{self, refused};
 use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
+use crate::fs::disk::{self, refused};
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
 use crate::memory::Memory;

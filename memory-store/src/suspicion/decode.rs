@@ -1,7 +1,6 @@
 //! What a text hides: the same text read in other ways, and what is encoded in it.
 
-use super::words::is_invisible;
-use crate::text::base64;
+use crate::text::{base64, is_invisible};
 
 /// Encodings inside encodings that are looked into.
 const DEPTH_MAX: usize = 3;

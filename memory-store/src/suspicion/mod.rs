@@ -16,7 +16,6 @@ use std::fmt;
 use crate::index::record::Record;
 use rules::{Held, RULES};
 use words::Word;
-pub(crate) use words::is_invisible;
 
 /// Points from which on a text is held.
 const POINTS_MIN: u8 = 2;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-use crate::text::{is_unspaced, placeholder};
+use crate::text::{is_invisible, is_unspaced, placeholder};
 
 /// Words of a text that are looked at.
 const WORDS_MAX: usize = 8192;
@@ -21,16 +21,6 @@ pub struct Word {
     pub sentence: u32,
     /// Whether a clause begins with it.
     pub begins: bool,
-}
-
-/// Characters that are not seen: zero-width ones, those that turn the direction of writing, soft
-/// hyphens, variation selectors, tags, and controls that are no white space.
-pub fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
-        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-        || (c.is_control() && !c.is_whitespace())
 }
 
 /// Returns the text in lower case and NFKC, without invisible characters and accents, Cyrillic and

@@ -48,7 +48,7 @@ fn rarity(word: &str) -> f32 {
     let mut rarity = 0.0;
     super::each_term(word, &mut |term, form| {
         if form != Form::Part {
-            rarity = crate::recall::rarity(term_hash(term));
+            rarity = super::rarity::idf(term_hash(term));
         }
     });
     rarity

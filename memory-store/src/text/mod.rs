@@ -8,6 +8,7 @@
 //! text.
 
 pub(crate) mod base64;
+mod clean;
 #[cfg(feature = "write")]
 mod excerpt;
 mod fold;
@@ -15,9 +16,11 @@ mod fold;
 mod keywords;
 pub(crate) mod mail;
 pub(crate) mod placeholder;
+pub mod rarity;
 mod split;
 mod stop;
 
+pub use clean::{clean, is_invisible};
 #[cfg(feature = "write")]
 pub use excerpt::excerpt;
 #[cfg(feature = "write")]

@@ -22,10 +22,10 @@ use super::Embed;
 use super::header::{TRANSFORMER_MAGIC, damaged};
 use super::model::Model;
 use super::rows::{Row, Rows};
-use super::vector::{DIMENSIONS, Space, Vector};
 use super::wordpiece::{Vocabulary, each_token, hash};
+use crate::bytes::checksum;
+use crate::bytes::{DIMENSIONS, Space, Vector};
 use crate::error::Result;
-use crate::index::format::checksum;
 pub use kernel::Path as CodePath;
 pub use weights::{HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights};
 

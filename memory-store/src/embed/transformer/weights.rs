@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::kernel::PANEL;
 use super::math;
+use crate::bytes::Cursor;
+use crate::bytes::DIMENSIONS;
 use crate::embed::map::Piece;
-use crate::embed::vector::DIMENSIONS;
-use crate::index::format::Cursor;
 
 /// Values of a token between layers.
 pub const WIDTH: usize = 384;

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::spread::VALUE_BYTES_MAX;
 use super::{KEY_BYTES, Known, VALUES_MAX, Value};
 use crate::error::{At, Result};
+use crate::fs::disk::{Privacy, create_folder, private_options, read_if_there, replace};
 use crate::layout::{ProjectDir, UserDirs};
-use crate::store::{Privacy, create_folder, private_options, read_if_there, replace};
 
 /// Bytes of the file: some 120 for each value.
 const FILE_BYTES_MAX: usize = 4 << 20;

@@ -1,9 +1,8 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use crate::recall::background;
 use crate::redact::shape;
-use crate::text;
+use crate::text::{self, rarity};
 
 /// Shorter values are words, and longer ones texts.
 const VALUE_BYTES_MIN: usize = 8;
@@ -183,7 +182,7 @@ fn is_rare_word(value: &str) -> bool {
     let is_word = bytes.len() >= RARE_LETTERS_MIN
         && bytes.iter().all(u8::is_ascii_alphabetic)
         && shape::case_changes(bytes) == 0;
-    is_word && text::tokens(value).iter().all(|token| background::is_unknown(&token.term))
+    is_word && text::tokens(value).iter().all(|token| rarity::is_unknown(&token.term))
 }
 
 /// `mailgrove-77-xu`: words and digits that were put together.

@@ -3,7 +3,7 @@
 //! The table is made by `scripts/build-background` from documentation; it holds only hashes of
 //! terms and how rare each is. A term that is not in it is as rare as can be.
 
-use crate::index::format::Cursor;
+use crate::bytes::Cursor;
 
 /// First bytes of the table.
 pub const MAGIC: [u8; 8] = *b"TLBACKG1";
@@ -22,10 +22,15 @@ pub fn idf(hash: u64) -> f32 {
     look_up(&TABLE, hash).map_or(IDF_MAX, |rarity| f32::from(rarity) * (IDF_MAX / 255.0))
 }
 
+/// Inverse document frequency, never negative.
+pub fn inverse_frequency(docs: u32, count: u32) -> f32 {
+    let (docs, count) = (docs as f32, count as f32);
+    (1.0 + (docs - count + 0.5).max(0.0) / (count + 0.5)).ln()
+}
+
 /// Whether a term never occurs in technical text, as far as the table knows.
-#[cfg(feature = "write")]
 pub fn is_unknown(term: &str) -> bool {
-    look_up(&TABLE, crate::text::term_hash(term)).is_none()
+    look_up(&TABLE, super::term_hash(term)).is_none()
 }
 
 fn look_up(table: &[u8], hash: u64) -> Option<u8> {
@@ -51,7 +56,6 @@ pub fn fingerprint(hash: u64) -> [u8; 3] {
 }
 
 /// Returns the bytes of a table: `counts` says in how many of `docs` documents a term occurs.
-#[cfg(feature = "write")]
 pub fn table(docs: u32, counts: &[(u64, u32)]) -> Vec<u8> {
     let slots = (counts.len() * 4 / 3).next_power_of_two().max(4);
     let mut out = MAGIC.to_vec();
@@ -59,7 +63,7 @@ pub fn table(docs: u32, counts: &[(u64, u32)]) -> Vec<u8> {
     out.extend_from_slice(&docs.to_le_bytes());
     out.resize(HEADER + slots * SLOT, 0);
     for &(hash, count) in counts {
-        let idf = super::lexical::idf(docs, count).min(IDF_MAX);
+        let idf = inverse_frequency(docs, count).min(IDF_MAX);
         let mut at = hash as usize & (slots - 1);
         while out[HEADER + at * SLOT..][..3] != [0; 3] {
             at = (at + 1) & (slots - 1);
@@ -84,7 +88,6 @@ mod tests {
         assert_eq!(idf(term_hash("zzqxv")), IDF_MAX);
     }
 
-    #[cfg(feature = "write")]
     #[test]
     fn what_a_table_holds_is_found() {
         let counts: Vec<(u64, u32)> =

@@ -19,7 +19,7 @@ use neon as best;
 ))]
 use sse2 as best;
 
-use crate::embed::{DIMENSIONS, Vector};
+use super::{DIMENSIONS, Vector};
 
 /// Bytes of a sign code.
 pub const CODE: usize = DIMENSIONS / 8;
@@ -75,11 +75,9 @@ impl Code {
 /// Two bits a component: its level, 0 and 1 below zero and 2 and 3 above, 0 and 3 far from it. Twice as
 /// long as a [`Code`], it says so much more that a search among fine codes goes about as if it compared the
 /// vectors themselves.
-#[cfg(feature = "write")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fine(pub [u8; FINE]);
 
-#[cfg(feature = "write")]
 impl Fine {
     /// The fine code of a vector. A component is far from zero when it is larger than .98 of their root
     /// mean square, which of a normal distribution leaves the least error.

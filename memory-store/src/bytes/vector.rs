@@ -1,6 +1,6 @@
 //! A vector of the embedding space, and how alike two of them are.
 
-use crate::index::kernel;
+use super::kernel;
 
 /// Components of a vector.
 pub const DIMENSIONS: usize = 256;

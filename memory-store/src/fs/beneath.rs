@@ -12,12 +12,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use super::disk::{ELSEWHERE, Privacy, refused};
+use super::regular;
 use crate::error::{At, Result};
-use crate::regular;
 
 /// An open folder.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub struct Folder {
     handle: File,
     path: PathBuf,
 }

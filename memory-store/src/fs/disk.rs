@@ -7,8 +7,6 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use walkdir::WalkDir;
-
 use super::beneath::Folder;
 use crate::error::{At, Error, Result};
 
@@ -35,18 +33,21 @@ const TEMP_PREFIX: &str = ".throughline-";
 const TEMP_SUFFIX: &str = ".tmp";
 
 /// What helps where a path cannot be used.
-pub(super) const ELSEWHERE: &str = "Name a file below the folder instead.";
+pub const ELSEWHERE: &str = "Name a file below the folder instead.";
 
 /// Names of temporary files that are tried: killed processes left some, others may be at work.
 const TEMP_NAMES_MAX: usize = 1000;
 
 /// A file to be written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Write<'a> {
+pub struct Write<'a> {
     /// Where no link is followed below, see [`Folder`].
     pub root: &'a Path,
+    /// The file.
     pub path: &'a Path,
+    /// All of its content.
     pub bytes: &'a [u8],
+    /// Who may read it, and the folders above it that are created.
     pub privacy: Privacy,
 }
 
@@ -58,7 +59,7 @@ pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
 }
 
 /// Replaces many files, each as [`replace`] does, waiting for the disk as seldom as possible.
-pub(crate) fn replace_all(writes: &[Write]) -> Result<()> {
+pub fn replace_all(writes: &[Write]) -> Result<()> {
     writes.chunks(BATCH_FILES).try_for_each(|batch| {
         let mut tries = FOLDER_TRIES;
         loop {
@@ -157,21 +158,13 @@ fn sync_together(temps: &[Temporary]) -> Result<()> {
     })
 }
 
-/// Removes temporary files that a killed process left below a folder. Whoever calls this holds the
-/// lock that writers hold, so that none of them is in use.
-pub(crate) fn sweep(folder: &Path, levels: usize) {
-    let walk = WalkDir::new(folder).max_depth(levels).follow_root_links(false);
-    for entry in walk.into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
-        let name = entry.file_name().to_string_lossy();
-        if name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX) {
-            // One that stays does no harm: it is hidden, and no memory file.
-            let _ = fs::remove_file(entry.path());
-        }
-    }
+/// Whether a file of this name is a temporary one.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }
 
 /// Options to open a file that is created for its owner alone.
-pub(crate) fn private_options() -> OpenOptions {
+pub fn private_options() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
@@ -195,7 +188,7 @@ pub fn remove(path: &Path) -> Result<()> {
 }
 
 /// [`remove`], without following a link below `root`.
-pub(crate) fn remove_below(root: &Path, path: &Path) -> Result<()> {
+pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
     let folder = match Folder::open(root, parent(path)?) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
         folder => folder?,
@@ -229,7 +222,7 @@ pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
 }
 
 /// What was read; `None` when nothing is there.
-pub(crate) fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
+pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
     match read {
         Ok((bytes, _)) => Ok(Some(bytes)),
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -237,7 +230,8 @@ pub(crate) fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u
     }
 }
 
-pub(super) fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
+/// The error about a file or folder that is not read as it stands.
+pub fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
     Error::Refused { path: path.to_owned(), message: message.to_owned(), remedy }
 }
 
