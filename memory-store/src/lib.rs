@@ -7,57 +7,42 @@
 //! Without features it holds what a hook links: reading an index and answering from it. The
 //! feature `write` adds memory files, index building, redaction and settings files.
 
-pub mod arrived;
-pub mod background;
-pub mod bytes;
 pub mod embed;
-pub mod error;
 #[cfg(feature = "write")]
 pub mod file;
-pub mod fs;
-pub mod id;
 #[cfg(feature = "write")]
 pub mod identity;
 pub mod index;
-pub mod kind;
-pub mod layout;
+#[cfg(feature = "write")]
+mod keywords;
 #[cfg(feature = "write")]
 pub mod ledger;
-pub mod left;
-pub mod memory;
-pub mod mode;
 #[cfg(feature = "write")]
 pub mod neighbour;
-pub mod note;
-pub mod policy;
-pub mod progress;
-pub mod prompt;
 pub mod recall;
 #[cfg(feature = "write")]
 pub mod redact;
 #[cfg(feature = "write")]
 pub mod reviewed;
 pub mod second;
-pub mod settings;
 #[cfg(feature = "write")]
 pub mod settings_file;
-pub mod signature;
-pub mod spare;
-pub mod staleness;
 #[cfg(feature = "write")]
 pub mod store;
-pub mod succession;
 pub mod suspicion;
-pub mod text;
-pub mod thinking;
-pub mod time;
 #[cfg(feature = "write")]
 pub mod trust;
 
-pub use fs::{lines, lock, names, regular, seal, stamp};
+/// Text as recall sees it, and the search words of one.
+pub mod text {
+    #[cfg(feature = "write")]
+    pub use crate::keywords::keywords;
+    pub use memory_store_base::text::*;
+}
 
-pub use error::{Error, Result};
-pub use id::{MemoryId, ProjectId, short_session};
-pub use kind::Kind;
-pub use memory::Memory;
-pub use time::Timestamp;
+pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
+pub use memory_store_base::{
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, arrived, background, bytes, error,
+    fs, id, kind, layout, left, memory, mode, note, policy, progress, prompt, settings,
+    short_session, signature, spare, staleness, succession, thinking, time,
+};

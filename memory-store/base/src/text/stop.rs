@@ -207,8 +207,7 @@ pub fn is_stop_word(word: &str) -> bool {
 }
 
 /// The whole list.
-#[cfg(feature = "keywords")]
-pub fn all() -> impl Iterator<Item = &'static str> {
+pub fn stop_words() -> impl Iterator<Item = &'static str> {
     STOP_WORDS.iter().copied()
 }
 

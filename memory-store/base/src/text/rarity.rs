@@ -14,8 +14,8 @@ pub const SLOT: usize = 4;
 /// The rarity of a term that is not in the table.
 pub const IDF_MAX: f32 = 9.5;
 
-static TABLE: [u8; include_bytes!("../../assets/background.bin").len()] =
-    *include_bytes!("../../assets/background.bin");
+static TABLE: [u8; include_bytes!("../../../assets/background.bin").len()] =
+    *include_bytes!("../../../assets/background.bin");
 
 /// Returns the inverse document frequency of the term with this hash, 0 to [`IDF_MAX`].
 pub fn idf(hash: u64) -> f32 {

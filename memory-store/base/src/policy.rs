@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use crate::regular::{self, Links};
+use crate::fs::regular::{self, Links};
 use crate::settings::Pulled;
 
 /// The key.
@@ -29,14 +29,14 @@ pub fn pulled(path: &Path) -> Pulled {
 
 /// The text of a settings file, where it has the lines that somebody sees who opens it: not where it is in another
 /// encoding than UTF-8, or its lines end in another way.
-pub(crate) fn lines(bytes: &[u8]) -> Option<&str> {
+pub fn lines(bytes: &[u8]) -> Option<&str> {
     let text = str::from_utf8(bytes).ok()?;
     let has_lines = !text.contains('\0') && !text.replace("\r\n", "").contains('\r');
     has_lines.then_some(text)
 }
 
 /// Whether a link stands there that leads nowhere: the file is meant to be.
-pub(crate) fn is_lost(path: &Path) -> bool {
+pub fn is_lost(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 

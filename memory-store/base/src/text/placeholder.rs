@@ -4,7 +4,7 @@
 const OPEN: &str = "redacted";
 
 /// The names of all that is hidden, sorted; the test `each_placeholder_has_a_known_name` compares them with the rules.
-pub(crate) const NAMES: [&str; 300] = [
+pub const NAMES: [&str; 300] = [
     "adafruit-key",
     "adobe-secret",
     "adyen-key",
@@ -308,7 +308,7 @@ pub(crate) const NAMES: [&str; 300] = [
 ];
 
 /// Bytes of what follows the first word of a placeholder: `:name`. A text may end inside the name.
-pub(crate) fn name_len(before: &str, word: &str, rest: &str) -> Option<usize> {
+pub fn name_len(before: &str, word: &str, rest: &str) -> Option<usize> {
     if word != OPEN || !before.ends_with('[') {
         return None;
     }

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use crate::fs::regular::{self, Links};
+use crate::fs::seal::Seal;
 use crate::id::ProjectId;
-use crate::regular::{self, Links};
-use crate::seal::Seal;
 
 /// Bytes that are read of a small file of git's.
 const GIT_FILE_BYTES_MAX: u64 = 4096;
@@ -247,7 +247,7 @@ impl TreeDir {
         self.0.join("left.json")
     }
 
-    /// What stands where the working tree was (see [`crate::seal::Strange`]), until hooks have told
+    /// What stands where the working tree was (see [`crate::fs::seal::Strange`]), until hooks have told
     /// of it.
     pub fn strange(&self) -> PathBuf {
         self.0.join("strange")

@@ -149,7 +149,7 @@ const PATH_CHARS_MAX: usize = 300;
 
 /// A message that may quote a file. Errors are printed on terminals and told to models: what a
 /// file says may neither repaint the one nor pose as instructions to the other.
-pub(crate) fn brief(message: &str) -> String {
+pub fn brief(message: &str) -> String {
     let clean = clean(message);
     match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &clean[..end]),
@@ -158,7 +158,7 @@ pub(crate) fn brief(message: &str) -> String {
 }
 
 /// A path, whose names may be chosen by others just as well.
-pub(crate) fn shown(path: &Path) -> String {
+pub fn shown(path: &Path) -> String {
     let clean = clean(&path.to_string_lossy());
     match clean.char_indices().nth_back(PATH_CHARS_MAX - 1) {
         Some((start, _)) if start > 0 => format!("…{}", &clean[start..]),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fs::stamp::Stamp;
 use crate::kind::Kind;
-use crate::stamp::Stamp;
 
 /// The settings in effect. The processor compiles them into the index's manifest, so that a hook
 /// never parses TOML. Unknown keys are ignored, missing ones have their default.

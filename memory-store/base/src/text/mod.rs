@@ -7,28 +7,22 @@
 //! This runs in every hook, so it keeps two small buffers and allocates nothing else for English
 //! text.
 
-pub(crate) mod base64;
+pub mod base64;
 mod clean;
-#[cfg(feature = "write")]
 mod excerpt;
 mod fold;
-#[cfg(feature = "write")]
-mod keywords;
-pub(crate) mod mail;
-pub(crate) mod placeholder;
+pub mod mail;
+pub mod placeholder;
 pub mod rarity;
 mod split;
 mod stop;
 
 pub use clean::{clean, is_invisible};
-#[cfg(feature = "write")]
 pub use excerpt::excerpt;
-#[cfg(feature = "write")]
-pub(crate) use fold::fold as folded;
-pub(crate) use fold::is_unspaced;
-#[cfg(feature = "write")]
-pub use keywords::keywords;
-pub use stop::is_stop_word;
+pub use fold::fold as folded;
+pub use fold::is_unspaced;
+pub use split::each_word;
+pub use stop::{is_stop_word, stop_words};
 
 use std::borrow::Cow;
 
@@ -74,7 +68,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
 /// words left out.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
-    split::each_word(text, &mut |word, form| {
+    each_word(text, &mut |word, form| {
         if form != Form::Part && !(form == Form::Word && is_stop_word(word)) {
             words.push(word.to_owned());
         }
@@ -85,7 +79,7 @@ pub fn words(text: &str) -> Vec<String> {
 /// Calls `emit` with each term of a text, in order, stop words left out.
 pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
     let stemmer = Stemmer::create(Algorithm::English);
-    split::each_word(text, &mut |word, form| match form {
+    each_word(text, &mut |word, form| match form {
         Form::Word | Form::Part => {
             if is_stop_word(word) {
                 return;
@@ -150,7 +144,8 @@ pub fn term_hash(term: &str) -> u64 {
     hash_bytes(term.as_bytes())
 }
 
-pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
+/// FNV-1a of some bytes.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let mut hasher = Hasher::new();
     hasher.add(bytes);
     hasher.finish()
@@ -158,19 +153,28 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
 
 /// A [`term_hash`] while it is made, so that all beginnings of a word are hashed in one pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Hasher(u64);
+pub struct Hasher(u64);
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Hasher {
+    /// Begins with nothing.
     pub const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
 
+    /// Adds the next bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         for &byte in bytes {
             self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
 
+    /// Returns the hash of what was added.
     pub const fn finish(self) -> u64 {
         let mut hash = self.0 ^ self.0 >> 32;
         hash = hash.wrapping_mul(0x9fb2_1c65_1e98_df25);

@@ -82,7 +82,7 @@ fn write_date(out: &mut impl fmt::Write, days: i64) -> fmt::Result {
 }
 
 /// The date of a day counted from 1970-01-01: year, month from 1, day from 1.
-pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
+pub fn civil(days: i64) -> (i64, i64, i64) {
     // Years are counted from March, so that the leap day is their last.
     let shifted = days + 719_468;
     let era = shifted.div_euclid(146_097);
@@ -97,7 +97,7 @@ pub(crate) fn civil(days: i64) -> (i64, i64, i64) {
 }
 
 /// The day of a date, counted from 1970-01-01. Days past the end of a month run on into the next.
-pub(crate) fn day_of(year: i64, month: i64, day: i64) -> i64 {
+pub fn day_of(year: i64, month: i64, day: i64) -> i64 {
     let (year, month) = if month <= 2 { (year - 1, month + 9) } else { (year, month - 3) };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

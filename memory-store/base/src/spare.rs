@@ -22,7 +22,6 @@ pub fn is_spare(name: &std::ffi::OsStr) -> bool {
 }
 
 /// Makes those that are missing in a folder, and the folder.
-#[cfg(feature = "write")]
 pub fn refill(folder: &Path) -> crate::Result<()> {
     use crate::error::At;
     use crate::fs::disk::{Privacy, create_folder, private_options};
@@ -40,7 +39,7 @@ pub fn refill(folder: &Path) -> crate::Result<()> {
     Ok(())
 }
 
-#[cfg(all(test, feature = "write"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -7,7 +7,9 @@
 //! feature, and for texts that it has nothing to say about, words rank by how often they occur and
 //! by the same rarity.
 
-use super::{Form, is_stop_word, split, term_hash};
+use memory_store_base::text::{
+    Form, each_term, each_word, is_stop_word, rarity as rarities, stop_words, term_hash,
+};
 
 /// Bytes of a text that are looked at.
 const TEXT_BYTES_MAX: usize = 20_000;
@@ -29,7 +31,7 @@ pub fn keywords(text: &str, max: usize) -> Vec<String> {
 /// Candidates by how often they occur and how rare they are elsewhere, then by place.
 fn counted(text: &str) -> Vec<String> {
     let mut found: Vec<(String, f32)> = Vec::new();
-    split::each_word(text, &mut |word, form| {
+    each_word(text, &mut |word, form| {
         if !is_candidate(word, form) {
             return;
         }
@@ -46,9 +48,9 @@ fn counted(text: &str) -> Vec<String> {
 /// How rare a word is in technical text.
 fn rarity(word: &str) -> f32 {
     let mut rarity = 0.0;
-    super::each_term(word, &mut |term, form| {
+    each_term(word, &mut |term, form| {
         if form != Form::Part {
-            rarity = super::rarity::idf(term_hash(term));
+            rarity = rarities::idf(term_hash(term));
         }
     });
     rarity
@@ -78,7 +80,7 @@ fn extracted(text: &str) -> Vec<String> {
     use keyword_extraction::rake::{Rake, RakeParams};
 
     let (prepared, names) = prepared(text);
-    let stop: Vec<String> = super::stop::all().map(str::to_owned).collect();
+    let stop: Vec<String> = stop_words().map(str::to_owned).collect();
     let rake = Rake::new(RakeParams::WithDefaults(&prepared, &stop));
     let mut ranked: Vec<(String, f32)> = rake
         .get_ranked_keyword_scores(TEXT_BYTES_MAX)
@@ -102,7 +104,7 @@ fn prepared(text: &str) -> (String, Vec<String>) {
     let mut prepared = String::with_capacity(text.len());
     // A full stop inside a name is none.
     for sentence in text.split(['\n', ';', '(', ')', '!', '?']).flat_map(|line| line.split(". ")) {
-        split::each_word(sentence, &mut |word, form| {
+        each_word(sentence, &mut |word, form| {
             match form {
                 Form::Part | Form::Bigram => return,
                 Form::Word => prepared.push_str(word),
