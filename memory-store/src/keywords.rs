@@ -7,8 +7,10 @@
 //! feature, and for texts that it has nothing to say about, words rank by how often they occur and
 //! by the same rarity.
 
+#[cfg(feature = "keywords")]
+use memory_store_base::text::stop_words;
 use memory_store_base::text::{
-    Form, each_term, each_word, is_stop_word, rarity as rarities, stop_words, term_hash,
+    Form, each_term, each_word, is_stop_word, rarity as rarities, term_hash,
 };
 
 /// Bytes of a text that are looked at.

@@ -7,7 +7,6 @@
 //! Without features it holds what a hook links: reading an index and answering from it. The
 //! feature `write` adds memory files, index building, redaction and settings files.
 
-pub mod embed;
 #[cfg(feature = "write")]
 pub mod file;
 #[cfg(feature = "write")]
@@ -39,6 +38,8 @@ pub mod text {
     pub use crate::keywords::keywords;
     pub use memory_store_base::text::*;
 }
+
+pub use memory_store_embed as embed;
 
 pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
 pub use memory_store_base::{

@@ -8,10 +8,10 @@ use super::model::Model;
 use super::rows::Rows;
 use super::wordpiece::each_token;
 use super::{Embed, Vectors};
-use crate::bytes::kernel;
-use crate::bytes::{DIMENSIONS, Space, Vector};
-use crate::error::Result;
-use crate::layout::UserDirs;
+use memory_store_base::bytes::kernel;
+use memory_store_base::bytes::{DIMENSIONS, Space, Vector};
+use memory_store_base::error::Result;
+use memory_store_base::layout::UserDirs;
 
 /// Tokens of a text that count: a long text says what it is about early, and a hook has a
 /// millisecond.

@@ -4,28 +4,22 @@
 //! and the [`Transformer`] that it imitates, for what is embedded in the background. `FORMAT.md`
 //! describes their files.
 
-#[cfg(feature = "write")]
 pub mod build;
 mod header;
-#[cfg(feature = "write")]
 mod map;
 pub mod model;
 mod rows;
-#[cfg(feature = "write")]
 mod shared;
 mod table;
-#[cfg(feature = "write")]
 pub mod transformer;
 pub mod wordpiece;
 
-pub use crate::bytes::{DIMENSIONS, Encoder, Space, Vector, dot};
-#[cfg(feature = "write")]
+pub use memory_store_base::bytes::{DIMENSIONS, Encoder, Space, Vector, dot};
 pub use shared::SharedTransformer;
 pub use table::Table;
-#[cfg(feature = "write")]
 pub use transformer::Transformer;
 
-use crate::error::Result;
+use memory_store_base::error::Result;
 
 /// Turns what is asked into a vector.
 pub trait Embed: std::fmt::Debug {

@@ -8,15 +8,13 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-#[cfg(feature = "write")]
 use std::sync::Arc;
 
 use super::header::{FREE, HEADER, Header, damaged};
-#[cfg(feature = "write")]
 use super::map::{Map, Piece};
 use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
-use crate::bytes::{Cursor, checksum, read_at};
-use crate::error::{At, Result};
+use memory_store_base::bytes::{Cursor, checksum, read_at};
+use memory_store_base::error::{At, Result};
 
 /// The rows of an open file, with `N` values each.
 #[derive(Debug)]
@@ -37,7 +35,6 @@ enum Source {
     /// Read at once: whoever embeds many texts needs them all.
     Memory(Vec<u8>),
     /// Mapped: others need them, too.
-    #[cfg(feature = "write")]
     Mapped(Arc<Map>),
 }
 
@@ -100,7 +97,6 @@ impl<const N: usize> Rows<N> {
     }
 
     /// Opens a file that starts with `magic` and maps all of it.
-    #[cfg(feature = "write")]
     pub fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let map = Map::open(path)?;
         let header = Header::decode(path, &map, magic, map.len() as u64)?;
@@ -110,7 +106,6 @@ impl<const N: usize> Rows<N> {
     }
 
     /// The weights of a file that was mapped.
-    #[cfg(feature = "write")]
     pub fn weights(&self) -> Piece {
         match &self.source {
             Source::Mapped(map) => {
@@ -126,7 +121,6 @@ impl<const N: usize> Rows<N> {
         let offset = self.header.rows + u64::from(slot) * length as u64;
         match &self.source {
             Source::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
-            #[cfg(feature = "write")]
             Source::Mapped(map) => self.parse(&map[offset as usize..][..length]),
             Source::File(file) => {
                 // The header's soundness bounds this; the buffer is on the stack for hooks.

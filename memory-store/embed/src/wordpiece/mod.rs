@@ -14,8 +14,8 @@ use std::ops::ControlFlow;
 
 use unicode_normalization::UnicodeNormalization;
 
-use crate::error::Result;
 use characters::{is_dropped, is_ideograph, is_mark, is_punctuation};
+use memory_store_base::error::Result;
 
 /// Characters of a word; a longer one is unknown, as it is to the reference.
 const WORD_CHARS_MAX: usize = 100;
@@ -68,7 +68,7 @@ pub trait Vocabulary {
 
 /// The number by which a vocabulary knows a piece, `##` included when it continues a word.
 pub fn hash(piece: &str) -> u64 {
-    crate::text::term_hash(piece)
+    memory_store_base::text::term_hash(piece)
 }
 
 /// Calls `emit` with each token of a text in order until it breaks.
@@ -129,7 +129,7 @@ fn longest<V: Vocabulary>(
     word: &str,
 ) -> Result<Option<(V::Token, usize)>> {
     let bytes_max = vocabulary.piece_bytes_max().min(PIECE_BYTES_MAX).saturating_sub(prefix.len());
-    let mut hasher = crate::text::Hasher::new();
+    let mut hasher = memory_store_base::text::Hasher::new();
     hasher.add(prefix.as_bytes());
     let mut ends = [(0u64, 0usize); PIECE_BYTES_MAX];
     let mut count = 0;

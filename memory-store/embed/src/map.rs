@@ -7,7 +7,7 @@ use std::ops::{Deref, Range};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::error::{At, Result};
+use memory_store_base::error::{At, Result};
 
 /// The bytes of a file, for as long as somebody has them.
 #[derive(Debug)]

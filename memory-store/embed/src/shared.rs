@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Transformer;
 use super::model::Model;
-use crate::error::Result;
+use memory_store_base::error::Result;
 
 /// The transformer of a process that answers many questions.
 #[derive(Debug, Default)]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::wordpiece::Cut;
-use crate::bytes::Space;
-use crate::bytes::{Cursor, checksum};
-use crate::error::{Error, Result};
+use memory_store_base::bytes::Space;
+use memory_store_base::bytes::{Cursor, checksum};
+use memory_store_base::error::{Error, Result};
 
 /// Version of both files. A reader refuses another major; a higher minor only adds what an older
 /// reader may skip.
@@ -13,19 +13,16 @@ use crate::error::{Error, Result};
 /// - 1.0: table and transformer.
 pub const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-#[cfg(feature = "write")]
 pub const MINOR: u16 = 0;
 
 /// First bytes of the table of token vectors.
 pub const TABLE_MAGIC: [u8; 8] = *b"TLTABLE\0";
 /// First bytes of the transformer.
-#[cfg(feature = "write")]
 pub const TRANSFORMER_MAGIC: [u8; 8] = *b"TLTRANSF";
 
 /// Bytes of a header.
 pub const HEADER: usize = 128;
 /// Sections start at multiples of this.
-#[cfg(feature = "write")]
 pub const ALIGNMENT: usize = 64;
 /// Bytes of a row besides its values: hash, number and scale before them, checksum after.
 pub const ROW_FRAME: usize = 8 + 4 + 4 + 4;
@@ -82,7 +79,6 @@ impl Header {
     }
 
     /// Returns the bytes of the header.
-    #[cfg(feature = "write")]
     pub fn encode(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&self.magic);

@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Component, Path};
 
 use super::header::damaged;
-use crate::error::{At, Result};
+use memory_store_base::error::{At, Result};
 
 /// The name of the file.
 pub const FILE_NAME: &str = "MODEL";
@@ -53,7 +53,6 @@ impl Model {
     }
 
     /// Reads which files `dir` has, and compares both with the hashes in their names.
-    #[cfg(feature = "write")]
     pub fn verify(dir: &Path) -> Result<Self> {
         let model = Self::read(dir)?;
         for (name, kind) in [(&model.table, "table"), (&model.transformer, "transformer")] {
@@ -67,7 +66,6 @@ impl Model {
     }
 
     /// Returns the text of the file.
-    #[cfg(feature = "write")]
     pub fn text(&self) -> String {
         format!("{FIRST_LINE}\ntable {}\ntransformer {}\n", self.table, self.transformer)
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::kernel::PANEL;
 use super::math;
-use crate::bytes::Cursor;
-use crate::bytes::DIMENSIONS;
-use crate::embed::map::Piece;
+use crate::map::Piece;
+use memory_store_base::bytes::Cursor;
+use memory_store_base::bytes::DIMENSIONS;
 
 /// Values of a token between layers.
 pub const WIDTH: usize = 384;
@@ -87,13 +87,12 @@ impl Linear {
     ///
     /// # Panics
     /// When there are not as many channels as a multiple of [`PANEL`], or the inputs are odd.
-    #[cfg(feature = "write")]
     pub fn new(weights: &[f32], bias: &[f32], inputs: usize) -> Self {
         let channels = bias.len();
         assert!(channels.is_multiple_of(PANEL) && inputs.is_multiple_of(2));
         assert_eq!(weights.len(), channels * inputs);
         let (scales, steps): (Vec<f32>, Vec<Vec<i8>>) =
-            weights.chunks_exact(inputs).map(crate::embed::build::steps).unzip();
+            weights.chunks_exact(inputs).map(crate::build::steps).unzip();
         let mut panels = Vec::with_capacity(weights.len());
         for panel in steps.chunks_exact(PANEL) {
             for pair in 0..inputs / 2 {
@@ -127,7 +126,6 @@ impl Norm {
 
 impl Projection {
     /// The first axes of the transformer's own space: what there is before a projection is fitted.
-    #[cfg(feature = "write")]
     pub fn first_axes() -> Self {
         let mut matrix = vec![0.0; DIMENSIONS * WIDTH];
         (0..DIMENSIONS).for_each(|axis| matrix[axis * WIDTH + axis] = 1.0);
@@ -167,7 +165,6 @@ impl Weights {
     }
 
     /// Appends the weights, as a file holds them.
-    #[cfg(feature = "write")]
     pub fn encode(&self, out: &mut Vec<u8>) {
         let shape = [self.layers.len(), WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         shape.iter().for_each(|&number| out.extend_from_slice(&(number as u32).to_le_bytes()));
@@ -186,7 +183,6 @@ impl Weights {
     }
 }
 
-#[cfg(feature = "write")]
 impl Linear {
     fn encode(&self, out: &mut Vec<u8>) {
         put(out, &self.scales);
@@ -195,7 +191,6 @@ impl Linear {
     }
 }
 
-#[cfg(feature = "write")]
 impl Norm {
     fn encode(&self, out: &mut Vec<u8>) {
         put(out, &self.gain);
@@ -203,7 +198,6 @@ impl Norm {
     }
 }
 
-#[cfg(feature = "write")]
 fn put(out: &mut Vec<u8>, numbers: &[f32]) {
     numbers.iter().for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
 }
