@@ -20,8 +20,6 @@ pub mod ledger;
 pub mod neighbour;
 pub mod recall;
 #[cfg(feature = "write")]
-pub mod redact;
-#[cfg(feature = "write")]
 pub mod reviewed;
 pub mod second;
 #[cfg(feature = "write")]
@@ -40,6 +38,8 @@ pub mod text {
 }
 
 pub use memory_store_embed as embed;
+#[cfg(feature = "write")]
+pub use memory_store_redact as redact;
 
 pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
 pub use memory_store_base::{

@@ -1,8 +1,8 @@
 //! Which values may be looked for elsewhere: those that mean nothing else there. A password that is a word,
 //! a name of a program or a number would take everyday text with it.
 
-use crate::redact::shape;
-use crate::text::{self, rarity};
+use crate::shape;
+use memory_store_base::text::{self, rarity};
 
 /// Shorter values are words, and longer ones texts.
 const VALUE_BYTES_MIN: usize = 8;
@@ -143,7 +143,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Whether all that it is made of are everyday words and a few digits.
-pub(in crate::redact) fn is_everyday(value: &str) -> bool {
+pub(crate) fn is_everyday(value: &str) -> bool {
     parts(value).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
         let word = word.to_ascii_lowercase();

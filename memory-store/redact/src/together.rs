@@ -118,7 +118,7 @@ fn echoes(text: &str, told: &[Told]) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Memory, MemoryId, Timestamp};
+    use memory_store_base::{Kind, Memory, MemoryId, Timestamp};
 
     fn memory(title: &str, body: &str, quote: &str, tags: &[&str]) -> Memory {
         let mut memory = Memory::new(MemoryId([1; 16]), Kind::Fact, title, body, Timestamp(0));

@@ -35,7 +35,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use memchr::memmem;
 
-use crate::settings::Settings;
+use memory_store_base::settings::Settings;
 
 pub use asked::{Answer, Given};
 pub use deny::{DenyPatterns, PatternError};
@@ -47,7 +47,7 @@ use rule::Rule;
 pub use stream::OVERLAP_BYTES;
 
 /// The beginning of what stands where a secret stood.
-pub(crate) const PLACEHOLDER_OPEN: &str = "[redacted:";
+pub const PLACEHOLDER_OPEN: &str = "[redacted:";
 
 /// How often the result is looked at again: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 8;

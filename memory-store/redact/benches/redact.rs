@@ -1,17 +1,16 @@
-//! How fast redaction reads ordinary text: `cargo bench -p memory-store --features write --bench
-//! redact [FILE...]`.
+//! How fast redaction reads ordinary text: `cargo bench -p memory-store-redact --bench redact [FILE...]`.
 //!
 //! *Ordinary* is what transcripts hold: prompts, answers, commands with their output, and files that were read. Without files,
-//! that is what our own fixtures' transcripts say, this project's documents, and the sources of this package without the two
-//! modules that are full of secrets and attacks. The second figure is what it takes to look for secrets that were
+//! that is what our own fixtures' transcripts say, this project's documents, and the sources of memory-store without the two
+//! parts that are full of secrets and attacks. The second figure is what it takes to look for secrets that were
 //! recognised elsewhere.
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 use std::path::{Path, PathBuf};
 
-use memory_store::redact::known::{KEY_BYTES, Known};
-use memory_store::redact::{RedactOptions, Redactor};
+use memory_store_redact::known::{KEY_BYTES, Known};
+use memory_store_redact::{RedactOptions, Redactor};
 
 /// The texts are repeated until they have this size.
 const TEXT_BYTES: usize = 16 << 20;
@@ -74,16 +73,17 @@ fn cpu_seconds() -> f64 {
 
 /// Own files that together are like transcripts.
 fn ordinary() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut files = below(&root.join("tests/fixtures"), "jsonl");
     files.extend(below(&root.join("docs"), "md"));
     files.extend(["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].map(|name| root.join(name)));
-    let sources = below(&root.join("memory-store/src"), "rs");
-    let is_full = |path: &PathBuf| {
-        path.components()
-            .any(|part| part.as_os_str() == "redact" || part.as_os_str() == "suspicion")
+    let sources = below(&root.join("memory-store"), "rs");
+    let is_in = |path: &Path, folder: &str| {
+        let below = path.strip_prefix(&root).unwrap_or(path);
+        below.components().any(|part| part.as_os_str() == folder)
     };
-    files.extend(sources.into_iter().filter(|path| !is_full(path)));
+    let is_full = |path: &Path| is_in(path, "redact") || is_in(path, "suspicion");
+    files.extend(sources.into_iter().filter(|path| is_in(path, "src") && !is_full(path)));
     files
 }
 

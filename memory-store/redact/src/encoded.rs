@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::text::base64;
+use memory_store_base::text::base64;
 
 /// Shorter runs hold no token, longer ones are files.
 const RUN_BYTES_MIN: usize = 20;

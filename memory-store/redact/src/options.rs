@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::settings::{RedactSettings, Settings};
+use memory_store_base::settings::{RedactSettings, Settings};
 
 use super::deny::{DenyPatterns, PatternError};
 use super::known::Known;

@@ -61,7 +61,7 @@ fn the_table_of_rules_is_sound() {
 
 #[test]
 fn each_placeholder_has_a_known_name() {
-    use crate::text::placeholder::NAMES;
+    use memory_store_base::text::placeholder::NAMES;
     let mut names: Vec<&str> = ENGINE.rules.iter().map(|rule| rule.name.as_str()).collect();
     names.extend(Class::ALL.iter().map(|class| class.name()));
     names.extend([

@@ -1,6 +1,6 @@
 //! Redacting all parts of a memory.
 
-use crate::memory::Memory;
+use memory_store_base::memory::Memory;
 
 use super::Redactor;
 
@@ -38,10 +38,10 @@ impl Redactor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::memory::{CommandRecord, Fact, PathRef};
-    use crate::redact::RedactOptions;
-    use crate::settings::Settings;
-    use crate::{Kind, MemoryId, Timestamp};
+    use crate::RedactOptions;
+    use memory_store_base::memory::{CommandRecord, Fact, PathRef};
+    use memory_store_base::settings::Settings;
+    use memory_store_base::{Kind, MemoryId, Timestamp};
 
     #[test]
     fn no_text_of_a_memory_is_left_out() {

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::spread::VALUE_BYTES_MAX;
 use super::{KEY_BYTES, Known, VALUES_MAX, Value};
-use crate::error::{At, Result};
-use crate::fs::disk::{Privacy, create_folder, private_options, read_if_there, replace};
-use crate::layout::{ProjectDir, UserDirs};
+use memory_store_base::error::{At, Result};
+use memory_store_base::fs::disk::{
+    Privacy, create_folder, private_options, read_if_there, replace,
+};
+use memory_store_base::layout::{ProjectDir, UserDirs};
 
 /// Bytes of the file: some 120 for each value.
 const FILE_BYTES_MAX: usize = 4 << 20;
@@ -138,7 +140,7 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::Redactor;
+    use crate::Redactor;
 
     #[test]
     fn what_was_written_is_known_to_who_has_the_key() {

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::Finding;
 use super::checksum;
 use super::digits;
-use crate::text::mail;
+use memory_store_base::text::mail;
 
 /// A class of personal data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

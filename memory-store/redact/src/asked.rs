@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::known::{Evidence, Known};
 use super::{ASSIGNMENT, Finding, Redactor, shape, united};
-use crate::text::{self, rarity};
+use memory_store_base::text::{self, rarity};
 
 /// The name of what is hidden because it was asked for.
 pub(super) const ANSWER: &str = "answer";

@@ -527,7 +527,7 @@ fn skip_quote(text: &[u8], at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::redact::Redactor;
+    use crate::Redactor;
 
     #[test]
     fn a_text_that_ends_in_an_open_quote_is_read_to_its_end() {

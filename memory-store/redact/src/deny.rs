@@ -95,7 +95,7 @@ fn compile(number: usize, pattern: &str) -> Result<Regex, PatternError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::redact::{RedactOptions, Redactor};
+    use crate::{RedactOptions, Redactor};
 
     fn patterns(patterns: &[&str]) -> Result<DenyPatterns, PatternError> {
         let patterns: Vec<String> = patterns.iter().map(|text| (*text).to_owned()).collect();
