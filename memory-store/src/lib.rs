@@ -4,41 +4,42 @@
 //! from a store so that a hook can answer in a millisecond. This crate knows neither clock nor
 //! environment nor network: the time, the directories and the settings are arguments.
 //!
-//! Without features it holds what a hook links: reading an index and answering from it. The
-//! feature `write` adds memory files, index building, redaction and settings files.
+//! Inner crates hold what stands alone, in the folders `base`, `embed`, `recall` and `redact`; a
+//! hook links the first three. This one holds what writes: memory files, the ledger, indexes. It
+//! shows the others' modules under its own paths.
 
-#[cfg(feature = "write")]
 pub mod file;
-#[cfg(feature = "write")]
 pub mod identity;
-pub mod index;
-#[cfg(feature = "write")]
+pub mod index_writer;
 mod keywords;
-#[cfg(feature = "write")]
 pub mod ledger;
-#[cfg(feature = "write")]
 pub mod neighbour;
-pub mod recall;
-#[cfg(feature = "write")]
 pub mod reviewed;
 pub mod second;
-#[cfg(feature = "write")]
 pub mod settings_file;
-#[cfg(feature = "write")]
 pub mod store;
-pub mod suspicion;
-#[cfg(feature = "write")]
 pub mod trust;
+
+/// The index: reading it, and writing it.
+pub mod index {
+    pub use crate::index_writer::{build, journal};
+    pub use memory_store_recall::index::*;
+}
+
+/// Finding memories.
+pub mod recall {
+    pub use memory_store_base::text::rarity::{idf as rarity, table as background_table};
+    pub use memory_store_recall::*;
+}
 
 /// Text as recall sees it, and the search words of one.
 pub mod text {
-    #[cfg(feature = "write")]
     pub use crate::keywords::keywords;
     pub use memory_store_base::text::*;
 }
 
 pub use memory_store_embed as embed;
-#[cfg(feature = "write")]
+pub use memory_store_recall::suspicion;
 pub use memory_store_redact as redact;
 
 pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
