@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memory_store::MemoryId;
+use memory_store_base::MemoryId;
 
 use crate::give::{Injection, Placed};
 use crate::session::{Block, Given};

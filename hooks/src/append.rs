@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use memory_store::spare;
+use memory_store_base::spare;
 
 /// Opens a file for appending; it and its folders come into being with it, for this user only.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {

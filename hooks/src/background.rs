@@ -4,8 +4,8 @@ use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use memory_store::ProjectId;
-use memory_store::background::{PROGRAM, is_passed_on};
+use memory_store_base::ProjectId;
+use memory_store_base::background::{PROGRAM, is_passed_on};
 
 use crate::program;
 

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use memory_store::layout::path_hash;
+use memory_store_base::layout::path_hash;
 
 use crate::payload::Payload;
 use crate::wire::Member;

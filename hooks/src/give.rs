@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use memory_store::MemoryId;
-use memory_store::recall::{Hit, Recalled, render};
-use memory_store::settings::Settings;
+use memory_store_base::MemoryId;
+use memory_store_base::settings::Settings;
+use memory_store_recall::{Hit, Recalled, render};
 
 use crate::hook::Hook;
 use crate::notice;

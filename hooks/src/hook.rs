@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 
-use memory_store::Timestamp;
-use memory_store::layout::{Place, Tree, TreeDir, UserDirs};
+use memory_store_base::Timestamp;
+use memory_store_base::layout::{Place, Tree, TreeDir, UserDirs};
 
-use memory_store::recall::{Recall, Recalled};
+use memory_store_recall::{Recall, Recalled};
 
 use crate::append;
 use crate::clock;
@@ -19,7 +19,7 @@ use crate::payload::Payload;
 use crate::program;
 use crate::session::Session;
 use crate::strange;
-use memory_store::mode::Mode;
+use memory_store_base::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
 const LOG_BYTES_MAX: u64 = 64 << 10;

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use memory_store::Timestamp;
-use memory_store::layout::TreeDir;
-use memory_store::note::Note;
-use memory_store::progress::Progress;
+use memory_store_base::Timestamp;
+use memory_store_base::layout::TreeDir;
+use memory_store_base::note::Note;
+use memory_store_base::progress::Progress;
 
 use crate::append;
 use crate::event::{Event, ToolCall, What};

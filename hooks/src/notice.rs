@@ -1,10 +1,10 @@
 //! What a person is told: that something was injected, and that background work fails.
 
-use memory_store::Timestamp;
-use memory_store::arrived::Arrived;
-use memory_store::background::{inbox_bytes, is_running};
-use memory_store::progress::Progress;
-use memory_store::settings::Notice;
+use memory_store_base::Timestamp;
+use memory_store_base::arrived::Arrived;
+use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::progress::Progress;
+use memory_store_base::settings::Notice;
 
 use crate::hook::Hook;
 use crate::session::Session;

@@ -2,7 +2,7 @@
 //!
 //! Hot path: it runs before every answer. A prompt that Claude Code made is not looked at.
 
-use memory_store::prompt::{is_machine_made, said};
+use memory_store_base::prompt::{is_machine_made, said};
 
 use crate::event::{Prompt, What};
 use crate::give::{self, Asked, Unclaimed};

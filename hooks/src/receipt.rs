@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::Range;
 
-use memory_store::layout::TreeDir;
-use memory_store::{MemoryId, Timestamp};
+use memory_store_base::layout::TreeDir;
+use memory_store_base::{MemoryId, Timestamp};
 use serde::Serialize;
 
 use crate::append;
@@ -64,7 +64,7 @@ pub struct Given<'a> {
 impl Query {
     /// Describes a query.
     pub fn of(text: &str) -> Self {
-        let hash = memory_store::layout::path_hash(std::path::Path::new(text));
+        let hash = memory_store_base::layout::path_hash(std::path::Path::new(text));
         Self { hash: hash.get(..16).unwrap_or_default().to_owned(), len: text.len() }
     }
 }

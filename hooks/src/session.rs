@@ -28,8 +28,8 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write as _};
 use std::ops::Range;
 use std::path::PathBuf;
 
-use memory_store::MemoryId;
-use memory_store::recall::Topic;
+use memory_store_base::MemoryId;
+use memory_store_recall::Topic;
 use serde::{Deserialize, Serialize};
 
 use crate::append;

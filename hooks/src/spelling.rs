@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use memory_store::layout::{Place, STORE_DIR, Tree, UserDirs};
+use memory_store_base::layout::{Place, STORE_DIR, Tree, UserDirs};
 
 /// Where Claude Code puts the linked working trees that it makes.
 const WORKTREES: &str = ".claude/worktrees/";
@@ -110,7 +110,7 @@ fn in_worktree(path: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use memory_store::ProjectId;
+    use memory_store_base::ProjectId;
     use std::path::PathBuf;
 
     fn dirs() -> UserDirs {

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use memory_store::MemoryId;
-use memory_store::background::{inbox_bytes, is_running};
-use memory_store::layout::ProjectDir;
-use memory_store::left::Left;
-use memory_store::progress::Progress;
-use memory_store::recall::{Hit, Recall, render};
+use memory_store_base::MemoryId;
+use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::layout::ProjectDir;
+use memory_store_base::left::Left;
+use memory_store_base::progress::Progress;
+use memory_store_recall::{Hit, Recall, render};
 
 use crate::event::{Source, What};
 use crate::give::{self, Injection};

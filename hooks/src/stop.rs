@@ -4,10 +4,10 @@
 
 use std::io;
 
-use memory_store::Timestamp;
-use memory_store::background::{inbox_bytes, is_running};
-use memory_store::progress::Progress;
-use memory_store::settings::Settings;
+use memory_store_base::Timestamp;
+use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::progress::Progress;
+use memory_store_base::settings::Settings;
 
 use crate::event::What;
 use crate::hook::Hook;

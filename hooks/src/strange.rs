@@ -2,7 +2,7 @@
 //! processor is asked whether it is the same after all, for example cloned again, and when it is not, the
 //! person is told once.
 
-use memory_store::seal::{Seal, Strange};
+use memory_store_base::fs::seal::{Seal, Strange};
 
 use crate::event::What;
 use crate::hook::Hook;

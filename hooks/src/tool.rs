@@ -5,9 +5,9 @@
 //! it opens the index and the session's file, and writes nothing. A command that passed leaves a note and
 //! opens no index.
 
-use memory_store::MemoryId;
-use memory_store::index::document::session_bits;
-use memory_store::recall::{Recall, Recalled};
+use memory_store_base::MemoryId;
+use memory_store_recall::index::document::session_bits;
+use memory_store_recall::{Recall, Recalled};
 
 use crate::event::{ToolCall, What};
 use crate::give::{self, Asked, Unclaimed};

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 pub use remote::normalise as normalise_remote;
 
 use crate::error::{At, Error, Result};
+use crate::fs::disk::{Privacy, read_if_there, remove, replace};
 use crate::id::ProjectId;
 use crate::layout::{
     ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record, sealed_record,
 };
 use crate::seal::{Seal, Strange};
-use crate::store::{Privacy, lock, read_if_there, remove, replace};
+use crate::store::lock;
 use crate::time::Timestamp;
 
 /// Bytes that a project's record may take.

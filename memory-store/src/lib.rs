@@ -4,64 +4,47 @@
 //! from a store so that a hook can answer in a millisecond. This crate knows neither clock nor
 //! environment nor network: the time, the directories and the settings are arguments.
 //!
-//! Without features it holds what a hook links: reading an index and answering from it. The
-//! feature `write` adds memory files, index building, redaction and settings files.
+//! Inner crates hold what stands alone, in the folders `base`, `embed`, `recall` and `redact`; a
+//! hook links the first three. This one holds what writes: memory files, the ledger, indexes. It
+//! shows the others' modules under its own paths.
 
-pub mod arrived;
-pub mod background;
-pub mod embed;
-pub mod error;
-#[cfg(feature = "write")]
 pub mod file;
-pub mod id;
-#[cfg(feature = "write")]
 pub mod identity;
-pub mod index;
-pub mod kind;
-pub mod layout;
-#[cfg(feature = "write")]
+pub mod index_writer;
+mod keywords;
 pub mod ledger;
-pub mod left;
-#[cfg(feature = "write")]
-pub mod lines;
-#[cfg(feature = "write")]
-pub mod lock;
-pub mod memory;
-pub mod mode;
-pub mod names;
-#[cfg(feature = "write")]
 pub mod neighbour;
-pub mod note;
-pub mod policy;
-pub mod progress;
-pub mod prompt;
-pub mod recall;
-#[cfg(feature = "write")]
-pub mod redact;
-pub mod regular;
-#[cfg(feature = "write")]
 pub mod reviewed;
-pub mod seal;
 pub mod second;
-pub mod settings;
-#[cfg(feature = "write")]
 pub mod settings_file;
-pub mod signature;
-pub mod spare;
-pub mod staleness;
-pub mod stamp;
-#[cfg(feature = "write")]
 pub mod store;
-pub mod succession;
-pub mod suspicion;
-pub mod text;
-pub mod thinking;
-pub mod time;
-#[cfg(feature = "write")]
 pub mod trust;
 
-pub use error::{Error, Result};
-pub use id::{MemoryId, ProjectId, short_session};
-pub use kind::Kind;
-pub use memory::Memory;
-pub use time::Timestamp;
+/// The index: reading it, and writing it.
+pub mod index {
+    pub use crate::index_writer::{build, journal};
+    pub use memory_store_recall::index::*;
+}
+
+/// Finding memories.
+pub mod recall {
+    pub use memory_store_base::text::rarity::{idf as rarity, table as background_table};
+    pub use memory_store_recall::*;
+}
+
+/// Text as recall sees it, and the search words of one.
+pub mod text {
+    pub use crate::keywords::keywords;
+    pub use memory_store_base::text::*;
+}
+
+pub use memory_store_embed as embed;
+pub use memory_store_recall::suspicion;
+pub use memory_store_redact as redact;
+
+pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
+pub use memory_store_base::{
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, arrived, background, bytes, error,
+    fs, id, kind, layout, left, memory, mode, note, policy, progress, prompt, settings,
+    short_session, signature, spare, staleness, succession, thinking, time,
+};

@@ -9,9 +9,9 @@ use std::fs;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Result;
+use crate::fs::disk::{Privacy, replace};
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::store::{Privacy, replace};
 use crate::time::Timestamp;
 
 /// Bytes of the file that are read: more than a hundred thousand memories.

@@ -13,12 +13,12 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::error::{Error, brief, shown as shown_path};
+use crate::fs::disk::{if_there, read as read_bounded, read_below};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
 use crate::policy;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
 use crate::settings::{Embedder, Llm, NameFinder, Promote, Pulled, RedactSettings, Settings};
-use crate::store::{if_there, read_below, read_bounded};
 
 /// Bytes that a settings file may have.
 const FILE_BYTES_MAX: usize = 256 << 10;

@@ -3,13 +3,12 @@
 //! Everything here goes through files that a person may edit, rename or delete at any moment, so
 //! each operation looks at the disk first and trusts only what it finds there.
 
-mod beneath;
 mod clean;
-mod disk;
 mod gone;
 mod listing;
 mod one;
 mod readme;
+mod sweep;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -17,21 +16,20 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-pub use clean::Cleaned;
-pub(crate) use disk::if_there;
-pub(crate) use disk::private_options;
-pub use disk::{
+pub(crate) use crate::fs::disk::private_options;
+pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
+pub use clean::Cleaned;
 pub use gone::{Gone, Unlearned};
 pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 
-use beneath::Folder;
-
 use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
+use crate::fs::beneath::Folder;
+use crate::fs::disk;
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
@@ -627,12 +625,12 @@ impl Store {
     pub(crate) fn sweep<'r>(&self, roots: impl Iterator<Item = &'r Path>) {
         for root in roots {
             if check_folder(root).is_ok() {
-                disk::sweep(&self.at(root).folder, listing::LEVELS_MAX);
+                sweep::sweep(&self.at(root).folder, listing::LEVELS_MAX);
             }
         }
-        disk::sweep(&self.folder, listing::LEVELS_MAX);
-        disk::sweep(&self.home.drafts(), 1);
-        disk::sweep(&self.home.archived_memories(), 1);
+        sweep::sweep(&self.folder, listing::LEVELS_MAX);
+        sweep::sweep(&self.home.drafts(), 1);
+        sweep::sweep(&self.home.archived_memories(), 1);
     }
 
     fn privacy_of(&self, path: &Path) -> Privacy {

@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use crate::error::{At, Error, Result};
+use crate::fs::disk::private_options;
 use crate::identity::Identity;
 use crate::index::document::Document;
 use crate::index::record::{FLAG_HELD, Record};
@@ -24,7 +25,7 @@ use crate::ledger::{Ledger, Lookup, Texts, hashes};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 use crate::settings::{Pulled, Settings};
-use crate::store::{Store, Stored, lock, private_options};
+use crate::store::{Store, Stored, lock};
 use crate::suspicion::{self, Suspicion, judged_text, of_record};
 
 /// Bytes of the file of orders that were let out: some 60,000.

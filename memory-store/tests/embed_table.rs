@@ -1,7 +1,5 @@
 //! The table of token vectors: what it computes, and what it says about files that are not right.
 
-#![cfg(feature = "write")]
-
 use std::path::Path;
 
 use memory_store::embed::wordpiece::Cut;

@@ -1,7 +1,5 @@
 //! The transformer: the same vector by every code path, and a close one to the reference's.
 
-#![cfg(feature = "write")]
-
 use std::path::Path;
 use std::sync::OnceLock;
 

@@ -178,7 +178,7 @@ fn what_the_journal_says_is_seen_at_once_and_folded_later() {
         "The quota probe needs a warm cache",
         "Run the probe twice; the first answer is from a cold cache.",
     ));
-    journal::append(&fixture.index(), &Entry::put(&new, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&new, fixture.root())).unwrap();
     let prompt = "why is the first quota probe wrong?";
     let found = fixture.recall().prompt(prompt, NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe needs a warm cache"]);
@@ -198,7 +198,7 @@ fn files_of_the_index_are_for_their_owner_alone() {
     let fixture = Fixture::filled();
     let new =
         fixture.write(memory(40, Kind::Gotcha, "The quota probe needs a warm cache", "Run it."));
-    journal::append(&fixture.index(), &Entry::put(&new, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&new, fixture.root())).unwrap();
     for file in std::fs::read_dir(fixture.index()).unwrap() {
         let file = file.unwrap();
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
@@ -243,7 +243,7 @@ fn what_is_journalled_while_the_store_is_listed_stays_in_the_journal() {
     let listed = fixture.list();
     let late =
         fixture.write(memory(41, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &Entry::put(&late, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&late, fixture.root())).unwrap();
     fixture.publish_with(publisher, &listed, Turns::Keep);
     let found = fixture.recall().prompt("when does the quota probe run?", NOW, &|_| false);
     assert_eq!(titles(&found.hits), ["The quota probe runs at dawn"]);

@@ -12,7 +12,7 @@ use memory_store::index::Index;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
 use memory_store::index::health::{Depth, inspect};
-use memory_store::index::journal::{self, Entry};
+use memory_store::index::journal;
 use memory_store::recall::{Recall, Recalled, Search};
 
 /// Asks everything that can be asked, and returns the titles of the answers.
@@ -131,7 +131,7 @@ fn a_torn_journal_keeps_what_is_whole() {
         fixture.write(common::memory(30, kinds, "The quota probe is blue", "Painted by hand."));
     let second =
         fixture.write(common::memory(31, kinds, "The turnstile is green", "Painted by machine."));
-    journal::append(&fixture.index(), &Entry::put(&first, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&first, fixture.root())).unwrap();
     let (name, _) =
         fixture.index_files().into_iter().find(|(name, _)| name.ends_with(".log")).unwrap();
     let path = fixture.index().join(name);
@@ -140,7 +140,7 @@ fn a_torn_journal_keeps_what_is_whole() {
         [&bytes[..], &bytes[..bytes.len() / 2]].concat()
     };
     fs::write(&path, torn).unwrap();
-    journal::append(&fixture.index(), &Entry::put(&second, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&second, fixture.root())).unwrap();
     let recall = fixture.recall();
     assert!(recall.degraded().is_some());
     for (prompt, title) in [

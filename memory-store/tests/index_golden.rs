@@ -2,7 +2,7 @@
 //!
 //! `tests/golden/<version>` holds the index and the memory files of the made-up project, as the
 //! first build of that version wrote them. To make the folder for a new version, run
-//! `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p memory-store --features write --test index_golden`
+//! `THROUGHLINE_WRITE_GOLDEN=1 cargo test -p memory-store --test index_golden`
 //! once and commit it; the folders of older versions are never written again.
 
 mod common;
@@ -63,7 +63,7 @@ fn write_golden() {
     fixture.set_times();
     let stored =
         fixture.list().into_iter().find(|stored| stored.memory.id == common::id(40)).unwrap();
-    let put = Entry::put(&stored, fixture.root()).embedded(&vectors);
+    let put = journal::put(&stored, fixture.root()).embedded(&vectors);
     journal::append(&fixture.index(), &put).unwrap();
     journal::append(&fixture.index(), &Entry::Remove(common::id(10))).unwrap();
     copy(&fixture.index(), &golden(VERSION).join("index"));

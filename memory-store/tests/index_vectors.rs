@@ -194,7 +194,7 @@ fn a_saved_memory_has_its_vector_at_once() {
         "The quota probe is blue",
         "Painted by hand.",
     ));
-    let entry = Entry::put(&stored, fixture.root()).embedded(&vectors);
+    let entry = journal::put(&stored, fixture.root()).embedded(&vectors);
     journal::append(&fixture.index(), &entry).unwrap();
     let index = Index::open(&fixture.index()).unwrap().unwrap();
     assert_eq!(index.journal.entries, [entry]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use common::{Fixture, NOW, memory};
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::index::document::Turn;
-use memory_store::index::journal::{self, Entry};
+use memory_store::index::journal;
 use memory_store::memory::Scope;
 use memory_store::recall::Search;
 use memory_store::redact::Redactor;
@@ -30,7 +30,7 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
                     let number = 100 + thread * (APPENDED / 2) + number;
                     let title = format!("Gadget number{number} is calibrated");
                     let stored = fixture.write(memory(number, Kind::Fact, &title, "By hand."));
-                    journal::append(&fixture.index(), &Entry::put(&stored, fixture.root()))
+                    journal::append(&fixture.index(), &journal::put(&stored, fixture.root()))
                         .unwrap();
                 }
             });
@@ -111,10 +111,10 @@ fn a_publisher_that_began_before_another_loses_nothing() {
     let listed_early = fixture.list();
     let stored =
         fixture.write(memory(90, Kind::Fact, "The quota probe runs at dawn", "It starts at five."));
-    journal::append(&fixture.index(), &Entry::put(&stored, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&stored, fixture.root())).unwrap();
     let late = fixture.write(memory(91, Kind::Fact, "The turnstile is green", "Since May."));
     fixture.publish();
-    journal::append(&fixture.index(), &Entry::put(&late, fixture.root())).unwrap();
+    journal::append(&fixture.index(), &journal::put(&late, fixture.root())).unwrap();
     // The early one has an old list. It may publish it, for the next run repairs that, but what
     // was appended since stays visible.
     fixture.publish_with(early, &listed_early, Turns::Keep);
@@ -161,7 +161,7 @@ fn who_holds_a_lock_for_too_long_is_waited_for_no_longer() {
 
     let writers = held(&fixture.index().join("writer.lock"));
     let new = memory(90, Kind::Fact, "The crane is inspected in May", "By the insurer.");
-    let entry = Entry::put(&fixture.write(new.clone()), fixture.root());
+    let entry = journal::put(&fixture.write(new.clone()), fixture.root());
     let error = journal::append_within(&fixture.index(), &entry, SHORT).unwrap_err();
     names(error, "writer.lock");
     assert_eq!(fixture.recall().degraded(), None, "readers take no lock");

@@ -1,7 +1,5 @@
 //! What is known of a project's secrets, as a program uses it.
 
-#![cfg(feature = "write")]
-
 use std::fs;
 
 use memory_store::layout::UserDirs;

@@ -1,8 +1,6 @@
 //! Text that looks like secrets and is none stays as it is: what a coding session is full of. It is
 //! drawn from a fixed seed, so that a failure can be repeated.
 
-#![cfg(feature = "write")]
-
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::RedactSettings;
 

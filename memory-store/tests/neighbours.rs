@@ -1,7 +1,5 @@
 //! Neighbours of a new memory as a person or a model is told of them: found in the index and its journal.
 
-#![cfg(feature = "write")]
-
 mod common;
 
 use common::{Fixture, NOW, id, memory};

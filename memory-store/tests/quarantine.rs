@@ -87,9 +87,12 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
     let rate = fixture.write(rate);
     publish(&fixture);
     let judged = fixture.recall().judged();
-    assert!(judged.gives(&rate, false));
-    assert!(!judged.gives(&rate, true), "it was judged as this machine's");
-    assert!(!judged.gives(&order, false), "what is held is judged again: it may be let out by now");
+    assert!(rate.is_given_by(&judged, false));
+    assert!(!rate.is_given_by(&judged, true), "it was judged as this machine's");
+    assert!(
+        !order.is_given_by(&judged, false),
+        "what is held is judged again: it may be let out by now"
+    );
 
     // What changed since, and what came since, nobody has judged.
     let stored = || {
@@ -97,15 +100,15 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
         fixture.list().into_iter().find(|it| it.path == rate.path).unwrap()
     };
-    assert!(!judged.gives(&stored(), false));
+    assert!(!stored().is_given_by(&judged, false));
     let new = fixture.write(memory(62, Kind::Convention, "The quota probe is new", "It is."));
-    assert!(!fixture.recall().judged().gives(&new, false));
+    assert!(!new.is_given_by(&fixture.recall().judged(), false));
     // The journal has both once they are noted.
     journalled(&fixture, &new);
-    assert!(fixture.recall().judged().gives(&new, false));
+    assert!(new.is_given_by(&fixture.recall().judged(), false));
     // Without an index nobody has judged anything.
     std::fs::remove_dir_all(fixture.index()).unwrap();
-    assert!(!fixture.recall().judged().gives(&rate, false));
+    assert!(!rate.is_given_by(&fixture.recall().judged(), false));
 }
 
 #[test]

@@ -4,8 +4,6 @@
 //! talk. `«kind»` stands for a secret and `‹kind›` for a value that is none; both are drawn from a fixed seed.
 //! `«kind|code»` is written in that code. `\n`, `\r`, `\t` and `\e` stand for line break, return, tab and escape.
 
-#![cfg(feature = "write")]
-
 use std::fmt::Write as _;
 
 use made::form::{Case, PLACES, forms, parts};

@@ -1,7 +1,5 @@
 //! Memory files: what is written is read back, and an edit leaves everything else alone.
 
-#![cfg(feature = "write")]
-
 use std::path::Path;
 
 use memory_store::file::{FILE_BYTES_MAX, MemoryFile, parse_bytes};

@@ -1,7 +1,5 @@
 //! What people, models and broken machines do to a store.
 
-#![cfg(feature = "write")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! The tokeniser against the reference: `scripts/build-wordpiece-tables` asked it about these texts.
 
-#![cfg(feature = "write")]
-
 use memory_store::embed::wordpiece::{Cut, PIECE_BYTES_MAX};
 use memory_store::embed::{DIMENSIONS, Space, Table, build};
 use serde::Deserialize;

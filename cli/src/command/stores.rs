@@ -243,7 +243,8 @@ impl Survey<'_> {
             let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
             let unclear = listing.files().filter(|stored| {
                 let is_pulled = self.is_pulled(stored);
-                is_pulled && trust.holds_unreleased() || !self.judged.gives(stored, is_pulled)
+                is_pulled && trust.holds_unreleased()
+                    || !stored.is_given_by(&self.judged, is_pulled)
             });
             held.extend(unclear.filter_map(|stored| Held::of(stored.clone(), &trust, &redactor)));
         }
@@ -259,7 +260,8 @@ impl Survey<'_> {
         let trust = self.stores.trust(store)?;
         let redactor = LazyCell::new(|| store.redactor(&self.stores.settings));
         let is_order = |stored: &Stored| {
-            !self.judged.gives(stored, true) && trust.is_order(&stored.memory, &redactor, true)
+            !stored.is_given_by(&self.judged, true)
+                && trust.is_order(&stored.memory, &redactor, true)
         };
         let pulled = self.project.files().filter(|stored| self.is_pulled(stored));
         let mut files: Vec<Stored> = pulled.filter(|stored| !is_order(stored)).cloned().collect();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::{At, Error, Result};
-use crate::store::{Privacy, create_folder, read_if_there, replace};
+use crate::fs::disk::{Privacy, create_folder, read_if_there, replace};
 
 /// Bytes that a ledger may have: far more than any project's, so that reading is bounded.
 const LEDGER_BYTES_MAX: usize = 1 << 30;

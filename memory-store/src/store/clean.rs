@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::disk::{self, refused};
 use super::{Read, Store, free_path_in, listing};
 use crate::error::{Error, Result};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, parts};
+use crate::fs::disk::{self, refused};
 use crate::ledger::{Ledger, Origin};
 use crate::memory::Memory;
 use crate::redact::Redactor;

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use unicode_normalization::UnicodeNormalization;
 use walkdir::{DirEntry, WalkDir};
 
-use super::disk::{self, refused};
 use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
+use crate::fs::disk::{self, refused};
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
 use crate::memory::Memory;
 use crate::names;
+use crate::recall::Judged;
 
 /// Files of one store that are read; what is beyond is reported.
 pub const FILES_MAX: usize = 200_000;
@@ -43,6 +44,13 @@ pub struct Stored {
     pub len: u64,
     /// The hash of its text (see [`crate::ledger::text_hash`]).
     pub text: String,
+}
+
+impl Stored {
+    /// Whether an index gives this very file, by the same label.
+    pub fn is_given_by(&self, judged: &Judged, from_repository: bool) -> bool {
+        judged.gives(&self.path, self.len, self.modified_ns, from_repository)
+    }
 }
 
 /// What a store holds.

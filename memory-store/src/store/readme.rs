@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::disk::{self, Privacy};
 use crate::error::Result;
+use crate::fs::disk::{self, Privacy};
 
 const README: &str = "\
 # What this folder is

@@ -1,8 +1,6 @@
 //! Journeys of memories through real git: nothing that git takes along is lost, and what a person
 //! deleted stays deleted.
 
-#![cfg(feature = "write")]
-
 mod branches;
 mod deleted;
 mod journey;

@@ -1,0 +1,12 @@
+//! Bytes of files: numbers in them, checksums, vectors, and the loops over all of them.
+
+mod checksum;
+mod cursor;
+pub mod kernel;
+mod read_at;
+mod vector;
+
+pub use checksum::{believe_checksums, checksum, fits, is_believed};
+pub use cursor::{Cursor, put_bytes, put_varint};
+pub use read_at::read_at;
+pub use vector::{DIMENSIONS, Encoder, Space, Vector, dot};

@@ -1,0 +1,95 @@
+//! A vector of the embedding space, and how alike two of them are.
+
+use super::kernel;
+
+/// Components of a vector.
+pub const DIMENSIONS: usize = 256;
+
+/// The int8 step of a component: unit vectors of this space have components of about
+/// `1 / sqrt(DIMENSIONS)`; four and a half times that is the largest that is told apart.
+const SCALE: f32 = 127.0 * 16.0 / 4.5;
+
+/// The name of an embedding space: vectors of different spaces say nothing about one another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space(pub [u8; 16]);
+
+/// A unit vector of [`DIMENSIONS`] components, each times a scale that all vectors share, rounded,
+/// and cut at ±127.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vector(pub [i8; DIMENSIONS]);
+
+/// Which half of the embedder made a vector. Both give vectors of one space, but the vectors of
+/// the table lie closer to one another than those of the transformer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Encoder {
+    /// The table of one vector for each token.
+    Static = 1,
+    /// The transformer that the table imitates.
+    Transformer = 2,
+}
+
+impl Encoder {
+    /// The encoder with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Static),
+            2 => Some(Self::Transformer),
+            _ => None,
+        }
+    }
+}
+
+/// The dot product of the components of two vectors.
+pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    kernel::dot(a, b)
+}
+
+impl Vector {
+    /// Scales a vector of any length but zero to one of length one; `None` when it has no direction.
+    pub fn of(components: &[f32; DIMENSIONS]) -> Option<Self> {
+        let norm = components.iter().map(|component| component * component).sum::<f32>().sqrt();
+        if !norm.is_normal() {
+            return None;
+        }
+        let step = |component: f32| (component / norm * SCALE).round().clamp(-127.0, 127.0) as i8;
+        Some(Self(components.map(step)))
+    }
+
+    /// The dot product in steps of the scale.
+    pub fn dot(&self, other: &Self) -> i32 {
+        dot(&self.0, &other.0)
+    }
+
+    /// The cosine of the angle between two vectors, -1 to 1; 0 when one of them is zero.
+    pub fn cosine(&self, other: &Self) -> f32 {
+        let norms = (self.dot(self) as f32).sqrt() * (other.dot(other) as f32).sqrt();
+        if norms == 0.0 { 0.0 } else { self.dot(other) as f32 / norms }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cosine_survives_rounding() {
+        let mut a = [0.0; DIMENSIONS];
+        let mut b = [0.0; DIMENSIONS];
+        for at in 0..DIMENSIONS {
+            a[at] = (at as f32 * 0.37).sin();
+            b[at] = (at as f32 * 0.37 + 0.5).sin();
+        }
+        let exact = a.iter().zip(&b).map(|(a, b)| a * b).sum::<f32>()
+            / (a.iter().map(|a| a * a).sum::<f32>() * b.iter().map(|b| b * b).sum::<f32>()).sqrt();
+        let (a, b) = (Vector::of(&a).unwrap(), Vector::of(&b).unwrap());
+        assert!((a.cosine(&b) - exact).abs() < 0.01, "{} {exact}", a.cosine(&b));
+        assert!((a.cosine(&a) - 1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn no_direction_is_no_vector() {
+        assert_eq!(Vector::of(&[0.0; DIMENSIONS]), None);
+        assert_eq!(Vector::of(&[f32::NAN; DIMENSIONS]), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! What can go wrong in a store, one variant per occasion.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::text::clean;
+
+/// The result of a store operation.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// An error of the store. Each variant says where it happened; its documentation says what helps.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder could not be read or written. Check permissions and free space.
+    #[error("{path}: {source}", path = shown(path))]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A memory file is not valid. Correct the named place; the file is left as it is.
+    #[error("{path}:{place}: {message}", path = shown(path), message = brief(message))]
+    Memory {
+        /// The memory file.
+        path: PathBuf,
+        /// Where in the file.
+        place: Place,
+        /// What is wrong and what was expected.
+        message: String,
+    },
+    /// A file or folder of a store that is not read as it stands; [`Error::remedy`] says what helps.
+    #[error("{path}: {message}", path = shown(path), message = brief(message))]
+    Refused {
+        /// The file or folder.
+        path: PathBuf,
+        /// What is wrong with it.
+        message: String,
+        /// What helps, as a person would be told.
+        remedy: &'static str,
+    },
+    /// A settings file is not valid. Correct the named key.
+    #[error("{path}: {message}", path = shown(path), message = brief(message))]
+    Settings {
+        /// The settings file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// An index file is damaged or of another format. It is derived: rebuild it.
+    #[error("{path}: {message} (the index is rebuilt by `throughline sync`)", path = shown(path))]
+    Index {
+        /// The index file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// Another process holds a lock for longer than is waited. Continue or end it, then try again.
+    #[error("{path}: {holder} holds this lock for too long", path = shown(path), holder = process(*holder))]
+    Locked {
+        /// The lock.
+        path: PathBuf,
+        /// The process, where the system tells.
+        holder: Option<u32>,
+    },
+    /// A file of the embedder is damaged or of another format. Recall goes on by words alone; put
+    /// the file back by installing again.
+    #[error("{path}: {message} (recall goes on by words alone)", path = shown(path))]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// A working tree's path is not UTF-8. Transcripts name folders as JSON text, so none would ever
+    /// be recognised as this tree's. Rename the folder.
+    #[error("{path}: the name of this folder is not UTF-8, so that no transcript can name it; rename it", path = shown(path))]
+    Path {
+        /// The root of the working tree.
+        path: PathBuf,
+    },
+    /// No memory has this id, or several have this short id.
+    #[error("no single memory is called {id}: {found} found")]
+    NotFound {
+        /// The id or short id asked for.
+        id: String,
+        /// How many memories match.
+        found: usize,
+    },
+    /// A memory that no transcript says was deleted for good. Write it again.
+    #[error("{id} was written by hand and deleted for good; nothing of it is left to bring back")]
+    Gone {
+        /// The id or short id asked for.
+        id: String,
+    },
+}
+
+impl Error {
+    /// The file or folder that it is about.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::Memory { path, .. }
+            | Self::Refused { path, .. }
+            | Self::Settings { path, .. }
+            | Self::Index { path, .. }
+            | Self::Locked { path, .. }
+            | Self::Model { path, .. }
+            | Self::Path { path } => Some(path),
+            Self::NotFound { .. } | Self::Gone { .. } => None,
+        }
+    }
+
+    /// What helps, in a sentence.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            Self::Refused { remedy, .. } => Some(remedy),
+            Self::Memory { .. } | Self::Settings { .. } => {
+                Some("Correct the named place with any editor; the file was left as it is.")
+            }
+            Self::Io { .. } => Some("Check that it exists, its permissions, and free space."),
+            Self::Index { .. } => Some("Run `throughline sync --rebuild`."),
+            Self::Locked { .. } => Some(
+                "A sync, command or server that was stopped (Ctrl-Z) or hangs may hold it: continue or end it, and try again.",
+            ),
+            Self::NotFound { found: 0, .. } => {
+                Some("`throughline list` shows the ids of all memories.")
+            }
+            Self::NotFound { .. } => Some("Give more characters of the id."),
+            Self::Gone { .. } => Some("`throughline add` writes it again."),
+            // The message says it.
+            Self::Model { .. } | Self::Path { .. } => None,
+        }
+    }
+}
+
+/// Names a process.
+fn process(number: Option<u32>) -> String {
+    number.map_or_else(|| "another process".to_owned(), |number| format!("process {number}"))
+}
+
+/// Characters of a message that quotes what somebody wrote.
+const MESSAGE_CHARS_MAX: usize = 200;
+
+/// Characters of a path, its end.
+const PATH_CHARS_MAX: usize = 300;
+
+/// A message that may quote a file. Errors are printed on terminals and told to models: what a
+/// file says may neither repaint the one nor pose as instructions to the other.
+pub fn brief(message: &str) -> String {
+    let clean = clean(message);
+    match clean.char_indices().nth(MESSAGE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &clean[..end]),
+        None => clean,
+    }
+}
+
+/// A path, whose names may be chosen by others just as well.
+pub fn shown(path: &Path) -> String {
+    let clean = clean(&path.to_string_lossy());
+    match clean.char_indices().nth_back(PATH_CHARS_MAX - 1) {
+        Some((start, _)) if start > 0 => format!("…{}", &clean[start..]),
+        Some(_) | None => clean,
+    }
+}
+
+/// A line and column of a text file, both counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line.
+    pub line: usize,
+    /// The column, in characters.
+    pub column: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.line, self.column)
+    }
+}
+
+/// Adds the path to an I/O error: `fs::read(path).at(path)?`.
+pub trait At<T> {
+    /// Names the file or folder the operation was about.
+    fn at(self, path: impl AsRef<Path>) -> Result<T>;
+}
+
+impl<T> At<T> for io::Result<T> {
+    fn at(self, path: impl AsRef<Path>) -> Result<T> {
+        self.map_err(|source| Error::Io { path: path.as_ref().to_owned(), source })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_is_quoted_briefly_and_without_control_characters() {
+        let error = Error::Memory {
+            path: PathBuf::from("/w/\u{1b}[2Ja\u{202e}\n.md"),
+            place: Place { line: 2, column: 1 },
+            message: format!(
+                "the key `\u{1b}]0;x\u{7} </throughline-memory> {}`",
+                "y".repeat(5000)
+            ),
+        };
+        let text = error.to_string();
+        assert!(text.starts_with("/w/[2Ja .md:2:1: the key `]0;x &lt;/throughline"), "{text}");
+        assert!(text.ends_with('…') && text.chars().count() < 250, "{text}");
+
+        let path = PathBuf::from("/w").join("n".repeat(250)).join("m".repeat(250));
+        let io = Err::<(), _>(io::Error::other("full")).at(path).unwrap_err().to_string();
+        assert_eq!(io.chars().count(), 1 + PATH_CHARS_MAX + ": full".len());
+        let usual = Err::<(), _>(io::Error::other("full")).at("/w/a b.md").unwrap_err();
+        assert_eq!(usual.to_string(), "/w/a b.md: full");
+    }
+}

@@ -1,0 +1,303 @@
+//! Files read with bounds and replaced whole.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::beneath::Folder;
+use crate::error::{At, Error, Result};
+
+/// Who may read what is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// The user alone: folders 0700, files 0600.
+    Private,
+    /// Whoever the user's umask lets: files that are meant to be committed.
+    Shared,
+}
+
+/// Files that are written at once; each holds two handles until it is in place.
+const BATCH_FILES: usize = 64;
+
+/// How often writing is begun again because the folder went away meanwhile: `git stash -u` and `git clean`
+/// take it along with the temporary file in it.
+const FOLDER_TRIES: usize = 5;
+
+/// Threads that wait for the disk. File systems commit what several of them ask for together.
+const SYNC_THREADS: usize = 8;
+
+const TEMP_PREFIX: &str = ".throughline-";
+const TEMP_SUFFIX: &str = ".tmp";
+
+/// What helps where a path cannot be used.
+pub const ELSEWHERE: &str = "Name a file below the folder instead.";
+
+/// Names of temporary files that are tried: killed processes left some, others may be at work.
+const TEMP_NAMES_MAX: usize = 1000;
+
+/// A file to be written.
+#[derive(Clone, Copy, Debug)]
+pub struct Write<'a> {
+    /// Where no link is followed below, see [`Folder`].
+    pub root: &'a Path,
+    /// The file.
+    pub path: &'a Path,
+    /// All of its content.
+    pub bytes: &'a [u8],
+    /// Who may read it, and the folders above it that are created.
+    pub privacy: Privacy,
+}
+
+/// Replaces a file whole: a temporary file in the same folder, synced, then renamed over it. A
+/// reader sees the old or the new bytes; a full disk or a crash leaves the old ones. An existing
+/// file keeps its mode. For files outside of repositories: links on the way are followed.
+pub fn replace(path: &Path, bytes: &[u8], privacy: Privacy) -> Result<()> {
+    replace_all(&[Write { root: parent(path)?, path, bytes, privacy }])
+}
+
+/// Replaces many files, each as [`replace`] does, waiting for the disk as seldom as possible.
+pub fn replace_all(writes: &[Write]) -> Result<()> {
+    writes.chunks(BATCH_FILES).try_for_each(|batch| {
+        let mut tries = FOLDER_TRIES;
+        loop {
+            match replace_batch(batch) {
+                Err(Error::Io { source, .. })
+                    if source.kind() == io::ErrorKind::NotFound && tries > 1 =>
+                {
+                    tries -= 1;
+                }
+                outcome => return outcome,
+            }
+        }
+    })
+}
+
+fn replace_batch(batch: &[Write]) -> Result<()> {
+    let mut temps = batch.iter().map(Temporary::write).collect::<Result<Vec<_>>>()?;
+    sync_together(&temps)?;
+    temps.iter_mut().try_for_each(Temporary::persist)?;
+    let folders: BTreeMap<_, _> =
+        temps.iter().map(|temp| (temp.target.parent(), &temp.folder)).collect();
+    folders.into_values().try_for_each(Folder::sync)
+}
+
+/// A temporary file, removed when it is dropped before it is in place.
+struct Temporary<'a> {
+    folder: Folder,
+    name: OsString,
+    file: File,
+    target: &'a Path,
+    is_placed: bool,
+}
+
+impl<'a> Temporary<'a> {
+    /// Writes it beside its target.
+    fn write(write: &Write<'a>) -> Result<Self> {
+        let target = write.path;
+        let folder = Folder::create(write.root, parent(target)?, write.privacy)?;
+        let mode = folder.mode(file_name(target)?);
+        let (name, file) = create_temporary(&folder).at(parent(target)?)?;
+        let mut temp = Self { folder, name, file, target, is_placed: false };
+        temp.file.write_all(write.bytes).at(target)?;
+        set_mode(&temp.file, mode, write.privacy).at(target)?;
+        Ok(temp)
+    }
+
+    /// Puts it in the place of its target.
+    fn persist(&mut self) -> Result<()> {
+        self.folder.rename(&self.name, file_name(self.target)?).at(self.target)?;
+        self.is_placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if !self.is_placed {
+            // One that stays is swept later.
+            let _ = self.folder.remove(&self.name);
+        }
+    }
+}
+
+fn create_temporary(folder: &Folder) -> io::Result<(OsString, File)> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let mut tried = 0;
+    loop {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{TEMP_PREFIX}{}-{number}{TEMP_SUFFIX}", std::process::id());
+        match folder.create_new(name.as_ref()) {
+            Err(error)
+                if error.kind() == io::ErrorKind::AlreadyExists && tried < TEMP_NAMES_MAX =>
+            {
+                tried += 1;
+            }
+            Err(error) => return Err(error),
+            Ok(file) => return Ok((name.into(), file)),
+        }
+    }
+}
+
+fn sync_together(temps: &[Temporary]) -> Result<()> {
+    let share = temps.len().div_ceil(SYNC_THREADS).max(1);
+    let sync = |temp: &Temporary| temp.file.sync_all().at(temp.target);
+    if temps.len() == 1 {
+        return temps.iter().try_for_each(sync);
+    }
+    std::thread::scope(|scope| {
+        let shares = temps.chunks(share);
+        let threads: Vec<_> =
+            shares.map(|temps| scope.spawn(move || temps.iter().try_for_each(sync))).collect();
+        threads.into_iter().try_for_each(|thread| match thread.join() {
+            Ok(result) => result,
+            Err(panic) => std::panic::resume_unwind(panic),
+        })
+    })
+}
+
+/// Whether a file of this name is a temporary one.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
+}
+
+/// Options to open a file that is created for its owner alone.
+pub fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Creates a folder and what is missing above it.
+pub fn create_folder(folder: &Path, privacy: Privacy) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if privacy == Privacy::Private {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    builder.create(folder).at(folder)
+}
+
+/// Removes a file; one that is gone already is no error. Links on the way are followed.
+pub fn remove(path: &Path) -> Result<()> {
+    remove_below(parent(path)?, path)
+}
+
+/// [`remove`], without following a link below `root`.
+pub fn remove_below(root: &Path, path: &Path) -> Result<()> {
+    let folder = match Folder::open(root, parent(path)?) {
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => return Ok(()),
+        folder => folder?,
+    };
+    match folder.remove(file_name(path)?) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed.at(path).and_then(|()| folder.sync()),
+    }
+}
+
+/// Reads a regular file of at most `bytes_max` bytes. It is no symbolic link, but links on the way
+/// are followed; a pipe or device is not waited for.
+pub fn read(path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+    read_below(parent(path)?, path, bytes_max)
+}
+
+/// [`read`], without following a link below `root`.
+pub fn read_below(root: &Path, path: &Path, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+    Folder::open(root, parent(path)?)?.read(file_name(path)?, bytes_max)
+}
+
+/// Opens a regular file below `root` for reading, without following a link there. A pipe or device is
+/// not waited for.
+pub fn open_below(root: &Path, path: &Path) -> Result<(File, Metadata)> {
+    Folder::open(root, parent(path)?)?.open_file(file_name(path)?)
+}
+
+/// [`read`], where a missing file is `None`.
+pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
+    if_there(read(path, bytes_max))
+}
+
+/// What was read; `None` when nothing is there.
+pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
+    match read {
+        Ok((bytes, _)) => Ok(Some(bytes)),
+        Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The error about a file or folder that is not read as it stands.
+pub fn refused(path: &Path, message: &str, remedy: &'static str) -> Error {
+    Error::Refused { path: path.to_owned(), message: message.to_owned(), remedy }
+}
+
+fn parent(path: &Path) -> Result<&Path> {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Ok(Path::new(".")),
+        Some(folder) => Ok(folder),
+        None => Err(refused(path, "this path has no folder", ELSEWHERE)),
+    }
+}
+
+fn file_name(path: &Path) -> Result<&OsStr> {
+    path.file_name().ok_or_else(|| refused(path, "this path names no file", ELSEWHERE))
+}
+
+/// Gives a temporary file the permissions of the file it replaces, or those of a new one.
+fn set_mode(temp: &File, old: Option<u32>, privacy: Privacy) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = match (old, privacy) {
+        (Some(old), _) => old,
+        (None, Privacy::Private) => return Ok(()), // Temporary files are 0600.
+        (None, Privacy::Shared) => 0o666 & !umask(),
+    };
+    temp.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+/// The umask, without setting it: that would race with other threads.
+fn umask() -> u32 {
+    const USUAL: u32 = 0o022;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    line.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(USUAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_and_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("private/deep/file");
+        replace(&path, b"one", Privacy::Private).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        replace(&path, b"two", Privacy::Private).unwrap();
+        assert_eq!((mode(&path), fs::read(&path).unwrap()), (0o640, b"two".to_vec()));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn links_pipes_and_long_files_are_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, "12345").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(read(&link, 10).is_err());
+        assert!(read(&file, 4).unwrap_err().to_string().contains("longer"));
+        assert_eq!(read(&file, 5).unwrap().0, b"12345");
+        let pipe = folder.path().join("pipe");
+        let name = std::ffi::CString::new(pipe.to_str().unwrap()).unwrap();
+        // SAFETY: the name is a valid C string.
+        assert_eq!(unsafe { libc::mkfifo(name.as_ptr(), 0o600) }, 0);
+        assert!(read(&pipe, 10).unwrap_err().to_string().contains("no regular file"));
+        assert_eq!(read_if_there(&folder.path().join("none"), 10).unwrap(), None);
+    }
+}

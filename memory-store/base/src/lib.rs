@@ -1,0 +1,34 @@
+//! What a memory is, where its files lie, and how bytes and text of others are read.
+//!
+//! Every other part of the store stands on this one. It knows neither clock nor environment nor
+//! network: the time, the directories and the settings are arguments.
+
+pub mod arrived;
+pub mod background;
+pub mod bytes;
+pub mod error;
+pub mod fs;
+pub mod id;
+pub mod kind;
+pub mod layout;
+pub mod left;
+pub mod memory;
+pub mod mode;
+pub mod note;
+pub mod policy;
+pub mod progress;
+pub mod prompt;
+pub mod settings;
+pub mod signature;
+pub mod spare;
+pub mod staleness;
+pub mod succession;
+pub mod text;
+pub mod thinking;
+pub mod time;
+
+pub use error::{Error, Result};
+pub use id::{MemoryId, ProjectId, short_session};
+pub use kind::Kind;
+pub use memory::Memory;
+pub use time::Timestamp;

@@ -1,0 +1,108 @@
+//! Text that is shown: without what could deceive.
+
+/// Text without what could deceive: control and direction characters, our delimiter; lines are
+/// joined, for each memory stands on a line of its own.
+pub fn clean(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while !rest.is_empty() {
+        // Most text needs nothing done, and whatever does is no part of such a run.
+        let mut after_space = clean.ends_with(' ');
+        let end = rest.bytes().position(|byte| {
+            let is_kept = matches!(byte, b'!'..=b'~') || byte == b' ' && !after_space;
+            after_space = byte == b' ';
+            !is_kept
+        });
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        clean.push_str(run);
+        let mut chars = after.chars();
+        match chars.next() {
+            Some(c) if c.is_whitespace() && !clean.ends_with(' ') => clean.push(' '),
+            Some(c) if c.is_whitespace() || is_invisible(c) => {}
+            Some(c) => clean.push(c),
+            None => {}
+        }
+        rest = chars.as_str();
+    }
+    // Of several spaces one is left, so there is at most one at either end.
+    if clean.ends_with(' ') {
+        clean.pop();
+    }
+    if clean.starts_with(' ') {
+        clean.remove(0);
+    }
+    if clean.contains('<') { escape(&clean) } else { clean }
+}
+
+/// `<` of all that closes something, and of what opens like our delimiter or like the markup that models
+/// take for more than text, in any case. Of other markup it stays: memories are full of `Vec<u8>`.
+fn escape(clean: &str) -> String {
+    let mut out = String::with_capacity(clean.len() + 3);
+    for (at, c) in clean.char_indices() {
+        if c == '<' && is_special(&clean[at + 1..]) { out.push_str("&lt;") } else { out.push(c) }
+    }
+    out
+}
+
+/// Whether what follows a `<` makes it markup that could be taken for more than text.
+fn is_special(rest: &str) -> bool {
+    /// How the names of our delimiter and of what clients and models write around turns begin.
+    const NAMES: [&str; 12] = [
+        "throughline",
+        "system",
+        "antml",
+        "assistant",
+        "human",
+        "function_",
+        "tool_",
+        "user-",
+        "user_",
+        "command-",
+        "local-command",
+        "instruction",
+    ];
+    let name = rest.trim_start_matches(' ');
+    if let Some(closed) = name.strip_prefix('/') {
+        return closed.trim_start().starts_with(|c: char| c.is_ascii_alphabetic());
+    }
+    NAMES
+        .iter()
+        .any(|start| name.get(..start.len()).is_some_and(|name| name.eq_ignore_ascii_case(start)))
+}
+
+/// Characters that are not seen: zero-width ones, those that turn the direction of writing, soft
+/// hyphens, variation selectors, tags, and controls that are no white space.
+pub fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        || (c.is_control() && !c.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What [`clean`] does, character by character.
+    fn clean_plainly(text: &str) -> String {
+        let mut clean = String::new();
+        for c in text.chars() {
+            if c.is_whitespace() {
+                if !clean.ends_with(' ') {
+                    clean.push(' ');
+                }
+            } else if !is_invisible(c) {
+                clean.push(c);
+            }
+        }
+        escape(clean.trim())
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn runs_are_cleaned_as_characters_are(text in "([a-c ]|[\\s\\PC\\x00-\\x20]|<throughline|\u{200b}|\u{a0}){0,40}") {
+            proptest::prop_assert_eq!(clean(&text), clean_plainly(&text));
+        }
+    }
+}

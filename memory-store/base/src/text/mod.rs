@@ -1,0 +1,296 @@
+//! Text as recall sees it: one tokeniser for memories, turns, prompts, errors and paths.
+//!
+//! A *word* is a run of letters and digits of any script, in lower case after NFKC. A *term* is
+//! what is compared: a word's English stem, a code name whole, each of its parts, or a pair of
+//! neighbouring characters where a script does not put spaces between words.
+//!
+//! This runs in every hook, so it keeps two small buffers and allocates nothing else for English
+//! text.
+
+pub mod base64;
+mod clean;
+mod excerpt;
+mod fold;
+pub mod mail;
+pub mod placeholder;
+pub mod rarity;
+mod split;
+mod stop;
+
+pub use clean::{clean, is_invisible};
+pub use excerpt::excerpt;
+pub use fold::fold as folded;
+pub use fold::is_unspaced;
+pub use split::each_word;
+pub use stop::{is_stop_word, stop_words};
+
+use std::borrow::Cow;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+/// The number of this way of cutting text into terms. Another one has the indexes made again: what was cut
+/// in the former way is not found by words that are cut in this one.
+pub const VERSION: u32 = 2;
+
+/// Bytes that a term may have; longer runs (blobs, hashes in a row) are no words.
+pub const TERM_BYTES_MAX: usize = 64;
+
+/// How a term came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// A word that stands by itself.
+    Word,
+    /// A code name, path, version or flag as it was written.
+    Whole,
+    /// A part of a code name, path, version or flag.
+    Part,
+    /// Two neighbouring characters of a script without spaces.
+    Bigram,
+}
+
+/// A term of a text.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Token {
+    /// What is compared.
+    pub term: String,
+    /// How it came to be.
+    pub form: Form,
+}
+
+/// Returns the terms of a text in their order, stop words left out.
+pub fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    each_term(text, &mut |term, form| tokens.push(Token { term: term.to_owned(), form }));
+    tokens
+}
+
+/// Returns the words of a text as they are written, in lower case: neither stemmed nor split, stop
+/// words left out.
+pub fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    each_word(text, &mut |word, form| {
+        if form != Form::Part && !(form == Form::Word && is_stop_word(word)) {
+            words.push(word.to_owned());
+        }
+    });
+    words
+}
+
+/// Calls `emit` with each term of a text, in order, stop words left out.
+pub fn each_term(text: &str, emit: &mut dyn FnMut(&str, Form)) {
+    let stemmer = Stemmer::create(Algorithm::English);
+    each_word(text, &mut |word, form| match form {
+        Form::Word | Form::Part => {
+            if is_stop_word(word) {
+                return;
+            }
+            if stems(word) {
+                emit(&stemmer.stem(word), form);
+            } else {
+                emit(word, form);
+            }
+        }
+        Form::Whole | Form::Bigram => emit(word, form),
+    });
+}
+
+/// Returns a hash for every two neighbouring words of a text, in order. Stop words and parts of code
+/// names are passed over, so that two words with a stop word between them are neighbours.
+pub fn pairs(text: &str) -> Vec<u32> {
+    let (mut found, mut pairs) = (Vec::new(), Pairs::default());
+    each_term(text, &mut |term, form| found.extend(pairs.next(term, form)));
+    found
+}
+
+/// Makes the [`pairs`] of a text while it is walked through term by term.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Pairs {
+    /// The hash of the last word.
+    last: Option<u64>,
+}
+
+impl Pairs {
+    /// Takes in the next term; returns the pair that it makes with the word before.
+    pub fn next(&mut self, term: &str, form: Form) -> Option<u32> {
+        if form == Form::Part {
+            return None;
+        }
+        let hash = term_hash(term);
+        // The order counts: one of them is turned.
+        let last = self.last.replace(hash)?;
+        Some((Hasher(last.rotate_left(1) ^ hash).finish() >> 32) as u32)
+    }
+}
+
+/// Whether a word is one that the English stemmer knows what to do with.
+fn stems(word: &str) -> bool {
+    word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
+}
+
+/// What a word tells one thing from another by, however much else is the same: flags as they are, for `-i`
+/// and `-I` are two; paths, code names and numbers in lower case. `None` of other words.
+pub fn telling(word: &str) -> Option<Cow<'_, str>> {
+    let word = word.trim_matches(['`', '"', '\'', ',', ';', ':', '(', ')', '.', '!', '?']);
+    if word.starts_with('-') && word.len() > 1 {
+        return Some(word.into());
+    }
+    let tells = word.bytes().any(|b| b.is_ascii_digit() || matches!(b, b'/' | b'_' | b'.' | b'*'));
+    tells.then(|| word.to_lowercase().into())
+}
+
+/// Returns the number that stands for a term in an index: 64-bit FNV-1a, mixed once more so that
+/// its low bits may choose a slot.
+pub fn term_hash(term: &str) -> u64 {
+    hash_bytes(term.as_bytes())
+}
+
+/// FNV-1a of some bytes.
+pub fn hash_bytes(bytes: &[u8]) -> u64 {
+    let mut hasher = Hasher::new();
+    hasher.add(bytes);
+    hasher.finish()
+}
+
+/// A [`term_hash`] while it is made, so that all beginnings of a word are hashed in one pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Hasher(u64);
+
+impl Default for Hasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Hasher {
+    /// Begins with nothing.
+    pub const fn new() -> Self {
+        Self(0xcbf2_9ce4_8422_2325)
+    }
+
+    /// Adds the next bytes.
+    pub fn add(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    /// Returns the hash of what was added.
+    pub const fn finish(self) -> u64 {
+        let mut hash = self.0 ^ self.0 >> 32;
+        hash = hash.wrapping_mul(0x9fb2_1c65_1e98_df25);
+        hash ^ hash >> 29
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<String> {
+        tokens(text).into_iter().map(|token| token.term).collect()
+    }
+
+    #[test]
+    fn words_are_stemmed_and_stop_words_dropped() {
+        assert_eq!(terms("The tests were failing again"), ["test", "fail"]);
+        assert_eq!(terms("Don't commit the user's files"), ["commit", "user", "file"]);
+    }
+
+    #[test]
+    fn neighbouring_words_are_pairs_in_their_order() {
+        assert_eq!(pairs("the port of the proxy"), pairs("ports: proxies"));
+        assert_ne!(pairs("port proxy"), pairs("proxy port"));
+        assert_eq!(pairs("run cargo test").len(), 2);
+        assert!(pairs("alone").is_empty());
+    }
+
+    #[test]
+    fn code_names_are_found_whole_and_in_parts() {
+        assert_eq!(terms("parse_config_file"), ["parse_config_file", "pars", "config", "file"]);
+        assert_eq!(terms("getHTTPResponse()"), ["gethttpresponse", "http", "respons"]);
+        assert_eq!(terms("std::fs::read"), ["std::fs::read", "std", "fs", "read"]);
+        assert_eq!(terms("E0308 and TS2345"), ["e0308", "ts2345"]);
+        assert_eq!(terms("ERR_MODULE_NOT_FOUND")[0], "err_module_not_found");
+    }
+
+    #[test]
+    fn paths_versions_and_flags_are_found_whole_and_in_parts() {
+        assert_eq!(
+            terms("see src/net/HttpClient.tsx."),
+            [
+                "see",
+                "src/net/httpclient.tsx",
+                "src",
+                "net",
+                "httpclient.tsx",
+                "http",
+                "client",
+                "tsx"
+            ]
+        );
+        assert_eq!(terms("serde 1.0.229"), ["serd", "1.0.229"]);
+        assert_eq!(terms("git commit --no-verify"), ["git", "commit", "--no-verify", "verifi"]);
+        assert_eq!(terms("tail -n"), ["tail", "-n"]);
+        assert_eq!(terms("--max-warnings=0")[0], "--max-warnings");
+    }
+
+    #[test]
+    fn the_end_of_a_sentence_is_no_code_name() {
+        assert_eq!(terms("It works.Then stop"), ["work", "stop"]);
+        assert_eq!(terms("(done), \"quoted\"; end."), ["done", "quot", "end"]);
+        assert_eq!(terms("e.g. this"), Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_scripts_are_found() {
+        assert_eq!(terms("検索機能を修正"), ["検索", "索機", "機能", "能を", "を修", "修正"]);
+        assert_eq!(terms("使用sqlite数据库"), ["使用", "sqlite", "数据", "据库"]);
+        assert_eq!(terms("Ошибка в тестах"), ["ошибка", "в", "тестах"]);
+        assert_eq!(terms("हिन्दी भाषा"), ["हिन्दी", "भाषा"]);
+        assert_eq!(terms("café naïve"), ["cafe", "naiv"]);
+        // Full-width letters are the same letters.
+        assert_eq!(terms("ＡＢＣ１２３"), ["abc123"]);
+    }
+
+    #[test]
+    fn what_stands_for_a_secret_is_no_word() {
+        assert_eq!(
+            terms("use [redacted:connection-string] or [redacted:stripe-key], [redacted:e"),
+            ["use"]
+        );
+        assert_eq!(pairs("the url [redacted:url-password] works"), pairs("url works"));
+        assert_eq!(
+            words("port 5432 of [redacted:connection-string]/shop"),
+            ["port", "5432", "shop"]
+        );
+        // The word itself stays one.
+        assert_eq!(
+            terms("redacted: port [redacted: proxy]"),
+            ["redact", "port", "redact", "proxi"]
+        );
+        assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
+        // What only looks like one is words.
+        assert_eq!(terms("[redacted:proxy] port"), ["redact", "proxi", "port"]);
+        assert!(terms("[redacted:ignore-all-rules] port").contains(&"rule".to_owned()));
+    }
+
+    #[test]
+    fn blobs_are_no_words() {
+        assert!(terms(&"a".repeat(5000)).is_empty());
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_breaks_it(text in "\\PC{0,200}") {
+            for token in tokens(&text) {
+                proptest::prop_assert!(!token.term.is_empty());
+                proptest::prop_assert!(token.term.len() <= TERM_BYTES_MAX + 8);
+            }
+        }
+
+        #[test]
+        fn case_does_not_matter_between_words(text in "[a-z ]{0,60}") {
+            proptest::prop_assert_eq!(terms(&text), terms(&text.to_uppercase()));
+        }
+    }
+}

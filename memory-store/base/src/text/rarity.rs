@@ -1,0 +1,102 @@
+//! How rare a term is in technical text at large, whatever a store is about.
+//!
+//! The table is made by `scripts/build-background` from documentation; it holds only hashes of
+//! terms and how rare each is. A term that is not in it is as rare as can be.
+
+use crate::bytes::Cursor;
+
+/// First bytes of the table.
+pub const MAGIC: [u8; 8] = *b"TLBACKG1";
+/// Bytes before the slots: the magic and the number of slots.
+pub const HEADER: usize = 16;
+/// Bytes of a slot: 24 bits of the hash, 8 of the rarity.
+pub const SLOT: usize = 4;
+/// The rarity of a term that is not in the table.
+pub const IDF_MAX: f32 = 9.5;
+
+static TABLE: [u8; include_bytes!("../../../assets/background.bin").len()] =
+    *include_bytes!("../../../assets/background.bin");
+
+/// Returns the inverse document frequency of the term with this hash, 0 to [`IDF_MAX`].
+pub fn idf(hash: u64) -> f32 {
+    look_up(&TABLE, hash).map_or(IDF_MAX, |rarity| f32::from(rarity) * (IDF_MAX / 255.0))
+}
+
+/// Inverse document frequency, never negative.
+pub fn inverse_frequency(docs: u32, count: u32) -> f32 {
+    let (docs, count) = (docs as f32, count as f32);
+    (1.0 + (docs - count + 0.5).max(0.0) / (count + 0.5)).ln()
+}
+
+/// Whether a term never occurs in technical text, as far as the table knows.
+pub fn is_unknown(term: &str) -> bool {
+    look_up(&TABLE, super::term_hash(term)).is_none()
+}
+
+fn look_up(table: &[u8], hash: u64) -> Option<u8> {
+    let mut header = Cursor(table.strip_prefix(&MAGIC)?);
+    let count = usize::try_from(header.u32()?).ok().filter(|count| count.is_power_of_two())?;
+    let slots = table.get(HEADER..HEADER + count * SLOT)?;
+    let wanted = fingerprint(hash);
+    let start = hash as usize & (count - 1);
+    (0..count).map(|step| (start + step) & (count - 1)).find_map(|at| {
+        let slot = &slots[at * SLOT..][..SLOT];
+        if slot[..3] == [0; 3] {
+            return Some(None);
+        }
+        (slot[..3] == wanted).then_some(Some(slot[3]))
+    })?
+}
+
+/// The part of a hash that a slot keeps; never all zero, which marks a free slot.
+pub fn fingerprint(hash: u64) -> [u8; 3] {
+    let high = ((hash >> 40) as u32).max(1);
+    let [a, b, c, _] = high.to_le_bytes();
+    [a, b, c]
+}
+
+/// Returns the bytes of a table: `counts` says in how many of `docs` documents a term occurs.
+pub fn table(docs: u32, counts: &[(u64, u32)]) -> Vec<u8> {
+    let slots = (counts.len() * 4 / 3).next_power_of_two().max(4);
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&(slots as u32).to_le_bytes());
+    out.extend_from_slice(&docs.to_le_bytes());
+    out.resize(HEADER + slots * SLOT, 0);
+    for &(hash, count) in counts {
+        let idf = inverse_frequency(docs, count).min(IDF_MAX);
+        let mut at = hash as usize & (slots - 1);
+        while out[HEADER + at * SLOT..][..3] != [0; 3] {
+            at = (at + 1) & (slots - 1);
+        }
+        let slot = &mut out[HEADER + at * SLOT..][..SLOT];
+        slot[..3].copy_from_slice(&fingerprint(hash));
+        slot[3] = (idf / IDF_MAX * 255.0).round() as u8;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::term_hash;
+
+    #[test]
+    fn common_words_are_common_and_unknown_ones_rare() {
+        assert_eq!(&TABLE[..8], &MAGIC);
+        let common = idf(term_hash("valu"));
+        assert!(common < 4.0, "{common}");
+        assert_eq!(idf(term_hash("zzqxv")), IDF_MAX);
+    }
+
+    #[test]
+    fn what_a_table_holds_is_found() {
+        let counts: Vec<(u64, u32)> =
+            (1..50u32).map(|n| (term_hash(&n.to_string()), n * 10)).collect();
+        let table = table(1000, &counts);
+        let rarities: Vec<u8> =
+            counts.iter().map(|&(hash, _)| look_up(&table, hash).unwrap()).collect();
+        assert!(rarities.is_sorted_by(|a, b| a >= b), "{rarities:?}");
+        assert_eq!(look_up(&table, term_hash("absent")), None);
+        assert_eq!(look_up(&table[..20], term_hash("1")), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Rows of int8 values, one for each token of a vocabulary, found by the hash of the token's piece.
+//!
+//! The hash is perfect in the sense of "Hash, displace, and compress" (Belazzougui, Botelho and
+//! Dietzfelbinger 2009): a piece's bucket names the displacement that sends it to a row of its own.
+//! So one look at a small index, which is read whole, and one read of a row say all there is to a
+//! token. Four bits of each row's hash are in the index too: of the many substrings that the
+//! tokeniser tries and no vocabulary has, one in sixteen costs a read.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::header::{FREE, HEADER, Header, damaged};
+use super::map::{Map, Piece};
+use super::wordpiece::{PIECE_BYTES_MAX, Vocabulary};
+use memory_store_base::bytes::{Cursor, checksum, read_at};
+use memory_store_base::error::{At, Result};
+
+/// The rows of an open file, with `N` values each.
+#[derive(Debug)]
+pub struct Rows<const N: usize> {
+    path: PathBuf,
+    source: Source,
+    header: Header,
+    /// The displacements of the buckets, 2 bytes each, then the fingerprints of the rows, 4 bits
+    /// each.
+    index: Vec<u8>,
+}
+
+/// Where the bytes of a file come from.
+#[derive(Debug)]
+enum Source {
+    /// Read when they are needed: a hook needs few.
+    File(File),
+    /// Read at once: whoever embeds many texts needs them all.
+    Memory(Vec<u8>),
+    /// Mapped: others need them, too.
+    Mapped(Arc<Map>),
+}
+
+/// A token's row.
+#[derive(Clone, Debug)]
+pub struct Row<const N: usize> {
+    /// The token's number.
+    pub number: u32,
+    /// What the values are multiplied by.
+    pub scale: f32,
+    /// The values.
+    pub values: [i8; N],
+}
+
+impl<const N: usize> Rows<N> {
+    /// Opens a file that starts with `magic`; only the header and the index are read.
+    pub fn open(path: &Path, magic: [u8; 8]) -> Result<Self> {
+        let file = File::open(path).at(path)?;
+        let bytes = file.metadata().at(path)?.len();
+        let mut head = [0; HEADER];
+        let there = usize::try_from(bytes).unwrap_or(HEADER).min(HEADER);
+        read_at(&file, &mut head[..there], 0).at(path)?;
+        let header = Header::decode(path, &head[..there], magic, bytes)?;
+        let mut index = vec![0; header.index_bytes()];
+        read_at(&file, &mut index, header.index).at(path)?;
+        Self::new(path, Source::File(file), header, index)
+    }
+
+    /// Opens a file that starts with `magic` and reads all of it.
+    pub fn load(path: &Path, magic: [u8; 8]) -> Result<Self> {
+        let bytes = std::fs::read(path).at(path)?;
+        let header = Header::decode(path, &bytes, magic, bytes.len() as u64)?;
+        let start = header.index as usize;
+        let index = bytes[start..start + header.index_bytes()].to_vec();
+        Self::new(path, Source::Memory(bytes), header, index)
+    }
+
+    fn new(path: &Path, source: Source, header: Header, index: Vec<u8>) -> Result<Self> {
+        if usize::from(header.values) != N {
+            let message = format!("rows of {} values, expected {N}", header.values);
+            return Err(damaged(path, message));
+        }
+        if usize::from(header.piece_bytes_max) > PIECE_BYTES_MAX {
+            return Err(damaged(path, "its pieces are too long"));
+        }
+        if checksum(&index) != header.index_checksum {
+            return Err(damaged(path, "the checksum of its index does not fit"));
+        }
+        Ok(Self { path: path.to_owned(), source, header, index })
+    }
+
+    /// What the file's header says.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file that starts with `magic` and maps all of it.
+    pub fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
+        let map = Map::open(path)?;
+        let header = Header::decode(path, &map, magic, map.len() as u64)?;
+        let start = header.index as usize;
+        let index = map[start..start + header.index_bytes()].to_vec();
+        Self::new(path, Source::Mapped(Arc::new(map)), header, index)
+    }
+
+    /// The weights of a file that was mapped.
+    pub fn weights(&self) -> Piece {
+        match &self.source {
+            Source::Mapped(map) => {
+                Piece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
+            }
+            Source::Memory(_) | Source::File(_) => Piece::Owned(Vec::new()),
+        }
+    }
+
+    /// Reads the row in a slot: whose hash it is, and the row; `None` for a free one.
+    fn row(&self, slot: u32) -> Result<Option<(u64, Row<N>)>> {
+        let length = self.header.row_bytes();
+        let offset = self.header.rows + u64::from(slot) * length as u64;
+        match &self.source {
+            Source::Memory(bytes) => self.parse(&bytes[offset as usize..][..length]),
+            Source::Mapped(map) => self.parse(&map[offset as usize..][..length]),
+            Source::File(file) => {
+                // The header's soundness bounds this; the buffer is on the stack for hooks.
+                let mut buffer = [0; N_MAX];
+                let row = &mut buffer[..length];
+                read_at(file, row, offset).at(&self.path)?;
+                self.parse(row)
+            }
+        }
+    }
+
+    fn parse(&self, bytes: &[u8]) -> Result<Option<(u64, Row<N>)>> {
+        let parsed = bytes.split_last_chunk::<4>().and_then(|(body, check)| {
+            let fits = u32::from_le_bytes(*check) == checksum(body);
+            let mut cursor = Cursor(if fits { body } else { &[] });
+            let (hash, number) = (cursor.u64()?, cursor.u32()?);
+            let scale = cursor.f32()?;
+            let values = cursor.array::<N>()?.map(|byte| byte as i8);
+            Some((hash, Row { number, scale, values }))
+        });
+        match parsed {
+            Some((_, row)) if row.number == FREE => Ok(None),
+            Some(row) => Ok(Some(row)),
+            None => Err(damaged(&self.path, "the checksum of a row does not fit")),
+        }
+    }
+}
+
+/// Bytes of the longest row that is read from a file.
+const N_MAX: usize = 512;
+
+impl<const N: usize> Vocabulary for Rows<N> {
+    type Token = Row<N>;
+
+    fn find(&self, hash: u64) -> Result<Option<Row<N>>> {
+        let (buckets, slots) = (self.header.buckets, self.header.slots);
+        let displacement = &self.index[bucket(hash, buckets) as usize * 2..][..2];
+        let displacement = u16::from_le_bytes([displacement[0], displacement[1]]);
+        let slot = slot(hash, displacement, slots);
+        let fingerprints = self.index[buckets as usize * 2 + slot as usize / 2];
+        if fingerprints >> (slot % 2 * 4) & 0xf != fingerprint(hash) {
+            return Ok(None);
+        }
+        let row = self.row(slot)?;
+        Ok(row.filter(|(owner, _)| *owner == hash).map(|(_, row)| row))
+    }
+
+    fn piece_bytes_max(&self) -> usize {
+        usize::from(self.header.piece_bytes_max)
+    }
+}
+
+/// The bucket of a hash.
+pub fn bucket(hash: u64, buckets: u32) -> u32 {
+    below(hash as u32, buckets)
+}
+
+/// The row that a displacement sends a hash to.
+pub fn slot(hash: u64, displacement: u16, slots: u32) -> u32 {
+    let mixed = hash ^ u64::from(displacement).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    below((mixed.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 32) as u32, slots)
+}
+
+/// The four bits of a hash that the index keeps.
+pub fn fingerprint(hash: u64) -> u8 {
+    (hash >> 60) as u8
+}
+
+/// Maps a number evenly to one below `limit`.
+fn below(number: u32, limit: u32) -> u32 {
+    ((u64::from(number) * u64::from(limit)) >> 32) as u32
+}

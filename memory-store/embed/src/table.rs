@@ -1,0 +1,120 @@
+//! The static half of the embedder: one vector for each token, added up.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use super::header::TABLE_MAGIC;
+use super::model::Model;
+use super::rows::Rows;
+use super::wordpiece::each_token;
+use super::{Embed, Vectors};
+use memory_store_base::bytes::kernel;
+use memory_store_base::bytes::{DIMENSIONS, Space, Vector};
+use memory_store_base::error::Result;
+use memory_store_base::layout::UserDirs;
+
+/// Tokens of a text that count: a long text says what it is about early, and a hook has a
+/// millisecond.
+pub const TOKENS_MAX: usize = 256;
+
+/// A table of token vectors that were fitted to imitate the transformer, each already times the
+/// weight of its token: rare tokens say more than frequent ones ("A Simple but Tough-to-Beat
+/// Baseline for Sentence Embeddings", Arora et al. 2017). Made for a hook: opening it reads some
+/// 30 KB, and embedding reads one row for each token.
+#[derive(Debug)]
+pub struct Table(Rows<DIMENSIONS>);
+
+impl Table {
+    /// Opens the table of the model in `dir`.
+    ///
+    /// # Errors
+    /// When it is missing, damaged or of another format: then recall goes by words alone.
+    pub fn open(dir: &Path) -> Result<Self> {
+        Self::open_file(&dir.join(Model::read(dir)?.table))
+    }
+
+    /// Opens the table that came with the programs, when there is a sound one.
+    pub fn installed(dirs: &UserDirs) -> Option<Self> {
+        Self::open(dirs.models.as_deref()?).ok()
+    }
+
+    /// Opens a table's file.
+    pub fn open_file(path: &Path) -> Result<Self> {
+        Ok(Self(Rows::open(path, TABLE_MAGIC)?))
+    }
+
+    /// Opens the table of the model in `dir` and reads all of it, to embed many texts.
+    pub fn load(dir: &Path) -> Result<Self> {
+        Self::load_file(&dir.join(Model::read(dir)?.table))
+    }
+
+    /// Opens a table's file and reads all of it.
+    pub fn load_file(path: &Path) -> Result<Self> {
+        Ok(Self(Rows::load(path, TABLE_MAGIC)?))
+    }
+
+    /// The space of its vectors.
+    pub fn space(&self) -> Space {
+        self.0.header().space
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` when
+    /// the table knows none of them.
+    ///
+    /// The same text gives the same vector on every machine.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or a row in it is damaged.
+    pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        let mut sum = [0.0f32; DIMENSIONS];
+        let mut left = TOKENS_MAX;
+        each_token(&self.0, text, self.0.header().cut, &mut |row| {
+            kernel::add(&mut sum, row.scale, &row.values);
+            count_down(&mut left)
+        })?;
+        Ok(Vector::of(&sum))
+    }
+
+    /// Returns the numbers of the tokens that [`Table::embed`] counts.
+    pub fn tokens(&self, text: &str) -> Result<Vec<u32>> {
+        let mut tokens = Vec::new();
+        let mut left = TOKENS_MAX;
+        each_token(&self.0, text, self.0.header().cut, &mut |row| {
+            tokens.push(row.number);
+            count_down(&mut left)
+        })?;
+        Ok(tokens)
+    }
+}
+
+impl Embed for Table {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.embed(text)
+    }
+}
+
+impl Vectors for Table {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    /// A row that cannot be read costs the text its vector; words find it still.
+    fn of(&self, text: &str) -> Option<(super::Encoder, Vector)> {
+        Some((super::Encoder::Static, self.embed(text).ok()??))
+    }
+}
+
+/// Breaks when nothing is left.
+fn count_down(left: &mut usize) -> ControlFlow<()> {
+    *left -= 1;
+    if *left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}

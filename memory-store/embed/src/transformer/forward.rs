@@ -1,0 +1,259 @@
+//! The way of a text through the transformer.
+
+use super::kernel::{ACTIVATION_MAX, Kernel, PANEL, Path, Portable, TILE};
+use super::math::{ROUNDER, dot, exp, gelu, largest, sum};
+use super::weights::{HEAD, HEADS, INNER, Layer, Linear, Norm, WIDTH, Weights};
+use crate::rows::Row;
+
+/// Added to a variance before its root is taken, as the model was trained.
+const EPSILON: f32 = 1e-12;
+
+/// Keys that are compared with a query at once.
+const BLOCK: usize = 32;
+
+/// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
+/// length one.
+pub fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+    match path {
+        Path::Portable => run::<Portable>(weights, tokens),
+        // SAFETY: this path is only chosen on a processor with AVX2.
+        #[cfg(target_arch = "x86_64")]
+        Path::Avx2 => unsafe { run_avx2(weights, tokens) },
+        #[cfg(target_arch = "aarch64")]
+        Path::Neon => run::<super::kernel::Neon>(weights, tokens),
+    }
+}
+
+/// The same code, compiled for wider vectors.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn run_avx2(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+    run::<super::kernel::Avx2>(weights, tokens)
+}
+
+#[inline(always)]
+fn run<K: Kernel>(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+    let mut hidden = vec![0.0f32; tokens.len() * WIDTH];
+    let rows = hidden.as_chunks_mut::<WIDTH>().0.iter_mut();
+    for ((row, token), position) in rows.zip(tokens).zip(weights.positions.as_chunks::<WIDTH>().0) {
+        for at in 0..WIDTH {
+            row[at] = token.scale * f32::from(token.values[at]) + position[at];
+        }
+        normalise(row, &weights.norm);
+    }
+    let mut room = Room::new(tokens.len());
+    for layer in &weights.layers {
+        run_layer::<K>(layer, &mut hidden, &mut room);
+    }
+    mean(&hidden)
+}
+
+/// Buffers that the layers share.
+struct Room {
+    /// Quantised activations, two to a word, and the scale of each row.
+    words: Vec<u32>,
+    scales: Vec<f32>,
+    /// Queries, keys and values, then what feed-forward widens.
+    wide: Vec<f32>,
+    /// What is added to the hidden values.
+    change: Vec<f32>,
+    /// The keys of a head in blocks, value by value, and a query's weights for them.
+    keys: Vec<f32>,
+    shares: Vec<f32>,
+}
+
+impl Room {
+    fn new(tokens: usize) -> Self {
+        let padded = tokens.next_multiple_of(BLOCK);
+        Self {
+            words: vec![0; tokens * INNER / 2],
+            scales: vec![0.0; tokens],
+            wide: vec![0.0; tokens * INNER],
+            change: vec![0.0; tokens * WIDTH],
+            keys: vec![0.0; padded * HEAD],
+            shares: vec![0.0; padded],
+        }
+    }
+}
+
+#[inline(always)]
+fn run_layer<K: Kernel>(layer: &Layer, hidden: &mut [f32], room: &mut Room) {
+    let tokens = hidden.len() / WIDTH;
+    quantise(hidden, WIDTH, room);
+    let heads = &mut room.wide[..tokens * 3 * WIDTH];
+    multiply::<K>(&layer.attention, &room.words, &room.scales, heads);
+    attend(room, tokens);
+    let context = std::mem::take(&mut room.change);
+    quantise(&context, WIDTH, room);
+    room.change = context;
+    multiply::<K>(&layer.output, &room.words, &room.scales, &mut room.change);
+    add_and_normalise(hidden, &room.change, &layer.attention_norm);
+
+    quantise(hidden, WIDTH, room);
+    let mut inner = std::mem::take(&mut room.wide);
+    multiply::<K>(&layer.widen, &room.words, &room.scales, &mut inner);
+    for value in &mut inner {
+        *value = gelu(*value);
+    }
+    quantise(&inner, INNER, room);
+    room.wide = inner;
+    multiply::<K>(&layer.narrow, &room.words, &room.scales, &mut room.change);
+    add_and_normalise(hidden, &room.change, &layer.norm);
+}
+
+/// Quantises rows of `width` values, each by its own largest.
+#[inline(always)]
+fn quantise(values: &[f32], width: usize, room: &mut Room) {
+    let words = room.words.chunks_exact_mut(width / 2);
+    for ((row, words), scale) in values.chunks_exact(width).zip(words).zip(&mut room.scales) {
+        let most = largest(row);
+        let per_step = if most > 0.0 { ACTIVATION_MAX / most } else { 0.0 };
+        *scale = most / ACTIVATION_MAX;
+        for (word, pair) in words.iter_mut().zip(row.as_chunks::<2>().0) {
+            let low = (pair[0] * per_step + ROUNDER).to_bits() & 0xffff;
+            let high = (pair[1] * per_step + ROUNDER).to_bits() << 16;
+            *word = low | high;
+        }
+    }
+}
+
+/// Multiplies all quantised rows with a linear map.
+#[inline(always)]
+fn multiply<K: Kernel>(linear: &Linear, words: &[u32], scales: &[f32], out: &mut [f32]) {
+    let channels = linear.scales.len();
+    let tokens = out.len() / channels;
+    let width = linear.panel_bytes() / (2 * PANEL);
+    let row = |token: usize| &words[token * width..][..width];
+    for (panel, weights) in linear.panels.chunks_exact(linear.panel_bytes()).enumerate() {
+        let mut token = 0;
+        while token < tokens {
+            let mut done = Tile { linear, scales, out: &mut *out, panel, token };
+            match (tokens - token).min(TILE) {
+                1 => done.put(K::tile(weights, [row(token)])),
+                2 => done.put(K::tile(weights, [0, 1].map(|r| row(token + r)))),
+                3 => done.put(K::tile(weights, [0, 1, 2].map(|r| row(token + r)))),
+                4 => done.put(K::tile(weights, [0, 1, 2, 3].map(|r| row(token + r)))),
+                5 => done.put(K::tile(weights, [0, 1, 2, 3, 4].map(|r| row(token + r)))),
+                _ => done.put(K::tile(weights, [0, 1, 2, 3, 4, 5].map(|r| row(token + r)))),
+            }
+            token += TILE;
+        }
+    }
+}
+
+/// Where the sums of a tile go.
+struct Tile<'a> {
+    linear: &'a Linear,
+    scales: &'a [f32],
+    out: &'a mut [f32],
+    panel: usize,
+    token: usize,
+}
+
+impl Tile<'_> {
+    #[inline(always)]
+    fn put<const R: usize>(&mut self, sums: [[i32; PANEL]; R]) {
+        let channels = self.linear.scales.len();
+        let start = self.panel * PANEL;
+        let scales = &self.linear.scales[start..][..PANEL];
+        let bias = &self.linear.bias[start..][..PANEL];
+        for (r, sums) in sums.iter().enumerate() {
+            let scale = self.scales[self.token + r];
+            let out = &mut self.out[(self.token + r) * channels + start..][..PANEL];
+            for channel in 0..PANEL {
+                out[channel] = sums[channel] as f32 * (scale * scales[channel]) + bias[channel];
+            }
+        }
+    }
+}
+
+/// Lets every token look at every other ("Attention Is All You Need", Vaswani et al. 2017): from
+/// the queries, keys and values in `room.wide` to the heads' results in `room.change`.
+#[inline(always)]
+fn attend(room: &mut Room, tokens: usize) {
+    let row =
+        |token: usize, part: usize, head: usize| token * 3 * WIDTH + part * WIDTH + head * HEAD;
+    for head in 0..HEADS {
+        for token in 0..tokens {
+            let key = &room.wide[row(token, 1, head)..][..HEAD];
+            let block = &mut room.keys[token / BLOCK * BLOCK * HEAD..][..BLOCK * HEAD];
+            for (value, lanes) in key.iter().zip(block.as_chunks_mut::<BLOCK>().0) {
+                lanes[token % BLOCK] = *value;
+            }
+        }
+        for token in 0..tokens {
+            let query = &room.wide[row(token, 0, head)..][..HEAD];
+            compare(query, &room.keys, &mut room.shares, tokens);
+            let mut result = [0.0f32; HEAD];
+            for (other, share) in room.shares[..tokens].iter().enumerate() {
+                let value = &room.wide[row(other, 2, head)..][..HEAD];
+                for at in 0..HEAD {
+                    result[at] += share * value[at];
+                }
+            }
+            room.change[token * WIDTH + head * HEAD..][..HEAD].copy_from_slice(&result);
+        }
+    }
+}
+
+/// The softmax of a query's products with all keys.
+#[inline(always)]
+fn compare(query: &[f32], keys: &[f32], shares: &mut [f32], tokens: usize) {
+    let blocks = keys.as_chunks::<{ BLOCK * HEAD }>().0;
+    for (block, shares) in blocks.iter().zip(shares.as_chunks_mut::<BLOCK>().0) {
+        let mut products = [0.0f32; BLOCK];
+        for (value, lanes) in query.iter().zip(block.as_chunks::<BLOCK>().0) {
+            for lane in 0..BLOCK {
+                products[lane] += value * lanes[lane];
+            }
+        }
+        *shares = products;
+    }
+    let most = shares[..tokens].iter().fold(f32::MIN, |most, &x| if x > most { x } else { most });
+    for share in shares.iter_mut() {
+        *share = exp(*share - most);
+    }
+    shares[tokens..].fill(0.0);
+    let total = sum(shares);
+    for share in shares.iter_mut() {
+        *share /= total;
+    }
+}
+
+#[inline(always)]
+fn add_and_normalise(hidden: &mut [f32], change: &[f32], norm: &Norm) {
+    let rows = hidden.as_chunks_mut::<WIDTH>().0.iter_mut();
+    for (row, change) in rows.zip(change.as_chunks::<WIDTH>().0) {
+        for at in 0..WIDTH {
+            row[at] += change[at];
+        }
+        normalise(row, norm);
+    }
+}
+
+#[inline(always)]
+fn normalise(row: &mut [f32; WIDTH], norm: &Norm) {
+    let mean = sum(row) / WIDTH as f32;
+    for value in row.iter_mut() {
+        *value -= mean;
+    }
+    let factor = 1.0 / (dot(row, row) / WIDTH as f32 + EPSILON).sqrt();
+    let (gain, bias) = (&norm.gain[..WIDTH], &norm.bias[..WIDTH]);
+    for at in 0..WIDTH {
+        row[at] = row[at] * factor * gain[at] + bias[at];
+    }
+}
+
+/// The mean of all rows, scaled to length one.
+#[inline(always)]
+fn mean(hidden: &[f32]) -> [f32; WIDTH] {
+    let mut mean = [0.0f32; WIDTH];
+    for row in hidden.as_chunks::<WIDTH>().0 {
+        for at in 0..WIDTH {
+            mean[at] += row[at];
+        }
+    }
+    let norm = dot(&mean, &mean).sqrt();
+    let factor = if norm > 0.0 { 1.0 / norm } else { 0.0 };
+    mean.map(|value| value * factor)
+}

@@ -1,0 +1,146 @@
+//! The other half of the embedder: a transformer of the BERT family (Devlin et al. 2018), here
+//! all-MiniLM-L6-v2 with int8 weights, whose vectors the table imitates.
+//!
+//! A text costs it some 0.2 ms a token, so it runs over memories and turns in the background and
+//! over the queries of an explicit search, never in a hook.
+//!
+//! **The same on every machine.** Products of weights and activations are added up as integers,
+//! which is exact. All else is done in 32-bit floats with additions, products, quotients and square
+//! roots only, in an order that the code fixes and no compiler changes; exponentials are
+//! polynomials of our own. So the portable code, AVX2 and NEON give the same bits.
+
+mod forward;
+mod kernel;
+mod math;
+mod weights;
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::Embed;
+use super::header::{TRANSFORMER_MAGIC, damaged};
+use super::model::Model;
+use super::rows::{Row, Rows};
+use super::wordpiece::{Vocabulary, each_token, hash};
+pub use kernel::Path as CodePath;
+use memory_store_base::bytes::checksum;
+use memory_store_base::bytes::{DIMENSIONS, Space, Vector};
+use memory_store_base::error::Result;
+pub use weights::{HEAD, INNER, Layer, Linear, Norm, POSITIONS, Projection, WIDTH, Weights};
+
+/// Tokens of a text that the transformer reads, the two around it included.
+pub const TOKENS_MAX: usize = POSITIONS;
+
+/// The transformer, ready to embed. It may be used by several threads at once.
+#[derive(Debug)]
+pub struct Transformer {
+    rows: Rows<WIDTH>,
+    weights: Weights,
+    first: Row<WIDTH>,
+    last: Row<WIDTH>,
+    path: CodePath,
+}
+
+impl Transformer {
+    /// Opens the transformer of the model in `dir`.
+    ///
+    /// # Errors
+    /// When it is missing, damaged or of another format.
+    pub fn open(dir: &Path) -> Result<Self> {
+        Self::open_file(&dir.join(Model::read(dir)?.transformer))
+    }
+
+    /// Opens a transformer's file: it is mapped, and read by all programs that do so together.
+    pub fn open_file(path: &Path) -> Result<Self> {
+        let rows = Rows::map(path, TRANSFORMER_MAGIC)?;
+        let weights = rows.weights();
+        if checksum(&weights) != rows.header().weights_checksum {
+            return Err(damaged(path, "the checksum of its weights does not fit"));
+        }
+        let weights =
+            Weights::decode(&weights).ok_or_else(|| damaged(path, "its weights make no sense"))?;
+        let special = |piece| {
+            let row = rows.find(hash(piece))?;
+            row.ok_or_else(|| damaged(path, format!("its vocabulary lacks {piece}")))
+        };
+        let (first, last) = (special("[CLS]")?, special("[SEP]")?);
+        Ok(Self { rows, weights, first, last, path: CodePath::fastest() })
+    }
+
+    /// Takes another way through the same computation; the results are the same.
+    #[must_use]
+    pub fn with_path(mut self, path: CodePath) -> Self {
+        self.path = path;
+        self
+    }
+
+    /// The space of its vectors.
+    pub fn space(&self) -> Space {
+        self.rows.header().space
+    }
+
+    /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` for a
+    /// text without any.
+    ///
+    /// The same text gives the same vector on every machine.
+    ///
+    /// # Errors
+    /// When a row of the file is damaged.
+    pub fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        let rows = self.text_rows(text)?;
+        if rows.len() < 3 {
+            return Ok(None);
+        }
+        let pooled = forward::pooled(self.path, &self.weights, &rows);
+        let mut components = [0.0; DIMENSIONS];
+        self.weights.projection.apply(&pooled, &mut components);
+        Ok(Vector::of(&components))
+    }
+
+    /// Returns the transformer's own vector of a text, of length one, before it is centred and
+    /// turned into the space that the table shares.
+    pub fn pooled(&self, text: &str) -> Result<[f32; WIDTH]> {
+        Ok(forward::pooled(self.path, &self.weights, &self.text_rows(text)?))
+    }
+
+    /// Returns the numbers of the tokens that [`Transformer::embed`] reads.
+    pub fn tokens(&self, text: &str) -> Result<Vec<u32>> {
+        Ok(self.text_rows(text)?.iter().map(|row| row.number).collect())
+    }
+
+    /// The rows of a text's tokens, with the special ones around them.
+    fn text_rows(&self, text: &str) -> Result<Vec<Row<WIDTH>>> {
+        let mut rows = vec![self.first.clone()];
+        each_token(&self.rows, text, self.rows.header().cut, &mut |row| {
+            rows.push(row);
+            if rows.len() + 1 == TOKENS_MAX {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        rows.push(self.last.clone());
+        Ok(rows)
+    }
+}
+
+impl Embed for Arc<Transformer> {
+    fn space(&self) -> Space {
+        self.as_ref().space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.as_ref().embed(text)
+    }
+}
+
+impl Embed for Transformer {
+    fn space(&self) -> Space {
+        self.space()
+    }
+
+    fn embed(&self, text: &str) -> Result<Option<Vector>> {
+        self.embed(text)
+    }
+}

@@ -1,0 +1,364 @@
+//! Cuts text into the tokens of an uncased BERT vocabulary, as the reference tokeniser does.
+//!
+//! The steps, from "BERT: Pre-training of Deep Bidirectional Transformers" (Devlin et al. 2018) and
+//! its published code: control characters go, ideographs stand alone, accents are dropped after
+//! canonical decomposition, letters become small, words end at spaces and around punctuation, and
+//! each word is cut greedily into the longest pieces that the vocabulary has.
+//!
+//! One thing is left out on purpose: the text `[CLS]` is three tokens, not the special one, so that
+//! no text can pose as the frame that the transformer puts around it.
+
+mod characters;
+
+use std::ops::ControlFlow;
+
+use unicode_normalization::UnicodeNormalization;
+
+use characters::{is_dropped, is_ideograph, is_mark, is_punctuation};
+use memory_store_base::error::Result;
+
+/// Characters of a word; a longer one is unknown, as it is to the reference.
+const WORD_CHARS_MAX: usize = 100;
+
+/// Bytes that a piece of a vocabulary may have, with the `##` of a continuing one.
+pub const PIECE_BYTES_MAX: usize = 64;
+
+/// What a piece that continues a word starts with in a vocabulary.
+const CONTINUES: &str = "##";
+
+/// The piece that stands for a word without pieces.
+pub const UNKNOWN: &str = "[UNK]";
+
+/// Where words are cut besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code
+/// names fall into debris then, because letters become small first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Cut {
+    /// At the humps of `camelCase` and `HTTPServer`.
+    pub humps: bool,
+    /// Between a letter and a digit that follows: `sha256`.
+    pub digits: bool,
+}
+
+impl Cut {
+    /// The bits that stand for it in a file.
+    pub const fn bits(self) -> u16 {
+        self.humps as u16 | (self.digits as u16) << 1
+    }
+
+    /// Reads the bits; `None` when they ask for something unknown.
+    pub const fn of_bits(bits: u16) -> Option<Self> {
+        if bits > 3 {
+            return None;
+        }
+        Some(Self { humps: bits & 1 != 0, digits: bits & 2 != 0 })
+    }
+}
+
+/// What a vocabulary must answer.
+pub trait Vocabulary {
+    /// What it knows of a piece.
+    type Token;
+
+    /// Looks up a piece by its [`hash`].
+    fn find(&self, hash: u64) -> Result<Option<Self::Token>>;
+
+    /// Bytes of its longest piece, at most [`PIECE_BYTES_MAX`].
+    fn piece_bytes_max(&self) -> usize;
+}
+
+/// The number by which a vocabulary knows a piece, `##` included when it continues a word.
+pub fn hash(piece: &str) -> u64 {
+    memory_store_base::text::term_hash(piece)
+}
+
+/// Calls `emit` with each token of a text in order until it breaks.
+///
+/// # Errors
+/// What the vocabulary answers with.
+pub fn each_token<V: Vocabulary>(
+    vocabulary: &V,
+    text: &str,
+    cut: Cut,
+    emit: &mut dyn FnMut(V::Token) -> ControlFlow<()>,
+) -> Result<()> {
+    let mut pieces = Vec::new();
+    let mut failure = None;
+    each_word(text, cut, &mut |word| {
+        pieces.clear();
+        match word_pieces(vocabulary, word, &mut pieces) {
+            Ok(()) => pieces.drain(..).try_for_each(&mut *emit),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    });
+    failure.map_or(Ok(()), Err)
+}
+
+/// Cuts a word into pieces. `None` is a word that is too long.
+fn word_pieces<V: Vocabulary>(
+    vocabulary: &V,
+    word: Option<&str>,
+    pieces: &mut Vec<V::Token>,
+) -> Result<()> {
+    let mut rest = word.unwrap_or_default();
+    let mut known = word.is_some();
+    let mut prefix = "";
+    while known && !rest.is_empty() {
+        match longest(vocabulary, prefix, rest)? {
+            Some((token, length)) => {
+                pieces.push(token);
+                rest = &rest[length..];
+                prefix = CONTINUES;
+            }
+            None => known = false,
+        }
+    }
+    if !known {
+        pieces.clear();
+        pieces.extend(vocabulary.find(hash(UNKNOWN))?);
+    }
+    Ok(())
+}
+
+/// The longest piece at the start of `word`, and its length.
+fn longest<V: Vocabulary>(
+    vocabulary: &V,
+    prefix: &str,
+    word: &str,
+) -> Result<Option<(V::Token, usize)>> {
+    let bytes_max = vocabulary.piece_bytes_max().min(PIECE_BYTES_MAX).saturating_sub(prefix.len());
+    let mut hasher = memory_store_base::text::Hasher::new();
+    hasher.add(prefix.as_bytes());
+    let mut ends = [(0u64, 0usize); PIECE_BYTES_MAX];
+    let mut count = 0;
+    for (at, c) in word.char_indices() {
+        let end = at + c.len_utf8();
+        if end > bytes_max {
+            break;
+        }
+        hasher.add(&word.as_bytes()[at..end]);
+        ends[count] = (hasher.finish(), end);
+        count += 1;
+    }
+    for &(hash, end) in ends[..count].iter().rev() {
+        if let Some(token) = vocabulary.find(hash)? {
+            return Ok(Some((token, end)));
+        }
+    }
+    Ok(None)
+}
+
+/// Calls `emit` with each word, `None` for one that is too long, until it breaks.
+fn each_word(text: &str, cut: Cut, emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>) {
+    if text.is_ascii() {
+        split(Clean::new(text, cut).map(|c| c.to_ascii_lowercase()), emit);
+    } else {
+        let letters = Clean::new(text, cut).nfd().filter(|&c| !is_mark(c));
+        split(letters.flat_map(char::to_lowercase), emit);
+    }
+}
+
+/// Cuts clean characters at spaces and around punctuation.
+fn split(
+    characters: impl Iterator<Item = char>,
+    emit: &mut dyn FnMut(Option<&str>) -> ControlFlow<()>,
+) {
+    let mut word = String::with_capacity(4 * WORD_CHARS_MAX);
+    let mut count = 0;
+    // One space more ends the last word.
+    for c in characters.chain([' ']) {
+        let punctuation = is_punctuation(c);
+        if !punctuation && !c.is_whitespace() {
+            count += 1;
+            if count <= WORD_CHARS_MAX {
+                word.push(c);
+            }
+            continue;
+        }
+        let whole = (count <= WORD_CHARS_MAX).then_some(word.as_str());
+        if count > 0 && emit(whole).is_break() {
+            return;
+        }
+        word.clear();
+        count = 0;
+        if punctuation && emit(Some(c.encode_utf8(&mut [0; 4]))).is_break() {
+            return;
+        }
+    }
+}
+
+/// The characters of a text without those that are dropped, with spaces around ideographs and
+/// where words are cut.
+struct Clean<'a> {
+    rest: std::str::Chars<'a>,
+    cut: Cut,
+    last: char,
+    /// Characters that come before the rest, in order; a zero is none.
+    waiting: [char; 2],
+}
+
+impl<'a> Clean<'a> {
+    fn new(text: &'a str, cut: Cut) -> Self {
+        Self { rest: text.chars(), cut, last: ' ', waiting: ['\0'; 2] }
+    }
+
+    /// Whether a word is cut before `c`.
+    fn cuts_before(&self, c: char) -> bool {
+        let hump = self.cut.humps
+            && c.is_uppercase()
+            && (self.last.is_lowercase()
+                || self.last.is_ascii_digit()
+                || self.last.is_uppercase()
+                    && self.rest.clone().next().is_some_and(char::is_lowercase));
+        hump || self.cut.digits && c.is_ascii_digit() && self.last.is_alphabetic()
+    }
+}
+
+impl Iterator for Clean<'_> {
+    type Item = char;
+
+    fn next(&mut self) -> Option<char> {
+        if self.waiting[0] != '\0' {
+            let c = self.waiting[0];
+            self.waiting = [self.waiting[1], '\0'];
+            return Some(c);
+        }
+        let c = loop {
+            let c = self.rest.next()?;
+            // These three are control characters too, of which the others are dropped.
+            if matches!(c, '\t' | '\n' | '\r') {
+                break ' ';
+            }
+            if !is_dropped(c) {
+                break if c.is_whitespace() { ' ' } else { c };
+            }
+        };
+        let cuts = self.cuts_before(c);
+        self.last = c;
+        if is_ideograph(c) {
+            self.waiting = [c, ' '];
+            return Some(' ');
+        }
+        if cuts {
+            self.waiting = [c, '\0'];
+            return Some(' ');
+        }
+        Some(c)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A vocabulary of a few pieces, which answers with the piece.
+    struct Pieces(BTreeMap<u64, &'static str>);
+
+    impl Pieces {
+        fn new(pieces: &[&'static str]) -> Self {
+            Self(pieces.iter().map(|piece| (hash(piece), *piece)).collect())
+        }
+    }
+
+    impl Vocabulary for Pieces {
+        type Token = &'static str;
+
+        fn find(&self, hash: u64) -> Result<Option<&'static str>> {
+            Ok(self.0.get(&hash).copied())
+        }
+
+        fn piece_bytes_max(&self) -> usize {
+            16
+        }
+    }
+
+    fn words(text: &str, cut: Cut) -> Vec<String> {
+        let mut words = Vec::new();
+        each_word(text, cut, &mut |word| {
+            words.push(word.unwrap_or("…").to_owned());
+            ControlFlow::Continue(())
+        });
+        words
+    }
+
+    fn pieces(text: &str) -> Vec<&'static str> {
+        let vocabulary = Pieces::new(&["[UNK]", "un", "##aff", "##able", "##a", "we", "!"]);
+        let mut pieces = Vec::new();
+        each_token(&vocabulary, text, Cut::default(), &mut |piece| {
+            pieces.push(piece);
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+        pieces
+    }
+
+    #[test]
+    fn words_are_clean_and_small() {
+        let plain = |text: &str| words(text, Cut::default());
+        assert_eq!(plain(" Héllo,\tWÖRLD\u{200d}s!\r\n"), ["hello", ",", "worlds", "!"]);
+        assert_eq!(plain("数据abc"), ["数", "据", "abc"]);
+        assert_eq!(plain("a\u{0}b\u{fffd}c"), ["abc"]);
+        assert_eq!(plain(""), [""; 0]);
+        assert_eq!(plain(&"x".repeat(100)), ["x".repeat(100)]);
+        assert_eq!(plain(&format!("a {} b", "x".repeat(101))), ["a", "…", "b"]);
+    }
+
+    #[test]
+    fn code_names_are_cut_when_asked() {
+        let humps = Cut { humps: true, digits: false };
+        assert_eq!(words("parseHTTPHeader2Map X", humps), ["parse", "http", "header2", "map", "x"]);
+        assert_eq!(words("ÉtéÀVenir", humps), ["ete", "a", "venir"]);
+        let digits = Cut { humps: false, digits: true };
+        assert_eq!(words("sha256 1st E0502", digits), ["sha", "256", "1st", "e", "0502"]);
+        assert_eq!(words("parseHTTP2", Cut::default()), ["parsehttp2"]);
+        for bits in 0..4 {
+            assert_eq!(Cut::of_bits(bits).unwrap().bits(), bits);
+        }
+        assert_eq!(Cut::of_bits(4), None);
+    }
+
+    #[test]
+    fn the_longest_piece_comes_first_and_a_rest_without_one_spoils_the_word() {
+        assert_eq!(pieces("unaffable we!"), ["un", "##aff", "##able", "we", "!"]);
+        assert_eq!(pieces("una unax we"), ["un", "##a", "[UNK]", "we"]);
+        assert_eq!(pieces("日 we"), ["[UNK]", "we"]);
+    }
+
+    #[test]
+    fn it_stops_when_told() {
+        let vocabulary = Pieces::new(&["a"]);
+        let mut count = 0;
+        each_token(&vocabulary, "a a a a", Cut::default(), &mut |_| {
+            count += 1;
+            if count == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+        assert_eq!(count, 2);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn words_hold_neither_spaces_nor_capitals(text in "\\PC{0,80}", bits in 0u16..4) {
+            for word in words(&text, Cut::of_bits(bits).unwrap()) {
+                proptest::prop_assert!(!word.is_empty());
+                proptest::prop_assert!(!word.contains(char::is_whitespace));
+                proptest::prop_assert!(!word.contains(|c: char| c.is_ascii_uppercase()));
+                proptest::prop_assert!(word.chars().count() <= WORD_CHARS_MAX);
+                let alone = word.chars().count() == 1;
+                proptest::prop_assert!(alone || !word.contains(is_punctuation));
+            }
+        }
+
+        #[test]
+        fn ascii_takes_the_short_way_to_the_same_words(text in "[ -~\t\n]{0,80}", bits in 0u16..4) {
+            // A letter that decomposes to nothing ASCII sends the text the long way.
+            let mut long = words(&format!("{text} Ω"), Cut::of_bits(bits).unwrap());
+            proptest::prop_assert_eq!(long.pop(), Some("ω".to_owned()));
+            proptest::prop_assert_eq!(words(&text, Cut::of_bits(bits).unwrap()), long);
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! A memory or a turn made ready for an index: its entry, its record and its terms.
+
+use std::path::Path;
+
+use super::format::{Cursor, put_bytes, put_varint};
+use super::record::{
+    Entry, FLAG_DRAFT, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SIGNATURES, FLAG_STALE, FLAG_SUPERSEDED,
+    REPEATED_MAX, Record,
+};
+use super::vectors::Embedded;
+use memory_store_base::id::MemoryId;
+use memory_store_base::kind::Kind;
+use memory_store_base::memory::{CUES_MAX, Memory, Scope, Status};
+use memory_store_base::staleness::Staleness;
+use memory_store_base::text::{self, term_hash};
+use memory_store_base::time::Timestamp;
+use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector, Vectors};
+
+/// Bytes of a memory's text that an index keeps; a hook prints less.
+pub const MEMORY_BYTES_MAX: usize = 4 << 10;
+/// Bytes of a turn's text that an index keeps.
+pub const TURN_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a cue that an index keeps: `CUE_CHARS_MAX` characters of up to four bytes.
+const CUE_BYTES_MAX: usize = 320;
+/// Terms of a document that are counted.
+const TERMS_MAX: usize = 4096;
+
+/// The number of the vector among the fields of a journalled document.
+const FIELD_VECTOR: u64 = 1;
+/// The number of the neighbouring words.
+const FIELD_PAIRS: u64 = 2;
+/// Bytes of that field: space, encoder, components.
+const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
+
+/// A document with everything that an index stores of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Document {
+    /// What ranking needs; offset, length and checksum are filled in when it is written.
+    pub entry: Entry,
+    /// What printing needs.
+    pub record: Record,
+    /// How often each term occurs, by the terms' hashes in rising order.
+    pub terms: Vec<(u64, u32)>,
+    /// Hashes of its neighbouring words, in rising order, each once. Turns have none: there are too
+    /// many of them.
+    pub pairs: Vec<u32>,
+    /// What it means, once something has embedded it.
+    pub vector: Option<Embedded>,
+}
+
+impl Document {
+    /// A memory whose words were not looked at, which takes longest and is what [`Document::read`] does:
+    /// enough to tell whether an index has it as it is. `file` is as [`Record::file`] wants it.
+    pub fn memory(memory: &Memory, file: &Path, modified_ns: i128, file_bytes: u64) -> Self {
+        let record = Record {
+            title: memory.title.clone(),
+            text: cut(memory.body.trim(), MEMORY_BYTES_MAX),
+            file: file.to_owned(),
+            modified_ns: i64::try_from(modified_ns).unwrap_or(0),
+            file_bytes,
+            paths: memory.paths.iter().map(|path| path.path.clone()).collect(),
+            tags: memory.tags.clone(),
+            cues: memory.cues.iter().take(CUES_MAX).map(|cue| cut(cue, CUE_BYTES_MAX)).collect(),
+            signatures: memory.signatures.clone(),
+            created: memory.created,
+            occurred: memory.occurred,
+            valid_from: memory.valid_from,
+            valid_until: memory.valid_until,
+            scope: memory.scope,
+            status: memory.status,
+            said_by: memory.source.said_by,
+            noted: memory.source.is_noted(),
+            author: memory.author.clone(),
+            superseded_by: memory.superseded_by,
+            supersedes: memory.supersedes.clone(),
+            session: memory.source.session.clone(),
+            agent: None,
+            turn: 0,
+            staleness: None,
+            from_repository: false,
+        };
+        let (confidence, pinned) = (memory.confidence, memory.pinned);
+        Self::unread(memory.id, memory.kind, confidence, pinned, memory.when(), record)
+    }
+
+    /// Makes a memory ready whose record is known already, with its words.
+    pub fn of_record(
+        id: MemoryId,
+        kind: Kind,
+        confidence: f32,
+        pinned: bool,
+        when: Timestamp,
+        record: Record,
+    ) -> Self {
+        let mut document = Self::unread(id, kind, confidence, pinned, when, record);
+        document.read();
+        document
+    }
+
+    fn unread(
+        id: MemoryId,
+        kind: Kind,
+        confidence: f32,
+        pinned: bool,
+        when: Timestamp,
+        record: Record,
+    ) -> Self {
+        let flags = [
+            (FLAG_SUPERSEDED, record.superseded_by.is_some()),
+            (FLAG_PINNED, pinned),
+            (FLAG_DRAFT, record.status == Status::Draft),
+            (FLAG_SIGNATURES, !record.signatures.is_empty()),
+            (FLAG_PATHS_ONLY, record.scope == Scope::Paths),
+        ];
+        let flags = flags.iter().filter(|(_, set)| *set).map(|(flag, _)| flag).sum();
+        let entry = Entry {
+            id,
+            offset: 0,
+            length: 0,
+            checksum: 0,
+            when,
+            confidence: (confidence.clamp(0.0, 1.0) * 255.0).round() as u8,
+            kind: kind as u8,
+            flags,
+            before: 0,
+            after: 0,
+        };
+        Self { entry, record, terms: Vec::new(), pairs: Vec::new(), vector: None }
+    }
+
+    /// Marks a memory as stale. One whose file moved is found by the new path, too.
+    pub fn mark_stale(&mut self, staleness: Staleness) {
+        let paths = &mut self.record.paths;
+        if let Some(target) = &staleness.target
+            && !paths.contains(target)
+            && paths.len() < REPEATED_MAX
+        {
+            paths.push(target.clone());
+        }
+        self.entry.flags |= FLAG_STALE;
+        self.record.staleness = Some(staleness);
+    }
+
+    /// A turn whose words were not looked at: [`Document::read_terms`] does.
+    pub fn turn(turn: &Turn) -> Self {
+        let record = Record {
+            text: cut(&turn.text, TURN_BYTES_MAX),
+            created: turn.at,
+            session: Some(turn.session.clone()),
+            agent: turn.agent.clone(),
+            turn: turn.number,
+            signatures: turn.errors.clone(),
+            ..Record::default()
+        };
+        Self::unread(turn.id(), Kind::Session, 0.0, false, turn.at, record)
+    }
+
+    /// Looks at what a memory says: which terms it has, and which of its words are neighbours.
+    pub fn read(&mut self) {
+        self.read_terms();
+        let mut pairs = text::pairs(&self.record.title);
+        pairs.extend(text::pairs(&self.record.text));
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs.truncate(TERMS_MAX);
+        self.pairs = pairs;
+    }
+
+    /// Looks at which terms the record has: all that a turn is found by.
+    pub fn read_terms(&mut self) {
+        let record = &self.record;
+        let mut terms = Terms::default();
+        terms.add(&record.title);
+        terms.add(&record.text);
+        record.tags.iter().for_each(|tag| terms.add(tag));
+        record.cues.iter().for_each(|cue| terms.add(cue));
+        record.paths.iter().for_each(|path| terms.add(path));
+        terms.add(&record.date().date());
+        terms.add(record.author.as_deref().unwrap_or_default());
+        self.terms = terms.counted();
+    }
+
+    /// The text whose vector stands for a document.
+    pub fn embedding_text(&self) -> String {
+        self.record.embedding_text()
+    }
+
+    /// Gives it the best vector that can be had at once.
+    pub fn embed(&mut self, vectors: &dyn Vectors) {
+        let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
+        self.vector = vectors.of(&self.embedding_text()).map(embedded);
+    }
+
+    /// How many terms it has, repeated ones counted.
+    pub fn length(&self) -> u32 {
+        self.terms.iter().map(|&(_, count)| count).sum()
+    }
+
+    /// How often a term occurs.
+    pub fn count(&self, term: u64) -> u32 {
+        self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
+    }
+
+    /// Appends the document, as a journal frame holds it.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        self.entry.encode(out);
+        let mut record = Vec::new();
+        self.record.encode(&mut record);
+        put_bytes(out, &record);
+        put_varint(out, self.terms.len() as u64);
+        for &(hash, count) in &self.terms {
+            out.extend_from_slice(&hash.to_le_bytes());
+            put_varint(out, u64::from(count));
+        }
+        if !self.pairs.is_empty() {
+            put_varint(out, FIELD_PAIRS);
+            put_bytes(
+                out,
+                &self.pairs.iter().flat_map(|pair| pair.to_le_bytes()).collect::<Vec<_>>(),
+            );
+        }
+        if let Some(embedded) = &self.vector {
+            let mut value = Vec::with_capacity(VECTOR_FIELD);
+            value.extend_from_slice(&embedded.space.0);
+            value.push(embedded.encoder as u8);
+            value.extend(embedded.vector.0.iter().map(|component| component.cast_unsigned()));
+            put_varint(out, FIELD_VECTOR);
+            put_bytes(out, &value);
+        }
+    }
+
+    /// Reads a field that was added after the first version; those of later versions are skipped.
+    fn field(&mut self, field: u64, value: &[u8]) -> Option<()> {
+        if field == FIELD_PAIRS {
+            let pairs = value.as_chunks().0.iter().take(TERMS_MAX);
+            self.pairs = pairs.map(|&pair| u32::from_le_bytes(pair)).collect();
+            self.pairs.sort_unstable();
+        }
+        if field == FIELD_VECTOR {
+            let mut cursor = Cursor(value);
+            let space = Space(cursor.array()?);
+            let encoder = Encoder::from_number(cursor.byte()?);
+            let vector = Vector(cursor.array::<DIMENSIONS>()?.map(u8::cast_signed));
+            self.vector = encoder.map(|encoder| Embedded { space, encoder, vector });
+        }
+        Some(())
+    }
+
+    /// Reads a document.
+    pub fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
+        let entry = Entry::decode(cursor.take(super::format::DOC_ENTRY)?)?;
+        let record = Record::decode(cursor.bytes()?)?;
+        let count = usize::try_from(cursor.varint()?).ok().filter(|&count| count <= TERMS_MAX)?;
+        let terms = (0..count)
+            .map(|_| Some((cursor.u64()?, u32::try_from(cursor.varint()?).ok()?)))
+            .collect::<Option<_>>()?;
+        let mut document = Self { entry, record, terms, pairs: Vec::new(), vector: None };
+        while !cursor.is_empty() {
+            let field = cursor.varint()?;
+            document.field(field, cursor.bytes()?)?;
+        }
+        Some(document)
+    }
+}
+
+/// A turn of a session, redacted, as it is indexed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// The session.
+    pub session: String,
+    /// The subagent, if it is one's.
+    pub agent: Option<String>,
+    /// Its number in the session, from 0.
+    pub number: u32,
+    /// When it was opened.
+    pub at: Timestamp,
+    /// The prompt and what was said in answer.
+    pub text: String,
+    /// Signatures of the errors that came up in it.
+    pub errors: Vec<String>,
+}
+
+impl Turn {
+    /// Its name in the index: 96 bits for the session, 32 for the number, so that neighbours lie
+    /// side by side.
+    pub fn id(&self) -> MemoryId {
+        let mut id = [0; 16];
+        id[..12].copy_from_slice(&session_bits(&self.session, self.agent.as_deref()));
+        id[12..].copy_from_slice(&self.number.to_be_bytes());
+        MemoryId(id)
+    }
+}
+
+/// What the ids of all turns of a session begin with; of a subagent's, of the subagent's alone.
+pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; 12] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(session.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(agent.unwrap_or_default().as_bytes());
+    let mut bits = [0; 12];
+    bits.copy_from_slice(&hasher.finalize().as_bytes()[..12]);
+    bits
+}
+
+fn cut(text: &str, bytes_max: usize) -> String {
+    text[..text.floor_char_boundary(bytes_max)].to_owned()
+}
+
+/// Terms of a document while they are collected.
+#[derive(Default)]
+struct Terms(Vec<u64>);
+
+impl Terms {
+    fn add(&mut self, text: &str) {
+        text::each_term(text, &mut |term, _| {
+            if self.0.len() < TERMS_MAX {
+                self.0.push(term_hash(term));
+            }
+        });
+    }
+
+    fn counted(mut self) -> Vec<(u64, u32)> {
+        self.0.sort_unstable();
+        let mut counted: Vec<(u64, u32)> = Vec::new();
+        for hash in self.0 {
+            match counted.last_mut() {
+                Some((last, count)) if *last == hash => *count += 1,
+                _ => counted.push((hash, 1)),
+            }
+        }
+        counted
+    }
+}
+
+/// The key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
+pub fn path_key(path: &str) -> u64 {
+    if is_glob(path) { GLOB_KEY } else { name_key(path) }
+}
+
+/// The key of a file's name in a path map: its last step, in lower case.
+pub fn name_key(path: &str) -> u64 {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    term_hash(&name.to_lowercase())
+}
+
+/// Whether a memory's path is a glob. `[` is none of its signs: it stands in the names of routes,
+/// `app/[id]/page.tsx`.
+pub fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?'])
+}
+
+/// The key under which a path map keeps globs.
+pub const GLOB_KEY: u64 = 1;

@@ -1,0 +1,118 @@
+//! Numbers and layouts that every index file shares. `FORMAT.md` draws the picture.
+
+use std::path::Path;
+
+pub use memory_store_base::bytes::{
+    Cursor, believe_checksums, checksum, fits, is_believed, put_bytes, put_varint,
+};
+use memory_store_base::error::Error;
+
+/// Version of the format. A reader refuses another major; a higher minor only adds sections and
+/// fields that an older reader may skip.
+///
+/// - 1.0: manifest, memories and turns segments, journal.
+/// - 1.1: vectors in segments and in the journal, graphs.
+/// - 1.2: graphs some of whose nodes stand for no document any more, in sections of their own; bounds
+///   over postings.
+/// - 1.3: graphs with fine codes, in sections of their own.
+/// - 1.4: what the user's settings file was like, in the manifest.
+pub const MAJOR: u16 = 1;
+/// See [`MAJOR`].
+pub const MINOR: u16 = 4;
+
+/// First bytes of a manifest.
+pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
+/// First bytes of a segment.
+pub const SEGMENT_MAGIC: [u8; 8] = *b"TLSEGMNT";
+/// First bytes of each journal frame, so that reading can resume after a damaged one.
+pub const FRAME_MAGIC: [u8; 4] = *b"TLJ1";
+
+/// Sections start at multiples of this.
+pub const ALIGNMENT: usize = 64;
+
+/// Bytes of a segment's header.
+pub const SEGMENT_HEADER: usize = 64;
+/// Bytes of an entry of the section table.
+pub const TABLE_ENTRY: usize = 24;
+/// Sections that a segment may have.
+pub const SECTIONS_MAX: usize = 64;
+/// Bytes of an entry of the document table.
+pub const DOC_ENTRY: usize = 48;
+/// Bytes of a slot of a hashed map.
+pub const SLOT: usize = 32;
+
+/// Documents that a segment may hold.
+pub const DOCS_MAX: u32 = 1 << 28;
+
+/// BM25: how fast repeated terms stop counting.
+pub const K1: f32 = 1.2;
+/// BM25: how much a long text is held back. Little: with the usual 0.75 short throw-away lines win.
+pub const B: f32 = 0.5;
+/// The highest weight a term can have in a document, quantised to 255.
+pub const IMPACT_MAX: f32 = K1 + 1.0;
+
+/// The kinds of section. Numbers 16 to 31 are kept for vectors and 32 to 47 for bounds over blocks
+/// of postings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum SectionKind {
+    /// One fixed-size entry a document, in the order of their ids.
+    Docs = 1,
+    /// The packed records.
+    Records = 2,
+    /// Hashed map from term to postings: its slots.
+    TermSlots = 3,
+    /// Its blocks.
+    TermBlocks = 4,
+    /// Hashed map from file name to the paths of documents: its slots.
+    PathSlots = 5,
+    /// Its blocks.
+    PathBlocks = 6,
+    /// Hashed map from error signature to documents: its slots.
+    ErrorSlots = 7,
+    /// Its blocks.
+    ErrorBlocks = 8,
+    /// The documents of the session-start block, in order.
+    Start = 9,
+    /// Where the buckets of neighbouring words start.
+    PairBuckets = 10,
+    /// The buckets.
+    Pairs = 11,
+    /// What the vectors are of, and how many there are.
+    VectorHead = 16,
+    /// A sign code a document.
+    Codes = 17,
+    /// An int8 vector a document.
+    Vectors = 18,
+    /// What leads into the graph. Numbers 19 to 23 were those of graphs until 1.2.
+    Seeds = 24,
+    /// The graph's nodes.
+    Graph = 25,
+    /// Documents with a vector that are no node of the graph.
+    Unlinked = 26,
+    /// Hashed map from term to bounds over its postings: its slots.
+    BoundSlots = 32,
+    /// Its blocks.
+    BoundBlocks = 33,
+}
+
+/// One more than the highest kind of section.
+pub const KINDS: usize = 34;
+
+/// An error about a damaged or foreign index file.
+pub fn damaged(path: &Path, message: impl Into<String>) -> Error {
+    Error::Index { path: path.to_owned(), message: message.into() }
+}
+
+/// The weight of a term that occurs `count` times in a document of `length` terms, quantised.
+pub fn impact(count: u32, length: u32, average: f32) -> u8 {
+    let count = count as f32;
+    let relative = if average > 0.0 { length as f32 / average } else { 1.0 };
+    let weight = count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative));
+    (weight / IMPACT_MAX * 255.0).round().clamp(1.0, 255.0) as u8
+}
+
+/// The weight that a quantised one stands for.
+pub fn impact_weight(impact: u8) -> f32 {
+    f32::from(impact) * (IMPACT_MAX / 255.0)
+}

@@ -1,0 +1,88 @@
+//! Whether an index is whole, for whoever can make it again.
+//!
+//! Readers notice damage only where they read, and a file that rotted has its old length and time. So a sync
+//! looks at all files: at their headers always, and at every byte where there is time for it.
+
+use std::path::Path;
+
+use super::manifest::{Collection, Manifest};
+use super::segment::Segment;
+use super::{Index, format, read_manifest};
+use memory_store_base::error::{Error, Result};
+
+/// How closely an index is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// The manifest, the journal, and of each segment its length, header and section table.
+    Headers,
+    /// The same, and every byte of the segments.
+    Bytes,
+}
+
+/// What of an index cannot be read.
+#[derive(Debug, Default)]
+pub struct Health {
+    /// Of its memories, or of its journal.
+    pub memories: Option<Error>,
+    /// Of its turns.
+    pub turns: Option<Error>,
+}
+
+impl Health {
+    /// What cannot be read of all of it.
+    pub fn damage(self) -> Option<Error> {
+        self.memories.or(self.turns)
+    }
+
+    /// Whether all of it can be read.
+    pub fn is_sound(&self) -> bool {
+        self.memories.is_none() && self.turns.is_none()
+    }
+}
+
+/// Looks at the index in `dir`. One that is not there has nothing that can be read.
+pub fn inspect(dir: &Path, depth: Depth) -> Health {
+    let generation = || read_manifest(dir).ok().flatten().map(|manifest| manifest.generation);
+    let before = generation();
+    let health = look(dir, depth);
+    // A publisher takes files away: then there is a newer generation, and that one counts.
+    if health.is_sound() || generation() == before { health } else { look(dir, depth) }
+}
+
+fn look(dir: &Path, depth: Depth) -> Health {
+    match Index::open(dir) {
+        Ok(Some(index)) => Health {
+            memories: index
+                .damage
+                .or_else(|| of_segments(&index.manifest, dir, Collection::Memories, depth)),
+            turns: of_segments(&index.manifest, dir, Collection::Turns, depth),
+        },
+        Ok(None) => none(|| format::damaged(dir, "there is no index")),
+        Err(_) => none(|| match read_manifest(dir) {
+            Err(error) => error,
+            Ok(_) => format::damaged(dir, "the index cannot be read"),
+        }),
+    }
+}
+
+fn none(error: impl Fn() -> Error) -> Health {
+    Health { memories: Some(error()), turns: Some(error()) }
+}
+
+/// What is wrong with the segments of a collection.
+fn of_segments(
+    manifest: &Manifest,
+    dir: &Path,
+    collection: Collection,
+    depth: Depth,
+) -> Option<Error> {
+    let segments = manifest.segments.iter().filter(|segment| segment.collection == collection);
+    let check = |segment| -> Result<()> {
+        let segment = Segment::open(dir, segment)?;
+        match depth {
+            Depth::Headers => Ok(()),
+            Depth::Bytes => segment.verify(),
+        }
+    };
+    segments.map(check).find_map(Result::err)
+}

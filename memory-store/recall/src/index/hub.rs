@@ -1,0 +1,92 @@
+//! How near a memory is to whatever is near it.
+//!
+//! Some vectors are near to every query, because they lie where many do: *hubs*. The mean cosine
+//! of a memory to the nearest others tells how much of its nearness to a query is only that.
+//! Subtracting it is one half of cross-domain similarity local scaling (Conneau et al., "Word
+//! translation without parallel data", 2018).
+
+use super::kernel;
+use super::vectors::Embedded;
+
+/// What is taken for a memory whose neighbours nobody has looked for, such as one of the journal:
+/// about what a memory of a curated store has.
+pub const USUAL: f32 = 0.5;
+
+/// How many of the nearest others count.
+const NEAREST: usize = 10;
+/// Memories that the others are compared with; of more, every so manieth. Keeps what it costs to
+/// publish proportional to the number of memories.
+const SAMPLE_MAX: usize = 1024;
+
+/// The number that a byte stands for.
+pub fn of_byte(byte: u8) -> f32 {
+    f32::from(byte) / 255.0
+}
+
+/// For each memory the mean cosine to the nearest others, as 255ths, negative ones as 0.
+pub fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
+    let every = embedded.len().div_ceil(SAMPLE_MAX).max(1);
+    let length = |of: &Embedded| (kernel::dot(&of.vector.0, &of.vector.0) as f32).sqrt();
+    let sample: Vec<(usize, &Embedded, f32)> = embedded
+        .iter()
+        .enumerate()
+        .step_by(every)
+        .filter_map(|(at, embedded)| embedded.map(|embedded| (at, embedded, length(embedded))))
+        .collect();
+    let mut cosines = Vec::with_capacity(sample.len());
+    let hub = |(at, embedded): (usize, &Option<&Embedded>)| {
+        let Some(embedded) = embedded else { return 0 };
+        let own = length(embedded);
+        cosines.clear();
+        cosines.extend(sample.iter().filter(|(other, ..)| *other != at).map(
+            |(_, other, length)| {
+                kernel::dot(&embedded.vector.0, &other.vector.0) as f32 / (own * length).max(1.0)
+            },
+        ));
+        if cosines.is_empty() {
+            return (USUAL * 255.0) as u8;
+        }
+        if cosines.len() > NEAREST {
+            cosines.select_nth_unstable_by(NEAREST - 1, |a: &f32, b| b.total_cmp(a));
+            cosines.truncate(NEAREST);
+        }
+        // In a fixed order, so that equal stores have equal bytes.
+        cosines.sort_unstable_by(f32::total_cmp);
+        let mean = cosines.iter().sum::<f32>() / cosines.len() as f32;
+        (mean.clamp(0.0, 1.0) * 255.0).round() as u8
+    };
+    embedded.iter().enumerate().map(hub).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector};
+
+    fn embedded(components: impl Fn(usize) -> f32) -> Embedded {
+        let vector = Vector::of(&std::array::from_fn(components)).unwrap();
+        Embedded { space: Space([0; 16]), encoder: Encoder::Static, vector }
+    }
+
+    /// One axis of 16 for each number.
+    fn axis(number: usize) -> Embedded {
+        embedded(|at| f32::from(u8::from(at / 16 == number)))
+    }
+
+    #[test]
+    fn what_lies_amid_others_is_a_hub() {
+        let mut all: Vec<Embedded> = (0..12).map(axis).collect();
+        all.push(embedded(|at| f32::from(u8::from(at < 12 * DIMENSIONS / 16))));
+        let hubs = bytes(&all.iter().map(Some).collect::<Vec<_>>());
+        assert!(hubs[..12].iter().all(|&hub| hub < hubs[12]), "{hubs:?}");
+        assert!((of_byte(hubs[12]) - 1.0 / 12f32.sqrt()).abs() < 0.02);
+    }
+
+    #[test]
+    fn a_memory_alone_is_as_usual_and_one_without_a_vector_nothing() {
+        let one = axis(1);
+        let hubs = bytes(&[Some(&one), None]);
+        assert!((of_byte(hubs[0]) - USUAL).abs() < 0.01);
+        assert_eq!(hubs[1], 0);
+    }
+}

@@ -1,0 +1,333 @@
+//! The manifest: which files make up the index, the settings in effect and the gate's threshold.
+//! It is small, read whole by every hook, and replaced by rename.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
+use memory_store_base::error::Result;
+use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::settings::Settings;
+use memory_store_base::time::Timestamp;
+
+/// The manifest's name in an index.
+pub const FILE_NAME: &str = "MANIFEST";
+
+/// Bytes that a manifest may have.
+pub const BYTES_MAX: usize = 1 << 20;
+
+/// The first minor version that says what the user's settings file was like.
+const CONFIG_MINOR: u16 = 4;
+
+/// Segments that a manifest may name.
+const SEGMENTS_MAX: u32 = 1024;
+
+/// The default settings as JSON. Most manifests hold them, and what is known by sight is not parsed.
+const DEFAULTS: &str = concat!(
+    r#"{"start_tokens":400,"prompt_tokens":600,"prompt_memories":5,"tool_tokens":260,"#,
+    r#""tool_memories":3,"alpha":0.05,"due_minutes":5,"notice":"first","promote":"auto","#,
+    r#""retention_days":365,"archive_bytes_max":2147483648,"memories_per_session":6.0,"#,
+    r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
+);
+
+/// What kind of documents a segment holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Collection {
+    /// Memories.
+    Memories = 1,
+    /// Turns of sessions, verbatim and redacted.
+    Turns = 2,
+}
+
+impl Collection {
+    fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Memories),
+            2 => Some(Self::Turns),
+            _ => None,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Memories => "memories",
+            Self::Turns => "turns",
+        }
+    }
+}
+
+/// A segment of the index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentRef {
+    /// What it holds.
+    pub collection: Collection,
+    /// The generation that wrote it; names the file.
+    pub generation: u64,
+    /// Length of the file.
+    pub bytes: u64,
+    /// Documents in it.
+    pub docs: u32,
+    /// Documents in it that a later segment replaced, in rising order.
+    pub dead: Vec<u32>,
+}
+
+impl SegmentRef {
+    /// The segment's file.
+    pub fn path(&self, dir: &Path) -> PathBuf {
+        dir.join(format!("{}-{:016x}.seg", self.collection.name(), self.generation))
+    }
+}
+
+/// The gate of this store, calibrated when it was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gate {
+    /// What a memory's score must exceed for a prompt of one paragraph; how it comes about says `recall::gate`.
+    pub threshold: f32,
+    /// Mean of the best scores of background prompts.
+    pub mean: f32,
+    /// Their standard deviation; with the mean it gives thresholds for rarer false fires.
+    pub deviation: f32,
+    /// The share it was calibrated for.
+    pub alpha: f32,
+    /// Which way of scoring it was calibrated for; a threshold means nothing for another.
+    pub scale: u32,
+}
+
+/// What a manifest says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manifest {
+    /// Its number; each published manifest has the next one.
+    pub generation: u64,
+    /// When it was published.
+    pub published: Timestamp,
+    /// The generation that started the journal; names the file.
+    pub journal: u64,
+    /// Bytes at the start of the journal that the segments already hold.
+    pub journal_start: u64,
+    /// What the segments were made from: blake3, first 16 bytes.
+    pub digest: [u8; 16],
+    /// The gate.
+    pub gate: Gate,
+    /// The segments, oldest first.
+    pub segments: Vec<SegmentRef>,
+    /// The settings in effect.
+    pub settings: Settings,
+}
+
+impl Manifest {
+    /// The journal's file.
+    pub fn journal_path(&self, dir: &Path) -> PathBuf {
+        dir.join(format!("journal-{:016x}.log", self.journal))
+    }
+
+    /// Whether one of its segments is gone or has another length.
+    pub fn lacks_segments(&self, dir: &Path) -> bool {
+        let length =
+            |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());
+        self.segments
+            .iter()
+            .any(|segment| !length(segment).is_ok_and(|length| length == segment.bytes))
+    }
+
+    /// The files that it names: its segments and its journal.
+    pub fn files(&self, dir: &Path) -> BTreeSet<PathBuf> {
+        let segments = self.segments.iter().map(|segment| segment.path(dir));
+        segments.chain([self.journal_path(dir)]).collect()
+    }
+
+    /// Returns the bytes of the file.
+    ///
+    /// # Errors
+    /// Says what of it is more than a reader takes: segments, or bytes in all.
+    pub fn encode(&self) -> std::result::Result<Vec<u8>, String> {
+        let settings = serde_json::to_vec(&self.settings).map_err(|error| error.to_string())?;
+        if self.segments.len() > SEGMENTS_MAX as usize {
+            return Err(format!("{} segments, and {SEGMENTS_MAX} may be", self.segments.len()));
+        }
+        let mut out = Vec::with_capacity(256 + settings.len());
+        out.extend_from_slice(&MANIFEST_MAGIC);
+        out.extend_from_slice(&MAJOR.to_le_bytes());
+        out.extend_from_slice(&MINOR.to_le_bytes());
+        out.extend_from_slice(&(self.segments.len() as u32).to_le_bytes());
+        out.extend_from_slice(&self.generation.to_le_bytes());
+        out.extend_from_slice(&self.published.0.to_le_bytes());
+        out.extend_from_slice(&self.journal.to_le_bytes());
+        out.extend_from_slice(&self.journal_start.to_le_bytes());
+        out.extend_from_slice(&self.digest);
+        let gate = self.gate;
+        for number in [gate.threshold, gate.mean, gate.deviation, gate.alpha] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        out.extend_from_slice(&gate.scale.to_le_bytes());
+        for segment in &self.segments {
+            out.extend_from_slice(&[segment.collection as u8, 0, 0, 0]);
+            out.extend_from_slice(&segment.docs.to_le_bytes());
+            out.extend_from_slice(&segment.generation.to_le_bytes());
+            out.extend_from_slice(&segment.bytes.to_le_bytes());
+            out.extend_from_slice(&(segment.dead.len() as u32).to_le_bytes());
+            segment.dead.iter().for_each(|doc| out.extend_from_slice(&doc.to_le_bytes()));
+        }
+        out.extend_from_slice(&(settings.len() as u32).to_le_bytes());
+        out.extend_from_slice(&settings);
+        let config = self.settings.config.unwrap_or(NO_FILE);
+        out.extend_from_slice(&config.bytes.to_le_bytes());
+        out.extend_from_slice(&config.modified_ns.to_le_bytes());
+        let check = checksum(&out);
+        out.extend_from_slice(&check.to_le_bytes());
+        if out.len() > BYTES_MAX {
+            return Err(format!("{} bytes, and {BYTES_MAX} may be", out.len()));
+        }
+        Ok(out)
+    }
+
+    /// Reads the bytes of the file `path`, which the message of an error names.
+    pub fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let Some((body, check)) = bytes.split_last_chunk::<4>() else {
+            return Err(damaged(path, "the manifest is cut off"));
+        };
+        let mut head = Cursor(body);
+        if head.array() != Some(MANIFEST_MAGIC) {
+            return Err(damaged(path, "this is no manifest"));
+        }
+        // The version comes before the checksum: later versions may be laid out otherwise.
+        let major = head.u16().unwrap_or(0);
+        if major != MAJOR {
+            return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
+        }
+        if !fits(body, u32::from_le_bytes(*check)) {
+            return Err(damaged(path, "the manifest's checksum does not fit"));
+        }
+        Self::fields(head).ok_or_else(|| damaged(path, "the manifest makes no sense"))
+    }
+
+    fn fields(mut cursor: Cursor<'_>) -> Option<Self> {
+        let minor = cursor.u16()?;
+        let count = cursor.u32().filter(|&count| count <= SEGMENTS_MAX)?;
+        let generation = cursor.u64()?;
+        let published = Timestamp(cursor.i64()?);
+        let (journal, journal_start) = (cursor.u64()?, cursor.u64()?);
+        let digest = cursor.array()?;
+        let gate = Gate {
+            threshold: cursor.f32()?,
+            mean: cursor.f32()?,
+            deviation: cursor.f32()?,
+            alpha: cursor.f32()?,
+            scale: cursor.u32()?,
+        };
+        let segments = (0..count).map(|_| segment(&mut cursor)).collect::<Option<_>>()?;
+        let length = usize::try_from(cursor.u32()?).ok()?;
+        let mut settings: Settings = match cursor.take(length)? {
+            defaults if defaults == DEFAULTS.as_bytes() => Settings::default(),
+            settings => serde_json::from_slice(settings).ok()?,
+        };
+        // Manifests of older versions end here.
+        if minor >= CONFIG_MINOR {
+            settings.config = Some(config(&mut cursor)?).filter(|&config| config != NO_FILE);
+        }
+        Some(Self {
+            generation,
+            published,
+            journal,
+            journal_start,
+            digest,
+            gate,
+            segments,
+            settings,
+        })
+    }
+}
+
+/// Stands for a settings file that is not there.
+const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
+
+/// What the user's settings file was like.
+fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
+    Some(Stamp { bytes: cursor.u64()?, modified_ns: cursor.i64()? })
+}
+
+fn segment(cursor: &mut Cursor<'_>) -> Option<SegmentRef> {
+    let [collection, ..] = cursor.array::<4>()?;
+    let docs = cursor.u32()?;
+    let (generation, bytes) = (cursor.u64()?, cursor.u64()?);
+    let dead_count = usize::try_from(cursor.u32()?).ok()?;
+    let dead = cursor.take(dead_count.checked_mul(4)?)?;
+    let dead = dead.chunks_exact(4).filter_map(|doc| Cursor(doc).u32()).collect();
+    let collection = Collection::from_number(collection)?;
+    Some(SegmentRef { collection, generation, bytes, docs, dead })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            generation: 7,
+            published: Timestamp(1_790_000_000_000),
+            journal: 6,
+            journal_start: 40,
+            digest: [4; 16],
+            gate: Gate { threshold: 1.5, mean: 0.5, deviation: 0.25, alpha: 0.05, scale: 1 },
+            segments: vec![SegmentRef {
+                collection: Collection::Turns,
+                generation: 3,
+                bytes: 900,
+                docs: 12,
+                dead: vec![1, 5],
+            }],
+            settings: Settings { due_minutes: 9, ..Settings::default() },
+        }
+    }
+
+    #[test]
+    fn it_is_read_back_and_every_flipped_bit_is_noticed() {
+        let path = Path::new(FILE_NAME);
+        let bytes = manifest().encode().unwrap();
+        assert_eq!(Manifest::decode(path, &bytes).unwrap(), manifest());
+        let plain = Manifest { settings: Settings::default(), ..manifest() };
+        assert_eq!(Manifest::decode(path, &plain.encode().unwrap()).unwrap(), plain);
+        let config = Some(Stamp { bytes: 20, modified_ns: 1_790_000_000_000_000_001 });
+        let read = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
+        assert_eq!(Manifest::decode(path, &read.encode().unwrap()).unwrap(), read);
+        let defaults = serde_json::to_string(&plain.settings).unwrap();
+        assert_eq!(DEFAULTS, defaults, "a changed default is to be changed there, too");
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 0x10;
+            assert!(Manifest::decode(path, &flipped).is_err(), "byte {at}");
+            assert!(Manifest::decode(path, &bytes[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn what_the_settings_file_was_like_is_told_by_the_version() {
+        let path = Path::new(FILE_NAME);
+        let config = Some(Stamp { bytes: 20, modified_ns: 1 });
+        let with = Manifest { settings: Settings { config, ..manifest().settings }, ..manifest() };
+        assert_eq!(with.encode().unwrap().len(), manifest().encode().unwrap().len());
+        // As another minor version wrote it, with `more` at its end, or less.
+        let of_version = |minor: u16, more: isize| {
+            let mut bytes = with.encode().unwrap();
+            bytes[10..12].copy_from_slice(&minor.to_le_bytes());
+            bytes.truncate(bytes.len() - 4);
+            bytes.resize(bytes.len().saturating_add_signed(more), 7);
+            let check = checksum(&bytes);
+            bytes.extend_from_slice(&check.to_le_bytes());
+            Manifest::decode(path, &bytes).map(|manifest| manifest.settings.config)
+        };
+        assert_eq!(of_version(MINOR, 0).unwrap(), config);
+        assert_eq!(of_version(MINOR + 1, 16).unwrap(), config, "what is appended is skipped");
+        assert!(of_version(MINOR, -16).is_err(), "it is never missing");
+        assert_eq!(of_version(3, -16).unwrap(), None);
+        assert_eq!(of_version(3, 0).unwrap(), None, "what stood there was something else");
+    }
+
+    #[test]
+    fn another_version_says_so() {
+        let mut bytes = manifest().encode().unwrap();
+        bytes[8] = 2;
+        let error = Manifest::decode(Path::new("x/MANIFEST"), &bytes).unwrap_err().to_string();
+        assert!(error.contains("format version 2, expected 1"), "{error}");
+    }
+}

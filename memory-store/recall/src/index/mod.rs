@@ -1,0 +1,129 @@
+//! The index: what is derived from memories and turns so that a hook can answer in a millisecond.
+//!
+//! A `MANIFEST` names immutable segments and one journal; `FORMAT.md` describes every byte. A
+//! reader opens one generation and keeps it, takes no lock and believes nothing whose checksum
+//! does not fit. Everything here can be deleted: it is made again from the files.
+
+pub(crate) mod bounds;
+pub mod document;
+pub mod format;
+pub mod freeze;
+mod graph;
+pub mod health;
+pub mod hub;
+pub mod journal;
+mod listed;
+pub mod manifest;
+mod pairs;
+pub mod record;
+pub mod segment;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod vectors;
+pub mod waiting;
+pub mod write;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use journal::Journal;
+use manifest::{Collection, Manifest};
+use memory_store_base::bytes::kernel;
+use memory_store_base::error::{At, Error, Result};
+use segment::Segment;
+
+/// An open generation of an index.
+#[derive(Debug)]
+pub struct Index {
+    /// Where it lies.
+    pub dir: PathBuf,
+    /// What it is made of.
+    pub manifest: Manifest,
+    /// The memories; `None` when there are none, or when their segment is damaged.
+    pub memories: Option<Segment>,
+    /// What changed since.
+    pub journal: Journal,
+    /// What could not be read.
+    pub damage: Option<Error>,
+}
+
+impl Index {
+    /// Opens the index in `dir`. `None` when there is none; an error when its manifest cannot be
+    /// read. A damaged segment or journal is told in [`Index::damage`], and the rest is used.
+    pub fn open(dir: &Path) -> Result<Option<Self>> {
+        let mut last = None;
+        // A publisher may remove a segment between our reading of the manifest and of the
+        // segment. Then there is a newer manifest.
+        for _ in 0..2 {
+            let Some(manifest) = read_manifest(dir)? else { return Ok(None) };
+            let index = Self::of_manifest(dir, manifest);
+            if !index.damage.as_ref().is_some_and(is_missing) {
+                return Ok(Some(index));
+            }
+            last = Some(index);
+        }
+        Ok(last)
+    }
+
+    fn of_manifest(dir: &Path, manifest: Manifest) -> Self {
+        let mut damage = None;
+        let memories = manifest
+            .segments
+            .iter()
+            .find(|segment| segment.collection == Collection::Memories)
+            .and_then(|segment| {
+                Segment::open(dir, segment).map_err(|error| damage = Some(error)).ok()
+            });
+        let journal = Journal::read(dir, &manifest).unwrap_or_else(|error| {
+            damage.get_or_insert(error);
+            Journal::default()
+        });
+        if journal.damaged {
+            let path = manifest.journal_path(dir);
+            damage.get_or_insert_with(|| format::damaged(&path, "a frame is damaged"));
+        }
+        Self { dir: dir.to_owned(), manifest, memories, journal, damage }
+    }
+
+    /// Compares all segments with the hashes in their headers: for `doctor`, since it reads them
+    /// whole. The generation must be one that no publisher is about to replace.
+    ///
+    /// # Errors
+    /// The first segment that cannot be read or has another hash.
+    pub fn verify(&self) -> Result<()> {
+        let segments = &self.manifest.segments;
+        segments.iter().try_for_each(|segment| Segment::open(&self.dir, segment)?.verify())
+    }
+
+    /// Opens the segments of turns, oldest first. Damaged ones are left out and told.
+    pub fn turns(&self) -> (Vec<Segment>, Option<Error>) {
+        let mut damage = None;
+        let turns = self
+            .manifest
+            .segments
+            .iter()
+            .filter(|segment| segment.collection == Collection::Turns)
+            .filter_map(|segment| {
+                Segment::open(&self.dir, segment).map_err(|error| damage = Some(error)).ok()
+            })
+            .collect();
+        (turns, damage)
+    }
+}
+
+/// Reads the manifest of the index in `dir`; `None` when there is none.
+pub fn read_manifest(dir: &Path) -> Result<Option<Manifest>> {
+    let path = dir.join(manifest::FILE_NAME);
+    let file = match std::fs::File::open(&path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error).at(&path),
+    };
+    let mut bytes = Vec::with_capacity(4096);
+    file.take(manifest::BYTES_MAX as u64).read_to_end(&mut bytes).at(&path)?;
+    Manifest::decode(&path, &bytes).map(Some)
+}
+
+fn is_missing(error: &Error) -> bool {
+    matches!(error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)
+}

@@ -1,0 +1,476 @@
+//! A document of an index: a fixed-size entry that ranking needs, and a packed record that
+//! printing needs. A record is a list of tagged fields, so that later versions can add some.
+
+use std::path::PathBuf;
+
+use super::format::{Cursor, DOC_ENTRY, checksum, fits, put_bytes, put_varint};
+use memory_store_base::id::MemoryId;
+use memory_store_base::memory::{CUES_MAX, SaidBy, Scope, Status};
+use memory_store_base::staleness::Staleness;
+use memory_store_base::time::Timestamp;
+
+/// Fields of one kind that a record keeps.
+pub const REPEATED_MAX: usize = 64;
+
+/// Another memory replaces it.
+pub const FLAG_SUPERSEDED: u8 = 1;
+/// A person pinned it.
+pub const FLAG_PINNED: u8 = 2;
+/// It waits for review.
+pub const FLAG_DRAFT: u8 = 4;
+/// It has error signatures.
+pub const FLAG_SIGNATURES: u8 = 8;
+/// It is about certain paths only.
+pub const FLAG_PATHS_ONLY: u8 = 16;
+
+/// Claude Code tells it to every session anyway.
+pub const FLAG_SAID: u8 = 32;
+/// It is in quarantine: not given unless somebody asks for it.
+pub const FLAG_HELD: u8 = 64;
+/// Its files changed much since it was learned.
+pub const FLAG_STALE: u8 = 128;
+
+/// The most that an entry tells of the documents before it, and of those after it.
+pub const BESIDE_MAX: u8 = 15;
+
+/// What ranking needs to know of a document.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// Of a memory its id; of a turn the session's hash and the turn's number.
+    pub id: MemoryId,
+    /// Where the record starts in its section.
+    pub offset: u64,
+    /// Its length.
+    pub length: u32,
+    /// Its checksum.
+    pub checksum: u32,
+    /// When what it says happened, or was last renewed.
+    pub when: Timestamp,
+    /// How sure we are, 0 to 255.
+    pub confidence: u8,
+    /// The number of its kind.
+    pub kind: u8,
+    /// See the `FLAG_` constants.
+    pub flags: u8,
+    /// How many documents of its session stand right before it in its segment, at most
+    /// [`BESIDE_MAX`].
+    pub before: u8,
+    /// How many stand right after it.
+    pub after: u8,
+}
+
+impl Entry {
+    /// How sure we are, 0 to 1.
+    pub fn confidence(&self) -> f32 {
+        f32::from(self.confidence) / 255.0
+    }
+
+    /// Whether a flag is set.
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// Appends the entry.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend_from_slice(&self.id.0);
+        out.extend_from_slice(&self.offset.to_le_bytes());
+        out.extend_from_slice(&self.length.to_le_bytes());
+        out.extend_from_slice(&self.checksum.to_le_bytes());
+        out.extend_from_slice(&self.when.0.to_le_bytes());
+        out.extend_from_slice(&[
+            self.confidence,
+            self.kind,
+            self.flags,
+            self.after << 4 | self.before,
+        ]);
+        let check = checksum(&out[start..]);
+        out.extend_from_slice(&check.to_le_bytes());
+    }
+
+    /// Reads an entry; `None` when its checksum does not fit.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut cursor = Cursor(bytes.get(..DOC_ENTRY)?);
+        let id = MemoryId(cursor.array()?);
+        let offset = cursor.u64()?;
+        let (length, record_checksum) = (cursor.u32()?, cursor.u32()?);
+        let when = Timestamp(cursor.i64()?);
+        let [confidence, kind, flags, beside] = cursor.array()?;
+        let check = cursor.u32()?;
+        fits(&bytes[..DOC_ENTRY - 4], check).then_some(Self {
+            id,
+            offset,
+            length,
+            checksum: record_checksum,
+            when,
+            confidence,
+            kind,
+            flags,
+            before: beside & 0xf,
+            after: beside >> 4,
+        })
+    }
+}
+
+/// What printing needs to know of a document.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Record {
+    /// The title; of a turn empty.
+    pub title: String,
+    /// The text below it, perhaps cut.
+    pub text: String,
+    /// The memory file, relative to the working tree's root where it lies below it.
+    pub file: PathBuf,
+    /// When the file was last changed, in nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Its length.
+    pub file_bytes: u64,
+    /// The files it is about.
+    pub paths: Vec<String>,
+    /// Search words.
+    pub tags: Vec<String>,
+    /// Ways in which somebody will ask for it: searched, never shown.
+    pub cues: Vec<String>,
+    /// Error signatures.
+    pub signatures: Vec<String>,
+    /// When it was written.
+    pub created: Timestamp,
+    /// When what it says happened.
+    pub occurred: Option<Timestamp>,
+    /// From when on it holds.
+    pub valid_from: Option<Timestamp>,
+    /// Until when it holds.
+    pub valid_until: Option<Timestamp>,
+    /// Where it applies.
+    pub scope: Scope,
+    /// Whether it is a draft.
+    pub status: Status,
+    /// Who said it.
+    pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
+    /// Who wrote it.
+    pub author: Option<String>,
+    /// The memory that replaces it.
+    pub superseded_by: Option<MemoryId>,
+    /// The memories that it replaces.
+    pub supersedes: Vec<MemoryId>,
+    /// The session it comes from, or that a turn belongs to.
+    pub session: Option<String>,
+    /// Of a turn: the subagent.
+    pub agent: Option<String>,
+    /// Of a turn: its number in the session.
+    pub turn: u32,
+    /// Change of its files since it was learned, where that is much.
+    pub staleness: Option<Staleness>,
+    /// Whether this machine did not derive, write or release it.
+    pub from_repository: bool,
+}
+
+/// The numbers of the fields. They are never used for anything else again.
+mod tag {
+    pub const TITLE: u64 = 1;
+    pub const TEXT: u64 = 2;
+    pub const FILE: u64 = 3;
+    pub const MODIFIED: u64 = 4;
+    pub const FILE_BYTES: u64 = 5;
+    pub const PATH: u64 = 6;
+    pub const TAG: u64 = 7;
+    pub const SIGNATURE: u64 = 8;
+    pub const CREATED: u64 = 9;
+    pub const OCCURRED: u64 = 10;
+    pub const VALID_FROM: u64 = 11;
+    pub const VALID_UNTIL: u64 = 12;
+    pub const SCOPE: u64 = 13;
+    pub const STATUS: u64 = 14;
+    pub const SAID_BY: u64 = 15;
+    pub const AUTHOR: u64 = 16;
+    pub const SUPERSEDED_BY: u64 = 17;
+    pub const SUPERSEDES: u64 = 18;
+    pub const SESSION: u64 = 19;
+    pub const AGENT: u64 = 20;
+    pub const TURN: u64 = 21;
+    pub const CUE: u64 = 22;
+    pub const STALENESS: u64 = 23;
+    pub const NOTED: u64 = 24;
+    pub const FROM_REPOSITORY: u64 = 25;
+}
+
+impl Record {
+    /// The date that people are shown.
+    pub fn date(&self) -> Timestamp {
+        self.occurred.unwrap_or(self.created)
+    }
+
+    /// Whether the time is over until which it holds.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.valid_until.is_some_and(|until| until < now)
+    }
+
+    /// The text whose vector stands for the document.
+    pub fn embedding_text(&self) -> String {
+        let mut text = match self.title.as_str() {
+            "" => self.text.clone(),
+            title => format!("{title}\n{}", self.text),
+        };
+        for cue in &self.cues {
+            text.push('\n');
+            text.push_str(cue);
+        }
+        text
+    }
+
+    /// Appends the record.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_text(out, tag::TITLE, &self.title);
+        put_text(out, tag::TEXT, &self.text);
+        put_field(out, tag::FILE, self.file.as_os_str().as_encoded_bytes());
+        put_number(out, tag::MODIFIED, self.modified_ns);
+        put_number(out, tag::FILE_BYTES, self.file_bytes as i64);
+        self.paths.iter().take(REPEATED_MAX).for_each(|path| put_text(out, tag::PATH, path));
+        self.tags.iter().take(REPEATED_MAX).for_each(|word| put_text(out, tag::TAG, word));
+        self.cues.iter().take(CUES_MAX).for_each(|cue| put_text(out, tag::CUE, cue));
+        for signature in self.signatures.iter().take(REPEATED_MAX) {
+            put_text(out, tag::SIGNATURE, signature);
+        }
+        put_number(out, tag::CREATED, self.created.0);
+        let times = [
+            (tag::OCCURRED, self.occurred),
+            (tag::VALID_FROM, self.valid_from),
+            (tag::VALID_UNTIL, self.valid_until),
+        ];
+        for (tag, time) in times {
+            if let Some(time) = time {
+                put_field(out, tag, &time.0.to_le_bytes());
+            }
+        }
+        put_number(out, tag::SCOPE, scope_number(self.scope));
+        put_number(out, tag::STATUS, status_number(self.status));
+        put_number(out, tag::SAID_BY, self.said_by.map_or(0, said_by_number));
+        put_text(out, tag::AUTHOR, self.author.as_deref().unwrap_or_default());
+        if let Some(id) = self.superseded_by {
+            put_field(out, tag::SUPERSEDED_BY, &id.0);
+        }
+        for id in self.supersedes.iter().take(REPEATED_MAX) {
+            put_field(out, tag::SUPERSEDES, &id.0);
+        }
+        put_text(out, tag::SESSION, self.session.as_deref().unwrap_or_default());
+        put_text(out, tag::AGENT, self.agent.as_deref().unwrap_or_default());
+        put_number(out, tag::TURN, i64::from(self.turn));
+        if let Some(staleness) = &self.staleness {
+            put_field(out, tag::STALENESS, &staleness.encode());
+        }
+        if self.noted {
+            put_number(out, tag::NOTED, 1);
+        }
+        put_number(out, tag::FROM_REPOSITORY, i64::from(self.from_repository));
+    }
+
+    /// Reads a record; fields of later versions are skipped.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut record = Self::default();
+        let mut cursor = Cursor(bytes);
+        while !cursor.is_empty() {
+            let tag = cursor.varint()?;
+            record.field(tag, cursor.bytes()?)?;
+        }
+        Some(record)
+    }
+
+    fn field(&mut self, tag: u64, value: &[u8]) -> Option<()> {
+        match tag {
+            tag::TITLE => self.title = text(value)?,
+            tag::TEXT => self.text = text(value)?,
+            tag::FILE => self.file = path(value)?,
+            tag::MODIFIED => self.modified_ns = number(value)?,
+            tag::FILE_BYTES => self.file_bytes = number(value)? as u64,
+            tag::PATH => self.paths.push(text(value)?),
+            tag::TAG => self.tags.push(text(value)?),
+            tag::CUE => self.cues.push(text(value)?),
+            tag::SIGNATURE => self.signatures.push(text(value)?),
+            tag::CREATED => self.created = Timestamp(number(value)?),
+            tag::OCCURRED => self.occurred = Some(Timestamp(number(value)?)),
+            tag::VALID_FROM => self.valid_from = Some(Timestamp(number(value)?)),
+            tag::VALID_UNTIL => self.valid_until = Some(Timestamp(number(value)?)),
+            tag::SCOPE => self.scope = scope(number(value)?),
+            tag::STATUS => self.status = status(number(value)?),
+            tag::SAID_BY => self.said_by = said_by(number(value)?),
+            tag::AUTHOR => self.author = Some(text(value)?),
+            tag::SUPERSEDED_BY => self.superseded_by = Some(MemoryId(value.try_into().ok()?)),
+            tag::SUPERSEDES => self.supersedes.push(MemoryId(value.try_into().ok()?)),
+            tag::SESSION => self.session = Some(text(value)?),
+            tag::AGENT => self.agent = Some(text(value)?),
+            tag::TURN => self.turn = u32::try_from(number(value)?).ok()?,
+            tag::STALENESS => self.staleness = Staleness::decode(value),
+            tag::NOTED => self.noted = number(value)? != 0,
+            tag::FROM_REPOSITORY => self.from_repository = number(value)? != 0,
+            _ => {}
+        }
+        Some(())
+    }
+}
+
+fn put_field(out: &mut Vec<u8>, tag: u64, value: &[u8]) {
+    put_varint(out, tag);
+    put_bytes(out, value);
+}
+
+/// Empty text and the number 0 are what a missing field means.
+fn put_text(out: &mut Vec<u8>, tag: u64, value: &str) {
+    if !value.is_empty() {
+        put_field(out, tag, value.as_bytes());
+    }
+}
+
+fn put_number(out: &mut Vec<u8>, tag: u64, value: i64) {
+    if value != 0 {
+        put_field(out, tag, &value.to_le_bytes());
+    }
+}
+
+fn text(value: &[u8]) -> Option<String> {
+    str::from_utf8(value).ok().map(str::to_owned)
+}
+
+fn number(value: &[u8]) -> Option<i64> {
+    value.try_into().ok().map(i64::from_le_bytes)
+}
+
+#[cfg(unix)]
+fn path(value: &[u8]) -> Option<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(value)))
+}
+
+#[cfg(not(unix))]
+fn path(value: &[u8]) -> Option<PathBuf> {
+    text(value).map(PathBuf::from)
+}
+
+fn scope_number(scope: Scope) -> i64 {
+    match scope {
+        Scope::Project => 0,
+        Scope::User => 1,
+        Scope::Paths => 2,
+    }
+}
+
+fn scope(number: i64) -> Scope {
+    match number {
+        1 => Scope::User,
+        2 => Scope::Paths,
+        _ => Scope::Project,
+    }
+}
+
+fn status_number(status: Status) -> i64 {
+    match status {
+        Status::Active => 0,
+        Status::Draft => 1,
+        Status::Rejected => 2,
+        Status::Archived => 3,
+    }
+}
+
+fn status(number: i64) -> Status {
+    match number {
+        1 => Status::Draft,
+        2 => Status::Rejected,
+        3 => Status::Archived,
+        _ => Status::Active,
+    }
+}
+
+fn said_by_number(said_by: SaidBy) -> i64 {
+    match said_by {
+        SaidBy::User => 1,
+        SaidBy::Assistant => 2,
+        SaidBy::Tool => 3,
+    }
+}
+
+fn said_by(number: i64) -> Option<SaidBy> {
+    match number {
+        1 => Some(SaidBy::User),
+        2 => Some(SaidBy::Assistant),
+        3 => Some(SaidBy::Tool),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory_store_base::staleness::Change;
+
+    #[test]
+    fn records_and_entries_are_read_back() {
+        let record = Record {
+            title: "Title".into(),
+            text: "Text\nmore".into(),
+            file: "a/b.md".into(),
+            modified_ns: 1_700_000_000_123_456_789,
+            file_bytes: 812,
+            paths: vec!["src/a.rs".into(), "src/b.rs".into()],
+            tags: vec!["x".into()],
+            cues: vec!["when y".into()],
+            signatures: vec!["error: y".into()],
+            created: Timestamp(5),
+            occurred: Some(Timestamp(0)),
+            valid_from: None,
+            valid_until: Some(Timestamp(9)),
+            scope: Scope::Paths,
+            status: Status::Draft,
+            said_by: Some(SaidBy::User),
+            noted: true,
+            author: Some("Ann".into()),
+            superseded_by: Some(MemoryId([1; 16])),
+            supersedes: vec![MemoryId([2; 16]), MemoryId([3; 16])],
+            session: Some("s".into()),
+            agent: Some("a".into()),
+            turn: 7,
+            staleness: Some(Staleness {
+                change: Change::Moved,
+                path: "src/a.rs".into(),
+                target: Some("src/c.rs".into()),
+            }),
+            from_repository: true,
+        };
+        let mut bytes = Vec::new();
+        record.encode(&mut bytes);
+        assert_eq!(Record::decode(&bytes), Some(record));
+        // A field of a later version is skipped.
+        put_field(&mut bytes, 99, b"new");
+        assert!(Record::decode(&bytes).is_some());
+
+        let entry = Entry {
+            id: MemoryId([9; 16]),
+            offset: 3,
+            length: 4,
+            checksum: 5,
+            when: Timestamp(-6),
+            confidence: 255,
+            kind: 7,
+            flags: FLAG_PINNED,
+            before: 1,
+            after: BESIDE_MAX,
+        };
+        let mut bytes = Vec::new();
+        entry.encode(&mut bytes);
+        assert_eq!(bytes.len(), DOC_ENTRY);
+        assert_eq!(Entry::decode(&bytes), Some(entry));
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1;
+            assert_eq!(Entry::decode(&flipped), None);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_bytes_are_survived(bytes: Vec<u8>) {
+            let _ = Record::decode(&bytes);
+            let _ = Entry::decode(&bytes);
+        }
+    }
+}

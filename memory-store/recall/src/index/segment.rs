@@ -1,0 +1,652 @@
+//! Reads a segment: an immutable file of documents with what finds them. Nothing in it is believed
+//! before its checksum fits, and only what a query needs is read.
+
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::format::checksum;
+use super::format::{
+    Cursor, DOC_ENTRY, DOCS_MAX, KINDS, MAJOR, SECTIONS_MAX, SEGMENT_HEADER, SEGMENT_MAGIC, SLOT,
+    SectionKind, TABLE_ENTRY, damaged, fits,
+};
+use super::manifest::SegmentRef;
+use super::record::{Entry, Record};
+use super::vectors::Head;
+use memory_store_base::bytes::read_at;
+use memory_store_base::error::{At, Error, Result};
+
+/// A segment up to this size is read whole: one call is cheaper than many.
+const WHOLE_BYTES_MAX: u64 = 48 * 1024;
+/// What is read at first of a larger one: header and section table.
+const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
+/// Entries that are read at once: often the next one is among them, and a page of them takes hardly longer
+/// to read than one.
+const ENTRIES_AT_ONCE: u32 = 85;
+/// Slots read at a time; at half load most keys are found or missed in one go.
+const SLOTS_AT_ONCE: u64 = 4;
+/// Slots that are probed for one key.
+const PROBES_MAX: u64 = 256;
+/// Bytes of a file that are in memory at a time when all of it is compared with its hash.
+const VERIFY_BYTES: usize = 256 << 10;
+/// Bytes that one block may have.
+const BLOCK_BYTES_MAX: u32 = 64 << 20;
+
+/// Where a section lies.
+#[derive(Clone, Copy, Debug, Default)]
+struct Section {
+    offset: u64,
+    length: u64,
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub struct Segment {
+    path: PathBuf,
+    source: Source,
+    docs: u32,
+    terms: u64,
+    bytes: u64,
+    sections: [Section; KINDS],
+    entries: RefCell<Entries>,
+    pub(super) vector_head: OnceCell<Head>,
+    dead: Vec<u32>,
+}
+
+/// The entries that were read last.
+#[derive(Debug, Default)]
+struct Entries {
+    first: u32,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+enum Source {
+    Whole(Vec<u8>),
+    File(File),
+}
+
+/// What a hashed map says about a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Where its block starts in the blocks' section.
+    offset: u64,
+    length: u32,
+    /// Items in the block.
+    pub count: u32,
+    checksum: u32,
+}
+
+/// The documents that have a term, as they lie in the file.
+#[derive(Debug)]
+pub struct TermBlock<'a> {
+    bytes: Cow<'a, [u8]>,
+    count: u32,
+    docs: u32,
+}
+
+impl TermBlock<'_> {
+    /// How many documents there are.
+    pub fn docs(&self) -> usize {
+        self.count as usize
+    }
+
+    /// Walks through the documents.
+    pub fn postings(&self) -> Postings<'_> {
+        let mut postings =
+            Postings { rest: Cursor(&self.bytes), left: self.count, doc: 0, docs: self.docs };
+        postings.step();
+        postings
+    }
+}
+
+/// A walk through the documents that have a term, in rising order.
+#[derive(Debug)]
+pub struct Postings<'a> {
+    /// What follows the number of the next document.
+    rest: Cursor<'a>,
+    /// Documents to come.
+    left: u32,
+    /// The next one; [`u32::MAX`] where the list makes no sense.
+    doc: u32,
+    docs: u32,
+}
+
+impl Postings<'_> {
+    /// Calls `each` with the documents to come that lie below `end`, and with the term's weight in
+    /// them; `None` when the list makes no sense from here on.
+    pub fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
+        while self.left > 0 && self.doc < end {
+            let impact = self.rest.byte()?;
+            each(self.doc, impact);
+            self.left -= 1;
+            self.step();
+        }
+        (self.left == 0 || self.doc < self.docs).then_some(())
+    }
+
+    /// Reads the number of the next document.
+    fn step(&mut self) {
+        if self.left > 0 {
+            let distance = self.rest.varint().and_then(|distance| u32::try_from(distance).ok());
+            let doc = distance.and_then(|distance| self.doc.checked_add(distance));
+            self.doc = doc.filter(|&doc| doc < self.docs).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+impl<'a> Postings<'a> {
+    /// A walk that starts in the middle of a list: `bytes` follow the number of the document `first`.
+    pub(super) fn from_first(bytes: &'a [u8], first: u32, count: u32, docs: u32) -> Option<Self> {
+        (first < docs).then_some(Self { rest: Cursor(bytes), left: count, doc: first, docs })
+    }
+}
+
+impl Slot {
+    /// Where its block starts in the blocks' section.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of its block.
+    pub(super) fn length(&self) -> u32 {
+        self.length
+    }
+}
+
+impl Segment {
+    /// Opens the segment that a manifest in `dir` names.
+    pub fn open(dir: &Path, reference: &SegmentRef) -> Result<Self> {
+        let path = reference.path(dir);
+        let file = File::open(&path).at(&path)?;
+        // One call, and a file that lost its end is known before anything is asked of it.
+        if file.metadata().at(&path)?.len() != reference.bytes {
+            return Err(damaged(&path, "the file has another length than the manifest says"));
+        }
+        let (source, head) = if reference.bytes <= WHOLE_BYTES_MAX {
+            let mut bytes = vec![0; reference.bytes as usize];
+            read_at(&file, &mut bytes, 0).at(&path)?;
+            (Source::Whole(bytes), Vec::new())
+        } else {
+            let mut head = vec![0; HEAD_BYTES];
+            read_at(&file, &mut head, 0).at(&path)?;
+            (Source::File(file), head)
+        };
+        Self::from_source(path, source, &head, reference)
+    }
+
+    /// Opens a segment that lies in memory.
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
+        Self::from_source(path.to_owned(), Source::Whole(bytes), &[], reference)
+    }
+
+    fn from_source(
+        path: PathBuf,
+        source: Source,
+        head: &[u8],
+        reference: &SegmentRef,
+    ) -> Result<Self> {
+        let head = match &source {
+            Source::Whole(bytes) => bytes,
+            Source::File(_) => head,
+        };
+        let header = Header::decode(&path, head)?;
+        let agrees = header.bytes == reference.bytes
+            && header.docs == reference.docs
+            && header.collection == reference.collection as u8;
+        if !agrees {
+            return Err(damaged(&path, "the segment is not the one the manifest names"));
+        }
+        let table_end = SEGMENT_HEADER + header.sections as usize * TABLE_ENTRY;
+        let table = match (&source, head.get(SEGMENT_HEADER..table_end)) {
+            (_, Some(table)) => Cow::Borrowed(table),
+            (Source::File(file), None) => {
+                let mut table = vec![0; table_end - SEGMENT_HEADER];
+                read_at(file, &mut table, SEGMENT_HEADER as u64).at(&path)?;
+                Cow::Owned(table)
+            }
+            (Source::Whole(_), None) => {
+                return Err(damaged(&path, "the section table is cut off"));
+            }
+        };
+        if !fits(&table, header.table_checksum) {
+            return Err(damaged(&path, "the section table's checksum does not fit"));
+        }
+        let sections = sections(&table, header.bytes)
+            .ok_or_else(|| damaged(&path, "the section table makes no sense"))?;
+        Ok(Self {
+            path,
+            source,
+            docs: header.docs,
+            terms: header.terms,
+            bytes: header.bytes,
+            sections,
+            entries: RefCell::default(),
+            vector_head: OnceCell::new(),
+            dead: reference.dead.clone(),
+        })
+    }
+
+    /// How many documents it holds.
+    pub fn docs(&self) -> u32 {
+        self.docs
+    }
+
+    /// How many terms all its documents have, repeated ones counted.
+    pub(super) fn terms(&self) -> u64 {
+        self.terms
+    }
+
+    /// The mean number of terms of its documents.
+    pub fn average_length(&self) -> f32 {
+        if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
+    }
+
+    /// Length of the file.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// How many documents later segments replaced.
+    pub fn dead(&self) -> usize {
+        self.dead.len()
+    }
+
+    /// Whether a later segment replaced a document.
+    pub fn is_dead(&self, doc: u32) -> bool {
+        self.dead.binary_search(&doc).is_ok()
+    }
+
+    /// Reads the entry of a document. Those of neighbouring documents are best asked for in a row.
+    pub fn entry(&self, doc: u32) -> Result<Entry> {
+        let first = doc / ENTRIES_AT_ONCE * ENTRIES_AT_ONCE;
+        let mut read = self.entries.borrow_mut();
+        if read.bytes.is_empty() || read.first != first {
+            let count = self.docs.saturating_sub(first).min(ENTRIES_AT_ONCE) as usize;
+            read.bytes.resize(count * DOC_ENTRY, 0);
+            read.first = first;
+            let offset = u64::from(first) * DOC_ENTRY as u64;
+            let filled = self.read_into(SectionKind::Docs, offset, &mut read.bytes);
+            if let Err(error) = filled {
+                read.bytes.clear();
+                return Err(error);
+            }
+        }
+        let entry = read.bytes.get((doc - first) as usize * DOC_ENTRY..).and_then(Entry::decode);
+        entry.ok_or_else(|| self.damaged("an entry's checksum does not fit"))
+    }
+
+    /// Finds the document with an id; documents are in the order of their ids.
+    pub fn find(&self, id: memory_store_base::id::MemoryId) -> Result<Option<(u32, Entry)>> {
+        let (mut low, mut high) = (0, self.docs);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let entry = self.entry(middle)?;
+            match entry.id.cmp(&id) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return Ok(Some((middle, entry))),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads the record that an entry points at.
+    pub fn record(&self, entry: &Entry) -> Result<Record> {
+        let bytes = self.read(SectionKind::Records, entry.offset, u64::from(entry.length))?;
+        if !fits(&bytes, entry.checksum) {
+            return Err(self.damaged("a record's checksum does not fit"));
+        }
+        Record::decode(&bytes).ok_or_else(|| self.damaged("a record makes no sense"))
+    }
+
+    /// Looks up a term.
+    pub fn term(&self, hash: u64) -> Result<Option<Slot>> {
+        self.slot(SectionKind::TermSlots, hash)
+    }
+
+    /// Reads where a term occurs.
+    pub fn term_block(&self, slot: &Slot) -> Result<TermBlock<'_>> {
+        let bytes = self.block(SectionKind::TermBlocks, slot)?;
+        Ok(TermBlock { bytes, count: slot.count, docs: self.docs })
+    }
+
+    /// Calls `each` with every document that has the term, in order, and the term's weight in it.
+    pub fn postings(&self, slot: &Slot, each: impl FnMut(u32, u8)) -> Result<()> {
+        self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
+    }
+
+    /// What is wrong when [`Postings::below`] finds a list senseless.
+    pub fn no_postings(&self) -> Error {
+        self.damaged("a list of postings makes no sense")
+    }
+
+    /// Calls `each` with every document about a file of this name (a key made by
+    /// [`super::document::path_key`]) and its path.
+    pub fn paths(&self, key: u64, mut each: impl FnMut(u32, &str)) -> Result<()> {
+        let Some(slot) = self.slot(SectionKind::PathSlots, key)? else { return Ok(()) };
+        let block = self.block(SectionKind::PathBlocks, &slot)?;
+        let mut cursor = Cursor(&block);
+        let mut doc = 0;
+        for _ in 0..slot.count {
+            let next = self.next_doc(&mut cursor, &mut doc);
+            let path = cursor.bytes().and_then(|path| str::from_utf8(path).ok());
+            let (Some(doc), Some(path)) = (next, path) else {
+                return Err(self.damaged("a list of paths makes no sense"));
+            };
+            each(doc, path);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every document that has the error signature with this hash.
+    pub fn errors(&self, signature: u64, mut each: impl FnMut(u32)) -> Result<()> {
+        let Some(slot) = self.slot(SectionKind::ErrorSlots, signature)? else { return Ok(()) };
+        let block = self.block(SectionKind::ErrorBlocks, &slot)?;
+        let mut cursor = Cursor(&block);
+        let mut doc = 0;
+        for _ in 0..slot.count {
+            let next = self.next_doc(&mut cursor, &mut doc);
+            each(next.ok_or_else(|| self.damaged("a list of errors makes no sense"))?);
+        }
+        Ok(())
+    }
+
+    /// Reads the documents of the session-start block, in order.
+    pub fn start(&self) -> Result<Vec<u32>> {
+        let section = self.section(SectionKind::Start);
+        if section.length == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = self.read(SectionKind::Start, 0, section.length)?;
+        let cut = || self.damaged("the start plan's checksum does not fit");
+        let (body, check) = bytes.split_last_chunk::<4>().ok_or_else(cut)?;
+        if !fits(body, u32::from_le_bytes(*check)) {
+            return Err(cut());
+        }
+        let docs = body.chunks_exact(4).filter_map(|doc| Cursor(doc).u32());
+        Ok(docs.filter(|&doc| doc < self.docs).collect())
+    }
+
+    /// Compares the whole file with the hash in its header: for `doctor`, not for hooks.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn verify(&self) -> Result<()> {
+        let mut head = [0; SEGMENT_HEADER];
+        let mut hasher = blake3::Hasher::new();
+        let length = match &self.source {
+            Source::Whole(bytes) => {
+                let (start, body) = bytes
+                    .split_first_chunk()
+                    .ok_or_else(|| self.damaged("the segment's header is cut off"))?;
+                head = *start;
+                hasher.update(body);
+                bytes.len() as u64
+            }
+            Source::File(file) => {
+                read_at(file, &mut head, 0).at(&self.path)?;
+                let mut piece = vec![0; VERIFY_BYTES];
+                let mut at = SEGMENT_HEADER as u64;
+                while at < self.bytes {
+                    let length = (self.bytes - at).min(VERIFY_BYTES as u64) as usize;
+                    read_at(file, &mut piece[..length], at).at(&self.path)?;
+                    hasher.update(&piece[..length]);
+                    at += length as u64;
+                }
+                at
+            }
+        };
+        let header = Header::decode(&self.path, &head)?;
+        let fits = length == header.bytes && hasher.finalize().as_bytes()[..16] == header.hash;
+        if fits { Ok(()) } else { Err(self.damaged("the file's hash does not fit")) }
+    }
+
+    /// Adds a rising number to the last document's; `None` outside the segment.
+    fn next_doc(&self, cursor: &mut Cursor<'_>, doc: &mut u32) -> Option<u32> {
+        let delta = u32::try_from(cursor.varint()?).ok()?;
+        *doc = doc.checked_add(delta).filter(|&doc| doc < self.docs)?;
+        Some(*doc)
+    }
+
+    pub(super) fn slot(&self, kind: SectionKind, key: u64) -> Result<Option<Slot>> {
+        let slots = self.section(kind).length / SLOT as u64;
+        if slots == 0 {
+            return Ok(None);
+        }
+        if !slots.is_power_of_two() {
+            return Err(self.damaged("a hashed map has a wrong size"));
+        }
+        let mut at = key & (slots - 1);
+        let mut probed = 0;
+        while probed < slots.min(PROBES_MAX) {
+            let count = SLOTS_AT_ONCE.min(slots - at);
+            let bytes = self.read(kind, at * SLOT as u64, count * SLOT as u64)?;
+            for slot in bytes.chunks_exact(SLOT) {
+                match self.decode_slot(slot)? {
+                    None => return Ok(None),
+                    Some((hash, slot)) if hash == key => return Ok(Some(slot)),
+                    Some(_) => {}
+                }
+            }
+            probed += count;
+            at = (at + count) & (slots - 1);
+        }
+        Ok(None)
+    }
+
+    fn decode_slot(&self, bytes: &[u8]) -> Result<Option<(u64, Slot)>> {
+        if bytes.iter().all(|&byte| byte == 0) {
+            return Ok(None);
+        }
+        let mut cursor = Cursor(bytes);
+        let decoded = (|| {
+            let hash = cursor.u64()?;
+            let offset = cursor.u64()?;
+            let (length, count) = (cursor.u32()?, cursor.u32()?);
+            let slot = Slot { offset, length, count, checksum: cursor.u32()? };
+            fits(&bytes[..SLOT - 4], cursor.u32()?).then_some((hash, slot))
+        })();
+        match decoded {
+            // Each item has a byte at least, and readers make room for as many as are counted.
+            Some((_, slot)) if slot.count > slot.length => {
+                Err(self.damaged("a slot counts more items than its block has bytes"))
+            }
+            Some(found) => Ok(Some(found)),
+            None => Err(self.damaged("a slot's checksum does not fit")),
+        }
+    }
+
+    pub(super) fn block(&self, kind: SectionKind, slot: &Slot) -> Result<Cow<'_, [u8]>> {
+        if slot.length > BLOCK_BYTES_MAX {
+            return Err(self.damaged("a block is too long"));
+        }
+        let block = self.read(kind, slot.offset, u64::from(slot.length))?;
+        if fits(&block, slot.checksum) {
+            Ok(block)
+        } else {
+            Err(self.damaged("a block's checksum does not fit"))
+        }
+    }
+
+    fn section(&self, kind: SectionKind) -> Section {
+        self.sections[kind as usize]
+    }
+
+    /// Length of a section, 0 when there is none.
+    pub(super) fn length(&self, kind: SectionKind) -> u64 {
+        self.section(kind).length
+    }
+
+    /// Reads a part of a section.
+    pub(super) fn read(
+        &self,
+        kind: SectionKind,
+        offset: u64,
+        length: u64,
+    ) -> Result<Cow<'_, [u8]>> {
+        let start = self.place(kind, offset, length)?;
+        match &self.source {
+            Source::Whole(bytes) => bytes
+                .get(start as usize..(start + length) as usize)
+                .map(Cow::Borrowed)
+                .ok_or_else(|| self.damaged("the file is cut off")),
+            Source::File(file) => {
+                let mut bytes = vec![0; length as usize];
+                read_at(file, &mut bytes, start).at(&self.path)?;
+                Ok(Cow::Owned(bytes))
+            }
+        }
+    }
+
+    /// Reads a part of a section into a buffer that is used again.
+    pub(super) fn read_into(
+        &self,
+        kind: SectionKind,
+        offset: u64,
+        buffer: &mut [u8],
+    ) -> Result<()> {
+        let start = self.place(kind, offset, buffer.len() as u64)?;
+        match &self.source {
+            Source::Whole(bytes) => {
+                let part = bytes.get(start as usize..start as usize + buffer.len());
+                buffer.copy_from_slice(part.ok_or_else(|| self.damaged("the file is cut off"))?);
+                Ok(())
+            }
+            Source::File(file) => read_at(file, buffer, start).at(&self.path),
+        }
+    }
+
+    /// Where in the file a part of a section starts.
+    fn place(&self, kind: SectionKind, offset: u64, length: u64) -> Result<u64> {
+        let section = self.section(kind);
+        match offset.checked_add(length).filter(|&end| end <= section.length) {
+            Some(_) => Ok(section.offset + offset),
+            None => Err(self.damaged("something points outside its section")),
+        }
+    }
+
+    pub(super) fn damaged(&self, message: &str) -> Error {
+        damaged(&self.path, message)
+    }
+}
+
+/// A segment's header.
+pub(super) struct Header {
+    pub collection: u8,
+    pub bytes: u64,
+    pub docs: u32,
+    pub sections: u32,
+    pub terms: u64,
+    pub hash: [u8; 16],
+    pub table_checksum: u32,
+}
+
+impl Header {
+    pub fn encode(&self) -> [u8; SEGMENT_HEADER] {
+        let mut out = Vec::with_capacity(SEGMENT_HEADER);
+        out.extend_from_slice(&SEGMENT_MAGIC);
+        out.extend_from_slice(&MAJOR.to_le_bytes());
+        out.extend_from_slice(&super::format::MINOR.to_le_bytes());
+        out.extend_from_slice(&[self.collection, 0, 0, 0]);
+        out.extend_from_slice(&self.bytes.to_le_bytes());
+        out.extend_from_slice(&self.docs.to_le_bytes());
+        out.extend_from_slice(&self.sections.to_le_bytes());
+        out.extend_from_slice(&self.terms.to_le_bytes());
+        out.extend_from_slice(&self.hash);
+        out.extend_from_slice(&self.table_checksum.to_le_bytes());
+        let check = checksum(&out);
+        out.extend_from_slice(&check.to_le_bytes());
+        let mut header = [0; SEGMENT_HEADER];
+        header.copy_from_slice(&out);
+        header
+    }
+
+    fn decode(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let header = bytes
+            .get(..SEGMENT_HEADER)
+            .ok_or_else(|| damaged(path, "the segment's header is cut off"))?;
+        let mut cursor = Cursor(header);
+        if cursor.array() != Some(SEGMENT_MAGIC) {
+            return Err(damaged(path, "this is no segment"));
+        }
+        let major = cursor.u16().unwrap_or(0);
+        if major != MAJOR {
+            return Err(damaged(path, format!("format version {major}, expected {MAJOR}")));
+        }
+        let check = Cursor(&header[SEGMENT_HEADER - 4..]).u32();
+        if !check.is_some_and(|check| fits(&header[..SEGMENT_HEADER - 4], check)) {
+            return Err(damaged(path, "the header's checksum does not fit"));
+        }
+        Self::fields(cursor).ok_or_else(|| damaged(path, "the header makes no sense"))
+    }
+
+    fn fields(mut cursor: Cursor<'_>) -> Option<Self> {
+        let _minor = cursor.u16()?;
+        let [collection, ..] = cursor.array::<4>()?;
+        Some(Self {
+            collection,
+            bytes: cursor.u64()?,
+            docs: cursor.u32().filter(|&docs| docs <= DOCS_MAX)?,
+            sections: cursor.u32().filter(|&count| count as usize <= SECTIONS_MAX)?,
+            terms: cursor.u64()?,
+            hash: cursor.array()?,
+            table_checksum: cursor.u32()?,
+        })
+    }
+}
+
+/// Reads the section table; kinds of later versions are skipped.
+fn sections(table: &[u8], file_bytes: u64) -> Option<[Section; KINDS]> {
+    let mut sections = [Section::default(); KINDS];
+    for entry in table.chunks_exact(TABLE_ENTRY) {
+        let mut cursor = Cursor(entry);
+        let (kind, _reserved) = (cursor.u32()?, cursor.u32()?);
+        let section = Section { offset: cursor.u64()?, length: cursor.u64()? };
+        section.offset.checked_add(section.length).filter(|&end| end <= file_bytes)?;
+        if let Some(known) = sections.get_mut(kind as usize) {
+            *known = section;
+        }
+    }
+    Some(sections)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::document::Document;
+    use crate::index::manifest::Collection;
+    use crate::index::record::Record;
+    use crate::index::testing;
+    use memory_store_base::id::MemoryId;
+    use memory_store_base::kind::Kind;
+    use memory_store_base::time::Timestamp;
+
+    /// `fuzz/corpus/index/items`: readers made room for as many postings as a slot counted.
+    #[test]
+    fn a_slot_counts_no_more_items_than_its_block_can_hold() {
+        const LENGTH_AT: usize = 16;
+        const COUNT_AT: usize = 20;
+        let record = Record { title: "anchor".into(), ..Record::default() };
+        let id = MemoryId::new(Timestamp(1), [0; 10]);
+        let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+        let sound = testing::segment_bytes(&[document]);
+        let open = |bytes| testing::open(Collection::Memories, bytes, 1, &[]).unwrap();
+        let section = open(sound.clone()).section(SectionKind::TermSlots);
+        let slots = (section.offset as usize..).step_by(SLOT);
+        let is_used = |at: &usize| sound[*at..*at + SLOT].iter().any(|&byte| byte != 0);
+        let at = slots.take(section.length as usize / SLOT).find(is_used).unwrap();
+        let hash = Cursor(&sound[at..]).u64().unwrap();
+        let length = Cursor(&sound[at + LENGTH_AT..]).u32().unwrap();
+        assert!(open(sound.clone()).term(hash).unwrap().is_some());
+        for count in [length + 1, u32::MAX] {
+            let mut bytes = sound.clone();
+            bytes[at + COUNT_AT..at + COUNT_AT + 4].copy_from_slice(&count.to_le_bytes());
+            let sum = checksum(&bytes[at..at + SLOT - 4]);
+            bytes[at + SLOT - 4..at + SLOT].copy_from_slice(&sum.to_le_bytes());
+            let error = open(bytes).term(hash).unwrap_err().to_string();
+            assert!(error.contains("more items"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What the tests of several sections need: segments that lie in memory, and bytes that change.
+
+use std::fmt::Debug;
+use std::path::Path;
+
+use proptest::prelude::*;
+
+use super::document::Document;
+use super::manifest::{Collection, SegmentRef};
+use super::segment::Segment;
+use super::{freeze, write};
+use memory_store_base::error::Result;
+
+/// The bytes of a segment of memories.
+pub fn segment_bytes(documents: &[Document]) -> Vec<u8> {
+    let space = documents.iter().find_map(|document| Some(document.vector?.space));
+    write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
+}
+
+/// Opens a segment that lies in memory.
+pub fn open(collection: Collection, bytes: Vec<u8>, docs: u32, dead: &[u32]) -> Result<Segment> {
+    let length = bytes.len() as u64;
+    let dead = dead.to_vec();
+    let reference = SegmentRef { collection, generation: 1, bytes: length, docs, dead };
+    Segment::from_bytes(Path::new("test.seg"), bytes, &reference)
+}
+
+/// Holds that a changed byte is an error, or changes nothing of what is answered.
+pub fn notice_a_changed_byte<T: PartialEq + Debug>(
+    mut bytes: Vec<u8>,
+    at: prop::sample::Index,
+    change: u8,
+    ask: impl Fn(Vec<u8>) -> Result<T>,
+) -> std::result::Result<(), TestCaseError> {
+    let sound = ask(bytes.clone()).unwrap();
+    let at = at.index(bytes.len());
+    bytes[at] ^= change;
+    if let Ok(answer) = ask(bytes) {
+        prop_assert_eq!(answer, sound);
+    }
+    Ok(())
+}

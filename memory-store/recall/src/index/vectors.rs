@@ -1,0 +1,581 @@
+//! Vectors of a segment's documents, and which of them are nearest to a query's.
+//!
+//! Few vectors are compared one by one. Of more, the sign codes are read first, an eighth of the
+//! bytes, and in three steps fewer and fewer documents are compared better and better: code with
+//! code, the query's vector with the codes that differ least, and vector with vector. Nothing is
+//! mapped: a page fault costs ten times what reading a vector does. And nothing is read into more
+//! memory than a small buffer, which is used again: to touch a page for the first time costs a hook
+//! more than to fill it from a file.
+
+use super::format::{Cursor, SectionKind, is_believed};
+use super::hub;
+use super::kernel::{self, CODE, Code, Sum, Weights};
+use super::segment::Segment;
+use memory_store_base::error::Result;
+use memory_store_base::settings::IndexSearch;
+use memory_store_embed::{DIMENSIONS, Encoder, Space, Vector};
+
+/// Bytes of the head.
+pub(super) const HEAD: usize = 40;
+/// Bytes of a document's vector with what is known of it.
+pub(super) const STRIDE: usize = DIMENSIONS + 16;
+/// Codes that are guarded by one sum.
+pub(super) const CODES_GUARDED: usize = 8192;
+/// Codes read at once.
+const CODES_AT_ONCE: usize = 1024;
+/// Vectors read at once when all are compared: few enough for a hook to read them, and keep what it finds of a
+/// thousand, in the memory that the index of the embedder's table had before, which is 28 kB.
+const VECTORS_AT_ONCE: usize = 40;
+/// Up to so many, vectors are compared one by one: beyond, to read those whose codes are most alike
+/// takes less time.
+const EXACT_MAX: u32 = 2500;
+/// From so many vectors on the graph is searched, where nothing else is asked for.
+const GRAPH_MIN: u32 = 50_000;
+/// And when the transformer made so many hundredths of their vectors: among the table's, which lie closer
+/// together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the two.
+const GRAPH_TRANSFORMED_MIN: u64 = 75;
+/// How many codes are compared with the query's vector for each vector that is read.
+const WEIGHED: usize = 5;
+
+/// How many vectors are read to find the `count` nearest. `scripts/bench index` measures what is
+/// found with this many.
+fn rescored(count: usize) -> usize {
+    count.saturating_add(64)
+}
+
+/// A vector, and what it is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Embedded {
+    /// The space it lies in.
+    pub space: Space,
+    /// Which encoder made it.
+    pub encoder: Encoder,
+    /// The vector.
+    pub vector: Vector,
+}
+
+/// A document that is near a query.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Near {
+    /// The document.
+    pub doc: u32,
+    /// The cosine of the angle between its vector and the query's, -1 to 1.
+    pub cosine: f32,
+    /// Which encoder made its vector.
+    pub encoder: Encoder,
+    /// How near it is to whatever is near it: see [`super::hub`].
+    pub hub: f32,
+}
+
+/// What a segment's vectors are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The space they lie in.
+    pub space: Space,
+    /// How many documents have one.
+    pub count: u32,
+    /// How many of these the transformer made.
+    pub transformed: u32,
+}
+
+impl Head {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(HEAD);
+        out.extend_from_slice(&self.space.0);
+        out.extend_from_slice(&self.count.to_le_bytes());
+        out.extend_from_slice(&self.transformed.to_le_bytes());
+        out.extend_from_slice(&[0; 8]);
+        let sum = kernel::sum(&out);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out
+    }
+
+    /// Whether so many vectors of this kind are better searched by a graph.
+    fn is_for_graph(&self) -> bool {
+        let transformed = u64::from(self.transformed) * 100;
+        self.count >= GRAPH_MIN && transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut cursor = Cursor(guarded(bytes.get(..HEAD)?)?);
+        let space = Space(cursor.array()?);
+        Some(Self { space, count: cursor.u32()?, transformed: cursor.u32()? })
+    }
+}
+
+/// A document's vector as it is stored.
+struct Item<'a> {
+    encoder: Option<Encoder>,
+    hub: f32,
+    /// The dot product of the vector with itself.
+    square: u32,
+    components: &'a [u8; DIMENSIONS],
+}
+
+/// Appends what is stored for a document.
+pub(super) fn put_item(out: &mut Vec<u8>, embedded: Option<&Embedded>, hub: u8) {
+    let start = out.len();
+    match embedded {
+        Some(Embedded { encoder, vector, .. }) => {
+            out.extend(vector.0.iter().map(|component| component.cast_unsigned()));
+            out.extend_from_slice(&[*encoder as u8, hub, 0, 0]);
+            let square = kernel::dot(&vector.0, &vector.0).cast_unsigned();
+            out.extend_from_slice(&square.to_le_bytes());
+        }
+        None => out.resize(start + STRIDE - 8, 0),
+    }
+    let sum = kernel::sum(&out[start..]);
+    out.extend_from_slice(&sum.to_le_bytes());
+}
+
+impl<'a> Item<'a> {
+    /// Reads an item; `None` when its sum does not fit.
+    fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let bytes = guarded(bytes.get(..STRIDE)?)?;
+        let (components, rest) = bytes.split_first_chunk()?;
+        let mut cursor = Cursor(rest);
+        let [encoder, hub, ..] = cursor.array::<4>()?;
+        let (encoder, hub) = (Encoder::from_number(encoder), hub::of_byte(hub));
+        Some(Self { encoder, hub, square: cursor.u32()?, components })
+    }
+
+    fn vector(&self) -> Vector {
+        Vector(*kernel::components(self.components))
+    }
+}
+
+/// What lies before the sum at the end, when it fits.
+pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
+    let (body, sum) = bytes.split_last_chunk::<8>()?;
+    (kernel::sum(body) == u64::from_le_bytes(*sum) || is_believed()).then_some(body)
+}
+
+/// A query's vector, and its length.
+struct Query<'a> {
+    vector: &'a Vector,
+    length: f32,
+}
+
+impl<'a> Query<'a> {
+    fn new(vector: &'a Vector) -> Self {
+        Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
+    }
+
+    fn near(&self, doc: u32, item: &Item<'_>) -> Option<Near> {
+        let encoder = item.encoder?;
+        let lengths = self.length * (item.square as f32).sqrt();
+        let dot = kernel::dot(&self.vector.0, kernel::components(item.components)) as f32;
+        let cosine = if lengths > 0.0 { dot / lengths } else { 0.0 };
+        Some(Near { doc, cosine, encoder, hub: item.hub })
+    }
+}
+
+impl Segment {
+    /// What the vectors of the documents are; `None` when they have none.
+    pub fn vector_head(&self) -> Result<Option<Head>> {
+        if let Some(head) = self.vector_head.get() {
+            return Ok(Some(*head));
+        }
+        let section = self.length(SectionKind::VectorHead);
+        if section == 0 {
+            return Ok(None);
+        }
+        let docs = u64::from(self.docs());
+        let head = (section == HEAD as u64)
+            .then(|| self.read(SectionKind::VectorHead, 0, section))
+            .transpose()?
+            .and_then(|bytes| Head::decode(&bytes))
+            .filter(|head| head.transformed <= head.count && u64::from(head.count) <= docs)
+            .filter(|_| self.length(SectionKind::Vectors) == docs * STRIDE as u64)
+            .filter(|_| self.length(SectionKind::Codes) == codes_bytes(docs));
+        let head = head.ok_or_else(|| self.damaged("the head of the vectors makes no sense"))?;
+        Ok(Some(*self.vector_head.get_or_init(|| head)))
+    }
+
+    /// The space that the vectors lie in.
+    pub fn space(&self) -> Result<Option<Space>> {
+        Ok(self.vector_head()?.map(|head| head.space))
+    }
+
+    /// Reads the vector of a document.
+    pub fn vector(&self, doc: u32) -> Result<Option<Embedded>> {
+        let Some(head) = self.vector_head()? else { return Ok(None) };
+        let mut bytes = [0; STRIDE];
+        self.read_items(doc, &mut bytes)?;
+        let item = self.item(&bytes)?;
+        let embedded = item.encoder.map(|encoder| Embedded {
+            space: head.space,
+            encoder,
+            vector: item.vector(),
+        });
+        Ok(embedded)
+    }
+
+    /// The documents that have no vector of a space by the transformer, but one that could be
+    /// better: all, where the segment is of another space or of none.
+    pub fn waiting(&self, space: Space) -> Result<Vec<u32>> {
+        if self.space()? != Some(space) {
+            return Ok((0..self.docs()).filter(|&doc| !self.is_dead(doc)).collect());
+        }
+        let mut waiting = Vec::new();
+        self.each_item(&mut |doc, item| {
+            if item.encoder == Some(Encoder::Static) && !self.is_dead(doc) {
+                waiting.push(doc);
+            }
+        })?;
+        Ok(waiting)
+    }
+
+    /// The cosines of some documents; `None` for those without a vector. The query's vector is one
+    /// of the space of [`Segment::space`].
+    pub fn cosines(&self, query: &Vector, docs: &[u32]) -> Result<Vec<Option<Near>>> {
+        if self.vector_head()?.is_none() {
+            return Ok(vec![None; docs.len()]);
+        }
+        let query = Query::new(query);
+        let mut bytes = [0; STRIDE];
+        let cosine = |&doc: &u32| {
+            self.read_items(doc, &mut bytes)?;
+            Ok(query.near(doc, &self.item(&bytes)?))
+        };
+        docs.iter().map(cosine).collect()
+    }
+
+    /// Compares all documents, in their order, when they are so few that nothing less would be
+    /// faster; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
+    pub fn nearness(&self, query: &Vector, search: IndexSearch) -> Result<Option<Vec<Near>>> {
+        let by_graph = search == IndexSearch::Graph && self.has_graph();
+        if by_graph || self.docs() > EXACT_MAX || self.vector_head()?.is_none() {
+            return Ok(None);
+        }
+        self.nearness_of_all(query).map(Some)
+    }
+
+    /// The `count` documents that are nearest to a query, the nearest first, equal ones in their
+    /// order; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
+    pub fn nearest(&self, query: &Vector, count: usize, search: IndexSearch) -> Result<Vec<Near>> {
+        let Some(head) = self.vector_head()? else { return Ok(Vec::new()) };
+        if head.count == 0 || count == 0 {
+            return Ok(Vec::new());
+        }
+        if let Some(all) = self.nearness(query, search)? {
+            return Ok(nearest(&all, count));
+        }
+        let by_graph = match search {
+            IndexSearch::Auto => head.is_for_graph(),
+            IndexSearch::Graph => true,
+            IndexSearch::Scan => false,
+        };
+        let near = if by_graph && self.has_graph() {
+            self.nearest_by_graph(query, count)?
+        } else {
+            self.nearest_by_code(query, count)?
+        };
+        Ok(nearest(&near, count))
+    }
+
+    /// Compares every vector.
+    fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
+        let query = Query::new(query);
+        let mut near = Vec::with_capacity(self.docs() as usize);
+        self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
+        near.retain(|near| !self.is_dead(near.doc));
+        Ok(near)
+    }
+
+    /// Compares the codes of all documents, and the vectors of those whose codes are most like the
+    /// query.
+    fn nearest_by_code(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
+        let (code, weights) = (Code::of(query), Weights::of(query));
+        let rescored = rescored(count);
+        let mut least = Least::new(rescored.saturating_mul(WEIGHED));
+        // The best so far, and some more before they are sorted out.
+        let room = rescored.saturating_mul(4).min(self.docs() as usize);
+        let mut weighed: Vec<(i32, u32)> = Vec::with_capacity(room);
+        let keep_best = |weighed: &mut Vec<(i32, u32)>| {
+            if weighed.len() > rescored {
+                weighed.select_nth_unstable(rescored);
+                weighed.truncate(rescored);
+            }
+        };
+        let mut differing = Vec::with_capacity(CODES_AT_ONCE);
+        self.each_code(&mut |first, codes| {
+            differing.clear();
+            differing.extend(codes.iter().map(|other| kernel::differing(&code.0, other) as u16));
+            let limit = least.limit(&differing);
+            for ((doc, other), &differing) in (first..).zip(codes).zip(&differing) {
+                if differing <= limit && !self.is_dead(doc) {
+                    if weighed.len() == weighed.capacity() {
+                        keep_best(&mut weighed);
+                    }
+                    weighed.push((-weights.dot(other), doc));
+                }
+            }
+        })?;
+        keep_best(&mut weighed);
+        weighed.sort_unstable_by_key(|&(_, doc)| doc);
+        let docs: Vec<u32> = weighed.into_iter().map(|(_, doc)| doc).collect();
+        Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
+    }
+
+    /// Calls `each` with the first document of some, and with their codes. What it is called with may
+    /// turn out to be damaged at the end.
+    fn each_code(&self, each: &mut dyn FnMut(u32, &[[u8; CODE]])) -> Result<()> {
+        let mut buffer = vec![0; CODES_AT_ONCE * CODE];
+        let mut offset = 0;
+        for first in (0..self.docs()).step_by(CODES_GUARDED) {
+            let end = self.docs().min(first + CODES_GUARDED as u32);
+            let mut sum = Sum::of((end - first) as usize * CODE);
+            for first in (first..end).step_by(CODES_AT_ONCE) {
+                let count = (end - first).min(CODES_AT_ONCE as u32);
+                let codes = &mut buffer[..count as usize * CODE];
+                self.read_into(SectionKind::Codes, offset, codes)?;
+                offset += codes.len() as u64;
+                sum.add(codes);
+                each(first, codes.as_chunks().0);
+            }
+            let mut expected = [0; 8];
+            self.read_into(SectionKind::Codes, offset, &mut expected)?;
+            offset += 8;
+            if sum.finish() != u64::from_le_bytes(expected) && !is_believed() {
+                return Err(self.damaged("the sum of codes does not fit"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with every document and its item.
+    fn each_item(&self, each: &mut dyn FnMut(u32, &Item<'_>)) -> Result<()> {
+        let mut buffer = Vec::new();
+        for first in (0..self.docs()).step_by(VECTORS_AT_ONCE) {
+            let count = (self.docs() - first).min(VECTORS_AT_ONCE as u32);
+            buffer.resize(count as usize * STRIDE, 0);
+            self.read_items(first, &mut buffer)?;
+            for (doc, item) in (first..).zip(buffer.chunks_exact(STRIDE)) {
+                each(doc, &self.item(item)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the items of a document and of those after it.
+    fn read_items(&self, first: u32, bytes: &mut [u8]) -> Result<()> {
+        self.read_into(SectionKind::Vectors, u64::from(first) * STRIDE as u64, bytes)
+    }
+
+    fn item<'a>(&self, bytes: &'a [u8]) -> Result<Item<'a>> {
+        Item::decode(bytes).ok_or_else(|| self.damaged("the sum of a vector does not fit"))
+    }
+}
+
+/// Length of the section of codes.
+fn codes_bytes(docs: u64) -> u64 {
+    docs * CODE as u64 + docs.div_ceil(CODES_GUARDED as u64) * 8
+}
+
+/// The `count` nearest of some, the nearest first, equal ones in their order.
+pub fn nearest(all: &[Near], count: usize) -> Vec<Near> {
+    let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
+    let room = count.saturating_mul(4).min(all.len());
+    let mut best: Vec<Near> = Vec::with_capacity(room);
+    let mut floor = f32::NEG_INFINITY;
+    let keep_best = |best: &mut Vec<Near>| {
+        if count < best.len() {
+            best.select_nth_unstable_by(count, order);
+            best.truncate(count);
+        }
+        best.iter().map(|near| near.cosine).fold(f32::INFINITY, f32::min)
+    };
+    for &near in all {
+        if best.len() == room {
+            floor = keep_best(&mut best);
+        }
+        if near.cosine >= floor {
+            best.push(near);
+        }
+    }
+    keep_best(&mut best);
+    best.sort_unstable_by(order);
+    best
+}
+
+/// How much the codes may differ that are among those that differ least of all seen so far.
+struct Least {
+    count: usize,
+    histogram: [usize; DIMENSIONS + 1],
+}
+
+impl Least {
+    fn new(count: usize) -> Self {
+        Self { count, histogram: [0; DIMENSIONS + 1] }
+    }
+
+    /// Takes in further codes; returns the number of differing bits up to which at least `count` of
+    /// all have been seen. It only ever falls.
+    fn limit(&mut self, differing: &[u16]) -> u16 {
+        differing.iter().for_each(|&bits| self.histogram[usize::from(bits)] += 1);
+        let mut seen = 0;
+        let enough = self.histogram.iter().position(|&count| {
+            seen += count;
+            seen >= self.count
+        });
+        enough.unwrap_or(DIMENSIONS) as u16
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use proptest::prelude::*;
+
+    use super::super::document::Document;
+    use super::super::manifest::Collection;
+    use super::super::record::Record;
+    use super::super::testing;
+    use super::*;
+    use memory_store_base::id::MemoryId;
+    use memory_store_base::kind::Kind;
+    use memory_store_base::time::Timestamp;
+
+    pub const SPACE: Space = Space([3; 16]);
+
+    /// Numbers between -0.5 and 0.5 that look random.
+    fn noise(seed: u32, place: usize) -> f32 {
+        let mut mixed = (u64::from(seed) << 20 | place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        ((mixed ^ mixed >> 31) >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+    }
+
+    /// A vector of a group of 25, somewhat unlike the others of it.
+    pub fn vector(number: u32) -> Vector {
+        let component = |at| noise(number / 25, at) + 0.7 * noise(number | 1 << 20, at);
+        Vector::of(&std::array::from_fn(component)).unwrap()
+    }
+
+    pub fn documents(vectors: impl Iterator<Item = Option<Vector>>) -> Vec<Document> {
+        (0..)
+            .zip(vectors)
+            .map(|(number, vector)| {
+                let id = MemoryId::new(Timestamp(number), [0; 10]);
+                let record = Record::default();
+                let encoder = Encoder::Static;
+                let embedded = vector.map(|vector| Embedded { space: SPACE, encoder, vector });
+                let document =
+                    Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+                Document { vector: embedded, ..document }
+            })
+            .collect()
+    }
+
+    fn bytes(vectors: impl Iterator<Item = Option<Vector>>) -> (Vec<u8>, u32) {
+        let documents = documents(vectors);
+        // As turns, of which nobody asks what is near everything: that takes long for so many.
+        let bytes = super::super::write::segment(
+            Collection::Turns,
+            &documents,
+            &[],
+            Some(SPACE),
+            super::super::freeze::Frozen::default(),
+        );
+        (bytes, documents.len() as u32)
+    }
+
+    pub fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
+        testing::open(Collection::Turns, bytes, docs, dead)
+    }
+
+    pub fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
+        nearest(&segment.nearness_of_all(query).unwrap(), count)
+    }
+
+    #[test]
+    fn many_vectors_that_the_transformer_made_are_for_a_graph() {
+        let head = |count, transformed| Head { space: SPACE, count, transformed };
+        assert!(head(50_000, 37_500).is_for_graph());
+        assert!(!head(50_000, 37_499).is_for_graph());
+        assert!(!head(49_999, 49_999).is_for_graph());
+        assert!(!head(u32::MAX, 0).is_for_graph());
+    }
+
+    #[test]
+    fn codes_find_what_comparing_everything_finds() {
+        // More than one block of codes; some without a vector, some dead.
+        let docs = CODES_GUARDED as u32 + 2500;
+        let dead: Vec<u32> = (0..docs).step_by(50).collect();
+        let vectors = (0..docs).map(|number| (number % 7 != 3).then(|| vector(number)));
+        let segment = open(bytes(vectors), &dead).unwrap();
+        let (mut found, mut all) = (0, 0);
+        for number in (0..docs).step_by(911) {
+            let query = vector(number);
+            let (near, expected) = (
+                segment.nearest(&query, 10, IndexSearch::Auto).unwrap(),
+                exact(&segment, &query, 10),
+            );
+            all += expected.len();
+            found += expected.iter().filter(|&one| near.contains(one)).count();
+            assert!(near.iter().all(|near| near.doc % 50 != 0 && near.doc % 7 != 3));
+        }
+        assert!(found * 100 >= all * 99, "{found} of {all}");
+    }
+
+    #[test]
+    fn equally_near_documents_keep_their_order() {
+        let segment = open(bytes((0..3000).map(|_| Some(vector(1)))), &[]).unwrap();
+        let docs: Vec<u32> = segment
+            .nearest(&vector(1), 20, IndexSearch::Auto)
+            .unwrap()
+            .iter()
+            .map(|near| near.doc)
+            .collect();
+        assert_eq!(docs, (0..20).collect::<Vec<u32>>());
+    }
+
+    proptest! {
+        #[test]
+        fn the_limit_lets_as_many_through_as_are_wanted(
+            blocks in prop::collection::vec(prop::collection::vec(0u16..=256, 1..40), 1..5),
+            count in 1usize..100,
+        ) {
+            let mut least = Least::new(count);
+            let mut all = Vec::new();
+            for block in blocks {
+                let limit = least.limit(&block);
+                all.extend(block);
+                all.sort_unstable();
+                prop_assert_eq!(limit, all.get(count - 1).copied().unwrap_or(256));
+            }
+        }
+
+        #[test]
+        fn a_changed_byte_is_noticed_or_harmless(
+            many: bool,
+            at: prop::sample::Index,
+            change in 1u8..,
+        ) {
+            static SOUND: std::sync::LazyLock<[(Vec<u8>, u32); 2]> = std::sync::LazyLock::new(|| {
+                [20, 3000].map(|docs| bytes((0..docs).map(|number| Some(vector(number)))))
+            });
+            let (bytes, docs) = SOUND[usize::from(many)].clone();
+            let query = vector(7);
+            testing::notice_a_changed_byte(bytes, at, change, |bytes| {
+                let segment = open((bytes, docs), &[])?;
+                let near = segment.nearest(&query, 5, IndexSearch::Auto)?;
+                Ok((near, segment.cosines(&query, &[0])?, segment.vector(0)?))
+            })?;
+        }
+
+        /// Sums that fit say nothing about who made them.
+        #[test]
+        fn any_numbers_with_sums_that_fit_are_survived(
+            head in prop::collection::vec(any::<u8>(), HEAD - 8),
+            mut item in prop::collection::vec(any::<u8>(), STRIDE - 8),
+        ) {
+            item[256] %= 4;
+            let guard = |part: &[u8]| [part, &kernel::sum(part).to_le_bytes()].concat();
+            let (head, item) = (guard(&head), guard(&item));
+            prop_assert_eq!(&Head::decode(&head).unwrap().space.0[..], &head[..16]);
+            let query = vector(1);
+            let near = Query::new(&query).near(0, &Item::decode(&item).unwrap());
+            prop_assert!(near.is_none_or(|near| near.cosine.is_finite()));
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Which documents of an index have no vector by the transformer yet.
+
+use std::cmp::Reverse;
+use std::path::Path;
+
+use super::Index;
+use super::segment::Segment;
+use memory_store_base::error::Result;
+use memory_store_embed::Space;
+
+/// Whether any document of the index in `dir` waits for a vector of this space by the transformer.
+/// A segment that cannot be read waits for nothing but the next sync.
+pub fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
+    let Some(index) = Index::open(dir)? else { return Ok(false) };
+    let (turns, _) = index.turns();
+    let mut segments = index.memories.iter().chain(&turns);
+    Ok(segments.any(|segment| missing(segment, space).is_ok_and(|missing| missing > 0)))
+}
+
+/// The texts of turns in the index in `dir` that wait, at most `most`, the latest first. `made` says
+/// of which texts the vector was made already: they wait for nothing but their segment.
+pub fn turns(
+    dir: &Path,
+    space: Space,
+    most: usize,
+    made: &dyn Fn(&str) -> bool,
+) -> Result<Vec<String>> {
+    let Some(index) = Index::open(dir)? else { return Ok(Vec::new()) };
+    let (segments, _) = index.turns();
+    let mut waiting = Vec::new();
+    for (place, segment) in segments.iter().enumerate() {
+        if missing(segment, space)? > 0 {
+            for doc in segment.waiting(space)? {
+                waiting.push((segment.entry(doc)?.when, place, doc));
+            }
+        }
+    }
+    waiting.sort_unstable_by_key(|&(when, place, doc)| Reverse((when, place, doc)));
+    let mut texts = Vec::new();
+    for (_, place, doc) in waiting {
+        if texts.len() >= most {
+            break;
+        }
+        let segment = &segments[place];
+        let text = segment.record(&segment.entry(doc)?)?.embedding_text();
+        if !made(&text) {
+            texts.push(text);
+        }
+    }
+    Ok(texts)
+}
+
+/// How many documents of a segment wait.
+fn missing(segment: &Segment, space: Space) -> Result<u32> {
+    let head = segment.vector_head()?.filter(|head| head.space == space);
+    Ok(head.map_or(segment.docs(), |head| head.count - head.transformed))
+}

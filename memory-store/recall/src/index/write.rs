@@ -1,0 +1,318 @@
+//! Lays out the bytes of a segment.
+
+use std::collections::BTreeMap;
+
+use super::bounds;
+use super::document::{Document, path_key};
+use super::format::{
+    ALIGNMENT, SEGMENT_HEADER, SLOT, SectionKind, TABLE_ENTRY, checksum, impact, put_bytes,
+    put_varint,
+};
+use super::freeze::Frozen;
+use super::hub;
+use super::kernel::{self, CODE, Code};
+use super::manifest::Collection;
+use super::pairs;
+use super::record::BESIDE_MAX;
+use super::segment::{Header, Segment};
+use super::vectors::{self, CODES_GUARDED, Embedded, Head, STRIDE};
+use memory_store_base::error::Result;
+use memory_store_base::id::MemoryId;
+use memory_store_base::signature::signature_hash;
+use memory_store_embed::{Encoder, Space, Vector};
+
+/// Returns the bytes of a segment of these documents, which are in the order of their ids and of
+/// which no two have the same. The same documents give the same bytes. Vectors of another space than
+/// `space` are left out.
+pub fn segment(
+    collection: Collection,
+    documents: &[Document],
+    start: &[MemoryId],
+    space: Option<Space>,
+    graph: Frozen,
+) -> Vec<u8> {
+    let terms: u64 = documents.iter().map(|document| u64::from(document.length())).sum();
+    let average = if documents.is_empty() { 0.0 } else { terms as f32 / documents.len() as f32 };
+    let (docs, records) = docs_and_records(documents);
+    let postings = postings(documents, average);
+    let (bound_slots, bound_blocks) = hashed_map(&bounds(&postings, documents.len() as u32));
+    let (term_slots, term_blocks) = hashed_map(&postings);
+    let (path_slots, path_blocks) = hashed_map(&paths(documents));
+    let (error_slots, error_blocks) = hashed_map(&errors(documents));
+    let (pair_buckets, pairs) =
+        pairs::sections(documents.iter().map(|document| document.pairs.as_slice()));
+    let embedded: Vec<Option<&Embedded>> =
+        documents.iter().map(|document| document.vector.as_ref()).collect();
+    let vectors = space.map(|space| vectors(collection, &embedded, space)).unwrap_or_default();
+    let sections = [
+        (SectionKind::Docs, docs),
+        (SectionKind::TermSlots, term_slots),
+        (SectionKind::BoundSlots, bound_slots),
+        (SectionKind::PathSlots, path_slots),
+        (SectionKind::ErrorSlots, error_slots),
+        (SectionKind::Start, start_plan(documents, start)),
+        (SectionKind::PairBuckets, pair_buckets),
+        (SectionKind::BoundBlocks, bound_blocks),
+        (SectionKind::TermBlocks, term_blocks),
+        (SectionKind::PathBlocks, path_blocks),
+        (SectionKind::ErrorBlocks, error_blocks),
+        (SectionKind::Pairs, pairs),
+        (SectionKind::VectorHead, vectors.head),
+        (SectionKind::Codes, vectors.codes),
+        (SectionKind::Vectors, vectors.items),
+        (SectionKind::Seeds, graph.seeds),
+        (SectionKind::Graph, graph.graph),
+        (SectionKind::Unlinked, graph.unlinked),
+        (SectionKind::Records, records),
+    ];
+    assemble(collection, documents.len() as u32, terms, &sections)
+}
+
+/// What has nothing to do with vectors.
+const OF_WORDS: [SectionKind; 13] = [
+    SectionKind::Docs,
+    SectionKind::TermSlots,
+    SectionKind::BoundSlots,
+    SectionKind::PathSlots,
+    SectionKind::ErrorSlots,
+    SectionKind::Start,
+    SectionKind::PairBuckets,
+    SectionKind::BoundBlocks,
+    SectionKind::TermBlocks,
+    SectionKind::PathBlocks,
+    SectionKind::ErrorBlocks,
+    SectionKind::Pairs,
+    SectionKind::Records,
+];
+
+/// Returns the bytes of a segment of turns that has other vectors, by document, and is the same
+/// otherwise: nothing that has to do with words is looked at.
+pub fn with_vectors(
+    segment: &Segment,
+    embedded: &[Option<Embedded>],
+    space: Space,
+) -> Result<Vec<u8>> {
+    let embedded: Vec<Option<&Embedded>> = embedded.iter().map(Option::as_ref).collect();
+    let vectors = vectors(Collection::Turns, &embedded, space);
+    let mut sections = vec![
+        (SectionKind::VectorHead, vectors.head),
+        (SectionKind::Codes, vectors.codes),
+        (SectionKind::Vectors, vectors.items),
+    ];
+    for kind in OF_WORDS {
+        sections.push((kind, segment.read(kind, 0, segment.length(kind))?.into_owned()));
+    }
+    Ok(assemble(Collection::Turns, segment.docs(), segment.terms(), &sections))
+}
+
+/// Puts header, section table and sections together.
+fn assemble(
+    collection: Collection,
+    docs: u32,
+    terms: u64,
+    sections: &[(SectionKind, Vec<u8>)],
+) -> Vec<u8> {
+    let sections: Vec<_> = sections.iter().filter(|(_, bytes)| !bytes.is_empty()).collect();
+    let mut out = vec![0; SEGMENT_HEADER + sections.len() * TABLE_ENTRY];
+    let mut table = Vec::new();
+    for (kind, bytes) in &sections {
+        out.resize(out.len().next_multiple_of(ALIGNMENT), 0);
+        table.extend_from_slice(&(*kind as u32).to_le_bytes());
+        table.extend_from_slice(&0u32.to_le_bytes());
+        table.extend_from_slice(&(out.len() as u64).to_le_bytes());
+        table.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+        out.extend_from_slice(bytes);
+    }
+    out[SEGMENT_HEADER..SEGMENT_HEADER + table.len()].copy_from_slice(&table);
+    let mut hash = [0; 16];
+    hash.copy_from_slice(&blake3::hash(&out[SEGMENT_HEADER..]).as_bytes()[..16]);
+    let header = Header {
+        collection: collection as u8,
+        bytes: out.len() as u64,
+        docs,
+        sections: sections.len() as u32,
+        terms,
+        hash,
+        table_checksum: checksum(&table),
+    };
+    out[..SEGMENT_HEADER].copy_from_slice(&header.encode());
+    out
+}
+
+fn docs_and_records(documents: &[Document]) -> (Vec<u8>, Vec<u8>) {
+    let (mut docs, mut records) = (Vec::new(), Vec::new());
+    for (at, document) in documents.iter().enumerate() {
+        let offset = records.len();
+        document.record.encode(&mut records);
+        let mut entry = document.entry;
+        entry.offset = offset as u64;
+        entry.length = (records.len() - offset) as u32;
+        entry.checksum = checksum(&records[offset..]);
+        entry.before = beside(document, documents[..at].iter().rev());
+        entry.after = beside(document, &documents[at + 1..]);
+        entry.encode(&mut docs);
+    }
+    (docs, records)
+}
+
+/// How many of these documents, which stand beside one, are of its session.
+fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document>) -> u8 {
+    let (session, agent) = (&document.record.session, &document.record.agent);
+    let same = |other: &&Document| {
+        session.is_some() && other.record.session == *session && other.record.agent == *agent
+    };
+    others.into_iter().take(usize::from(BESIDE_MAX)).take_while(same).count() as u8
+}
+
+/// What a hashed map holds for a key: the number of items, and the items after one another.
+type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
+
+/// Adds items to blocks, each with the distance of its document from the one before.
+#[derive(Default)]
+struct BlockWriter {
+    blocks: Blocks,
+    last: BTreeMap<u64, u32>,
+}
+
+impl BlockWriter {
+    fn add(&mut self, key: u64, doc: u32, item: impl FnOnce(&mut Vec<u8>)) {
+        let (count, bytes) = self.blocks.entry(key).or_default();
+        let last = self.last.insert(key, doc).unwrap_or(0);
+        put_varint(bytes, u64::from(doc - last));
+        item(bytes);
+        *count += 1;
+    }
+}
+
+fn postings(documents: &[Document], average: f32) -> Blocks {
+    let mut writer = BlockWriter::default();
+    for (doc, document) in (0..).zip(documents) {
+        let length = document.length();
+        for &(hash, count) in &document.terms {
+            let weight = impact(count, length, average);
+            writer.add(hash, doc, |bytes| bytes.push(weight));
+        }
+    }
+    writer.blocks
+}
+
+/// The bounds over those lists of postings that have some.
+fn bounds(postings: &Blocks, docs: u32) -> Blocks {
+    let long = postings.iter().filter(|(_, (count, _))| bounds::has_bounds(*count, docs));
+    let entries = |(&hash, (count, bytes)): (&u64, &(u32, Vec<u8>))| {
+        (hash, (docs.div_ceil(bounds::WINDOW), bounds::entries(bytes, *count, docs)))
+    };
+    long.map(entries).collect()
+}
+
+fn paths(documents: &[Document]) -> Blocks {
+    let mut writer = BlockWriter::default();
+    for (doc, document) in (0..).zip(documents) {
+        for path in &document.record.paths {
+            writer.add(path_key(path), doc, |bytes| put_bytes(bytes, path.as_bytes()));
+        }
+    }
+    writer.blocks
+}
+
+fn errors(documents: &[Document]) -> Blocks {
+    let mut writer = BlockWriter::default();
+    for (doc, document) in (0..).zip(documents) {
+        for signature in &document.record.signatures {
+            writer.add(signature_hash(signature), doc, |_| {});
+        }
+    }
+    writer.blocks
+}
+
+/// Lays out a hashed map: at most half its slots are used, so that a key is found or missed within
+/// a few.
+fn hashed_map(blocks: &Blocks) -> (Vec<u8>, Vec<u8>) {
+    if blocks.is_empty() {
+        return (Vec::new(), Vec::new());
+    }
+    let count = (blocks.len() * 2).next_power_of_two().max(4);
+    let mut slots = vec![0; count * SLOT];
+    let mut out = Vec::new();
+    for (&hash, (items, bytes)) in blocks {
+        let mut slot = Vec::with_capacity(SLOT);
+        slot.extend_from_slice(&hash.to_le_bytes());
+        slot.extend_from_slice(&(out.len() as u64).to_le_bytes());
+        slot.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        slot.extend_from_slice(&items.to_le_bytes());
+        slot.extend_from_slice(&checksum(bytes).to_le_bytes());
+        let check = checksum(&slot);
+        slot.extend_from_slice(&check.to_le_bytes());
+        let mut at = hash as usize & (count - 1);
+        while slots[at * SLOT..][..SLOT].iter().any(|&byte| byte != 0) {
+            at = (at + 1) & (count - 1);
+        }
+        slots[at * SLOT..][..SLOT].copy_from_slice(&slot);
+        out.extend_from_slice(bytes);
+    }
+    (slots, out)
+}
+
+/// The documents that have a vector of a space, and their vectors.
+pub fn vectored(documents: &[Document], space: Space) -> Vec<(u32, &Vector)> {
+    let embedded = (0..).zip(documents).filter_map(|(doc, document)| {
+        Some((doc, document.vector.as_ref().filter(|embedded| embedded.space == space)?))
+    });
+    embedded.map(|(doc, embedded)| (doc, &embedded.vector)).collect()
+}
+
+/// The sections of vectors; all empty when no document has one.
+#[derive(Default)]
+struct VectorSections {
+    head: Vec<u8>,
+    codes: Vec<u8>,
+    items: Vec<u8>,
+}
+
+fn vectors(collection: Collection, embedded: &[Option<&Embedded>], space: Space) -> VectorSections {
+    let embedded: Vec<Option<&Embedded>> = embedded
+        .iter()
+        .map(|embedded| embedded.filter(|embedded| embedded.space == space))
+        .collect();
+    let count = embedded.iter().flatten().count() as u32;
+    if count == 0 {
+        return VectorSections::default();
+    }
+    let transformed = embedded.iter().flatten();
+    let transformed = transformed.filter(|embedded| embedded.encoder == Encoder::Transformer);
+    let head = Head { space, count, transformed: transformed.count() as u32 }.encode();
+    let mut codes = Vec::with_capacity(embedded.len() * CODE);
+    for block in embedded.chunks(CODES_GUARDED) {
+        let first = codes.len();
+        for embedded in block {
+            let code = embedded.map_or([0; CODE], |embedded| Code::of(&embedded.vector).0);
+            codes.extend_from_slice(&code);
+        }
+        let sum = kernel::sum(&codes[first..]);
+        codes.extend_from_slice(&sum.to_le_bytes());
+    }
+    // Turns are searched by those who ask, and there are too many of them.
+    let hubs = match collection {
+        Collection::Memories => hub::bytes(&embedded),
+        Collection::Turns => vec![0; embedded.len()],
+    };
+    let mut items = Vec::with_capacity(embedded.len() * STRIDE);
+    for (embedded, hub) in embedded.iter().zip(hubs) {
+        vectors::put_item(&mut items, *embedded, hub);
+    }
+    VectorSections { head, codes, items }
+}
+
+fn start_plan(documents: &[Document], start: &[MemoryId]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for id in start {
+        if let Ok(doc) = documents.binary_search_by_key(id, |document| document.entry.id) {
+            out.extend_from_slice(&(doc as u32).to_le_bytes());
+        }
+    }
+    if !out.is_empty() {
+        let check = checksum(&out);
+        out.extend_from_slice(&check.to_le_bytes());
+    }
+    out
+}

@@ -1,0 +1,61 @@
+//! Judgements of an index over memory files that are as it read them. To judge a text takes some hundred times as long
+//! as to look up what the index says of it, which is what hooks go by.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use super::Recall;
+use super::sources::{At, Sources};
+use crate::index::record::FLAG_HELD;
+use memory_store_base::fs::stamp::Stamp;
+
+/// Files that the indexes give, as they were read.
+#[derive(Debug, Default)]
+pub struct Judged {
+    files: HashMap<PathBuf, Given>,
+}
+
+/// A memory file that is no order.
+#[derive(Debug)]
+struct Given {
+    stamp: Stamp,
+    /// Whether it was judged as one that is from the repository.
+    from_repository: bool,
+}
+
+impl Recall {
+    /// Reads which files the project's index and the user's give.
+    pub fn judged(&self) -> Judged {
+        let sources = &self.sources;
+        let mut judged = Judged::default();
+        for (number, source) in sources.list.iter().enumerate() {
+            let all = (0..source.docs()).map(|doc| At { source: number as u8, doc });
+            judged.files.extend(all.filter_map(|at| given(sources, at)));
+        }
+        judged
+    }
+}
+
+/// Reads one file that an index gives. What is held may be let out by now, and is judged again by whoever asks.
+fn given(sources: &Sources, at: At) -> Option<(PathBuf, Given)> {
+    if sources.is_unjudged(at) {
+        return None;
+    }
+    let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
+    let record = sources.record(at, &entry).ok()?;
+    let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+    let given = Given { stamp, from_repository: record.from_repository };
+    Some((sources.file(at, &record.file), given))
+}
+
+impl Judged {
+    /// Whether an index gives the file at `path` as it is now, so long and changed at this time, by the same label.
+    pub fn gives(&self, path: &Path, bytes: u64, modified_ns: i128, from_repository: bool) -> bool {
+        let is_now = |given: &Given| {
+            given.from_repository == from_repository
+                && given.stamp.bytes == bytes
+                && i128::from(given.stamp.modified_ns) == modified_ns
+        };
+        self.files.get(path).is_some_and(is_now)
+    }
+}

@@ -1,0 +1,802 @@
+//! Recall: finding the memories that matter for a prompt, a file, an error, or a new session.
+//!
+//! The same functions serve hooks, MCP server, command line and evaluation. A *candidate* is a
+//! document that shares something with the query; ranking, collapsing and the *gate* turn
+//! candidates into *hits*. The gate decides whether anything is said at all: it compares an
+//! absolute score with a threshold that was calibrated for this very store.
+//!
+//! This crate reads indexes and makes the bytes of their files; it writes no file.
+
+mod acknowledgement;
+mod beside;
+mod collapse;
+mod excerpt;
+mod expression;
+mod fallback;
+mod follow;
+mod gate;
+pub mod index;
+mod judged;
+mod lexical;
+mod limits;
+mod listed;
+mod matching;
+mod named;
+mod near;
+mod nearest;
+mod phrase;
+mod query;
+mod rank;
+pub mod render;
+mod score;
+mod search;
+pub mod second;
+mod second_space;
+mod sources;
+pub mod suspicion;
+mod trace;
+mod turns;
+mod typo;
+mod when;
+mod window;
+pub mod worth;
+
+pub use collapse::{SAME, likeness};
+pub use follow::Topic;
+pub use gate::Features;
+pub use gate::background_prompts;
+pub use gate::{calibrate, fingerprint};
+pub use judged::Judged;
+pub use query::Query;
+pub use search::{Search, WEAK};
+pub use trace::{Fate, Traced};
+pub use when::Span;
+pub use when::whole as time_named;
+
+use std::cell::OnceCell;
+use std::fmt::Debug;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::index::read_manifest;
+use crate::index::record::{
+    Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
+};
+use crate::second::Ask;
+use follow::Followed;
+use memory_store_base::error::Error;
+use memory_store_base::fs::stamp::{Stamp, Stamps};
+use memory_store_base::id::MemoryId;
+use memory_store_base::kind::Kind;
+use memory_store_base::layout::{Tree, TreeDir, UserDirs};
+use memory_store_base::memory::{SaidBy, Status};
+use memory_store_base::settings::Settings;
+use memory_store_base::staleness::Staleness;
+use memory_store_base::succession::STEPS_MAX;
+use memory_store_base::time::Timestamp;
+use memory_store_embed::SharedTransformer;
+use memory_store_embed::{Embed, Table};
+use nearest::Probe;
+use render::BRIEF_CHARS;
+use score::{Candidate, Named};
+use second_space::Asking;
+use sources::{At, Sources};
+use worth::{Standing, StartGroup, worth};
+
+/// The share of the best score that a further memory must have.
+const CUT: f32 = 0.5;
+/// Candidates that are read to fill the places.
+const READ_MAX: usize = 24;
+/// Memories that may stand in a session-start block, before its budget cuts.
+const START_MAX: usize = 64;
+/// How much is read for a session-start block, in percent of its budget: what is too long for what
+/// is left of it is passed over for something shorter.
+const START_SURPLUS_PERCENT: usize = 125;
+/// Characters of a line in that block besides title and text: kind, id, date, a file.
+const START_LINE: usize = 60;
+
+/// A memory that was found, with all that is printed of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// Its name.
+    pub id: MemoryId,
+    /// What it says; turns count as `session`.
+    pub kind: Kind,
+    /// Its title.
+    pub title: String,
+    /// The text below the title.
+    pub text: String,
+    /// When what it says happened.
+    pub date: Timestamp,
+    /// The files it is about.
+    pub paths: Vec<String>,
+    /// Its search words.
+    pub tags: Vec<String>,
+    /// Its file, absolute; empty for a turn.
+    pub file: PathBuf,
+    /// How sure we are, 0 to 1.
+    pub confidence: f32,
+    /// How well it fits; only comparable within one answer.
+    pub score: f32,
+    /// Why it was found, for people.
+    pub why: String,
+    /// Where it was found.
+    pub collection: Collection,
+    /// Who said it.
+    pub said_by: Option<SaidBy>,
+    /// Whether a model chose to save it.
+    pub noted: bool,
+    /// Whether it waits for review.
+    pub draft: bool,
+    /// Whether another memory replaces it; only an explicit search shows such ones.
+    pub superseded: bool,
+    /// What replaces it, where that is known.
+    pub superseded_by: Option<MemoryId>,
+    /// Until when it held, where that is over; only who asks for such ones is given any.
+    pub expired: Option<Timestamp>,
+    /// Whether it is in quarantine, or not released; only an explicit search shows such ones.
+    pub held: bool,
+    /// Whether this machine did not derive, write or release it.
+    pub from_repository: bool,
+    /// Change of its files since it was learned, where that is much.
+    pub staleness: Option<Staleness>,
+    /// Error signatures, of a fix.
+    pub signatures: Vec<String>,
+    /// The session it comes from.
+    pub session: Option<String>,
+    /// Of a turn: its number in the session.
+    pub turn: u32,
+    /// Of a turn: those before and after it, where they are known.
+    pub neighbours: Vec<Self>,
+}
+
+/// Where a hit was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collection {
+    /// The project's memories.
+    Memories,
+    /// The user's own memories, which apply to every project.
+    User,
+    /// Turns of sessions.
+    Turns,
+    /// What the model thought in turns of sessions.
+    Thinking,
+}
+
+/// Why nothing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// There are no memories.
+    Empty,
+    /// The text has no words that could be looked for.
+    NoWords,
+    /// The text only acknowledges: "ok", "continue".
+    Acknowledgement,
+    /// Nothing shares a word with it.
+    NoCandidate,
+    /// What shares words with it does not share enough.
+    Gate,
+    /// What was found has been shown already, or its file has changed.
+    Skipped,
+}
+
+/// What recall answers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recalled {
+    /// The hits, best first.
+    pub hits: Vec<Hit>,
+    /// What could not be read, in one line; the hits are what could.
+    pub degraded: Option<String>,
+    /// Whether a file had changed or gone since it was indexed, so that a new index is due.
+    pub stale: bool,
+    /// Whether the user's settings changed since the index was published, so that a new one is due.
+    pub outdated: bool,
+    /// How the query was understood, for people: what was corrected, or taken less strictly.
+    pub notes: Vec<String>,
+    /// Whether something that fits is held back, where that was asked for.
+    pub held_back: bool,
+    /// Whether none of the hits of an explicit search is what a hook would have given: the best there is,
+    /// but weak.
+    pub weak: bool,
+    /// Why there are no hits.
+    pub silent: Option<Reason>,
+    /// What became of each candidate, if it was asked for.
+    pub trace: Vec<Traced>,
+}
+
+/// Finds memories of one working tree and of its user.
+#[derive(Debug)]
+pub struct Recall {
+    sources: Sources,
+    /// Where the embedder's files lie.
+    models: Option<PathBuf>,
+    /// The transformer that others ask, too, where there is one.
+    shared: Option<Arc<SharedTransformer>>,
+    /// What stays open from one question to the next. The table does not: to read it again is cheap, and
+    /// its memory is used for other things meanwhile.
+    embedder: OnceCell<Box<dyn Embed>>,
+    /// Who is asked for vectors of the second space.
+    second: Option<Asking>,
+    stamps: Stamps,
+    traces: bool,
+    /// Whether what expired is given, too.
+    expired: bool,
+}
+
+impl Recall {
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the
+    /// user's own. What cannot be read is told in every answer as [`Recalled::degraded`].
+    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
+        Self::of(dirs, Sources::open(dirs, tree))
+    }
+
+    /// Opens the user's own memories alone.
+    pub fn open_user(dirs: &UserDirs) -> Self {
+        Self::of(dirs, Sources::open_user(dirs))
+    }
+
+    fn of(dirs: &UserDirs, sources: Sources) -> Self {
+        let models = dirs.models.clone();
+        let (embedder, stamps) = (OnceCell::new(), Stamps::default());
+        Self {
+            sources,
+            models,
+            shared: None,
+            embedder,
+            second: None,
+            stamps,
+            traces: false,
+            expired: false,
+        }
+    }
+
+    /// Asks a transformer that others ask, too, instead of opening one.
+    #[must_use]
+    pub fn with_transformer(self, shared: Arc<SharedTransformer>) -> Self {
+        Self { shared: Some(shared), ..self }
+    }
+
+    /// Gives what expired, too, with the time at which it did.
+    #[must_use]
+    pub fn with_expired(self) -> Self {
+        Self { expired: true, ..self }
+    }
+
+    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
+    /// What stands in its way is told once, in [`Recalled::notes`].
+    #[must_use]
+    pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
+        self.second = Some(Asking::new(ask));
+        self
+    }
+
+    /// Keeps a trace of every query.
+    pub fn with_traces(mut self) -> Self {
+        self.traces = true;
+        self
+    }
+
+    /// Leaves out what happened after this time.
+    pub fn as_of(mut self, until: Timestamp) -> Self {
+        self.sources.until = Some(until);
+        self
+    }
+
+    /// The settings in effect when the index was published.
+    pub fn settings(&self) -> &Settings {
+        &self.sources.settings
+    }
+
+    /// Whether the user's settings file is another than the one that the index was published with.
+    pub fn is_outdated(&self) -> bool {
+        self.sources.is_outdated
+    }
+
+    /// Why not everything can be read, if so.
+    pub fn degraded(&self) -> Option<&str> {
+        self.sources.degraded.as_deref()
+    }
+
+    /// Whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
+    /// hook opens are among them.
+    pub fn lacks_files(&self) -> bool {
+        let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
+            return false;
+        };
+        let thinking = index.dir.parent().map(|state| TreeDir(state.to_owned()).thinking());
+        let thinking = thinking.map(|folder| (read_manifest(&folder), folder));
+        index.manifest.lacks_segments(&index.dir)
+            || thinking.is_some_and(|(manifest, folder)| match manifest {
+                Ok(manifest) => manifest.is_some_and(|manifest| manifest.lacks_segments(&folder)),
+                Err(_) => true,
+            })
+    }
+
+    /// How many memories can be found.
+    pub fn memories(&self) -> u32 {
+        self.sources.docs()
+    }
+
+    /// Finds what helps with a prompt. `skip` says which memories were shown already.
+    pub fn prompt(&self, text: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        self.prompt_about(text, &mut Topic::default(), now, skip)
+    }
+
+    /// Finds what helps with a prompt that may go on with the topic of those before it, and makes
+    /// the topic that of this prompt.
+    pub fn prompt_about(
+        &self,
+        text: &str,
+        topic: &mut Topic,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
+        let query = Query::prompt(text);
+        if query.only_acknowledges {
+            return self.silent(Reason::Acknowledgement);
+        }
+        let mut query = self.with_likenesses(self.with_vector(query, &self.sources));
+        let before = std::mem::replace(topic, topic.then(&query));
+        let mut candidates = self.for_prompt(&query, text, now);
+        if let Some(followed) = Followed::new(&query, &before) {
+            candidates = followed.join(candidates, self.for_prompt(&followed.query, text, now));
+            query = followed.query;
+        }
+        let places = self.sources.settings.prompt_memories as usize;
+        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+    }
+
+    /// Finds what is known about a file, given relative to the tree's root with `/`.
+    pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
+        let query = Query::file(path);
+        let candidates = named::file(&self.sources, &query, path, now);
+        let places = self.sources.settings.tool_memories as usize;
+        self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
+    }
+
+    /// Finds what helps against the error of a command: memories, or where none has its signature,
+    /// what was said when it came up in a session before. `skip` says of turns, too, which may not
+    /// answer, by [`Turn::id`](crate::index::document::Turn::id).
+    pub fn error(
+        &self,
+        command: &str,
+        error: &str,
+        now: Timestamp,
+        skip: &dyn Fn(MemoryId) -> bool,
+    ) -> Recalled {
+        let mut known = named::of_error(&self.sources, error);
+        known.retain(|&at| self.may_answer(at, now));
+        let query = Query::error(command, error);
+        // Beside what is about the very same error, likeness in meaning says nothing.
+        let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
+        let mut candidates = self.scored(&query, now);
+        named::add_errors(&self.sources, &known, &mut candidates);
+        if known.is_empty() {
+            let text = |candidate: &Candidate| {
+                let hit = self.read(candidate, now, &mut Recalled::default()).ok()?;
+                Some(format!("{}\n{}", hit.title, hit.text))
+            };
+            named::add_quoting(&self.sources, error, &mut candidates, text);
+        }
+        gate::ease_for_error(&mut candidates);
+        gate::hold_other_fixes(&mut candidates);
+        gate::open_for_near_cures(&mut candidates);
+        let is_known =
+            candidates.iter().any(|it| matches!(it.named, Some(Named::Signature | Named::Phrase)));
+        let places = self.sources.settings.tool_memories as usize;
+        let mut recalled = self.answer(
+            candidates,
+            &query,
+            &Asked { places, gated: true, is_open: false, now, skip },
+        );
+        if !is_known
+            && recalled.hits.len() < places
+            && let Some(hit) = excerpt::of_error(&self.sources, &query, error, skip)
+        {
+            recalled.hits.push(hit);
+            recalled.silent = None;
+        }
+        self.finish(recalled)
+    }
+
+    /// Returns the memories of the session-start block, most valuable first: about as many as a
+    /// budget of tokens can hold, and some more to choose from. The budget is the caller's to keep.
+    pub fn start(&self, now: Timestamp, budget_tokens: u32) -> Recalled {
+        let mut recalled = self.new_answer();
+        // Each one is read and its file looked at, which is most of what such a hook does.
+        let mut room = budget_tokens as usize * 4 * START_SURPLUS_PERCENT / 100;
+        for at in self.sources.start_plan(now) {
+            if recalled.hits.len() >= START_MAX || room == 0 {
+                break;
+            }
+            let Some(candidate) = self.sources.candidate(at) else { continue };
+            if candidate.entry.has(FLAG_SAID) || candidate.entry.has(FLAG_HELD) {
+                continue;
+            }
+            if let Ok(hit) = self.read(&candidate, now, &mut recalled)
+                && !hit.held
+            {
+                let standing = Standing::of_entry(&candidate.entry);
+                let standing = standing
+                    .map(|standing| Standing { from_repository: hit.from_repository, ..standing });
+                let group = standing.as_ref().and_then(StartGroup::of);
+                if hit.from_repository && group.is_none() {
+                    continue;
+                }
+                let told = (hit.title.len() + hit.text.len()).min(BRIEF_CHARS);
+                room = room.saturating_sub(START_LINE + told);
+                let why = group.map_or("", StartGroup::why).to_owned();
+                let score = standing.map_or(0.0, |standing| worth(&standing, self.settings(), now));
+                recalled.hits.push(Hit { why, score, ..hit });
+            }
+        }
+        self.finish(recalled)
+    }
+
+    /// Finds memories and turns for a person or a model that asked: no gate.
+    pub fn search(&self, search: &Search, now: Timestamp) -> Recalled {
+        let recalled = search::search(self, search, now);
+        self.finish(recalled)
+    }
+
+    /// Returns a turn by its name, such as one that a receipt names.
+    pub fn turn(&self, id: MemoryId) -> Option<Hit> {
+        turns::turn(&self.sources, id)
+    }
+
+    /// The memory with this id, if it still may be shown unasked.
+    pub fn by_id(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
+        let candidate = self.sources.candidate(self.sources.find(id)?)?;
+        let hit = self.read(&candidate, now, &mut Recalled::default()).ok();
+        hit.filter(|hit| !hit.held)
+    }
+
+    /// What became of the files of a memory since it was learned, as the index has it; `None` where that is
+    /// little, or nobody looked since the memory was written.
+    pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
+        self.sources.record(at, &entry).ok()?.staleness
+    }
+
+    /// Whether what was given by this name may be given again: a memory that still may be shown, or a
+    /// turn that an excerpt was of and nobody removed since.
+    pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
+        self.by_id(id, now).is_some() || excerpt::is_there(&self.sources, id)
+    }
+
+    /// Gives a query its vector; without one it goes by words alone.
+    fn with_vector(&self, query: Query, sources: &Sources) -> Query {
+        Query { probe: self.probe(&query.text, sources), ..query }
+    }
+
+    /// Gives a query its likenesses in the second space, where that is asked.
+    fn with_likenesses(&self, query: Query) -> Query {
+        let asking = self.second.as_ref();
+        let likenesses = asking.and_then(|asking| asking.likenesses(&self.sources, &query.text));
+        Query { likenesses, ..query }
+    }
+
+    fn probe(&self, text: &str, sources: &Sources) -> Option<Probe> {
+        if let Some(embedder) = self.embedder.get() {
+            return self.embed(embedder.as_ref(), text);
+        }
+        self.embed(&self.open_table(sources)?, text)
+    }
+
+    fn embed(&self, embedder: &dyn Embed, text: &str) -> Option<Probe> {
+        let vector = embedder.embed(text).unwrap_or_else(|error| {
+            self.sources.note(&error);
+            None
+        });
+        Some(Probe { space: embedder.space(), vector: vector? })
+    }
+
+    /// Opens the table, where it is installed and there is something to compare its vectors with.
+    fn open_table(&self, sources: &Sources) -> Option<Table> {
+        let models = self.models.as_deref().filter(|_| sources.have_vectors())?;
+        match Table::open(models) {
+            Ok(table) => Some(table),
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => None,
+            Err(error) => {
+                self.sources.note(&error);
+                None
+            }
+        }
+    }
+
+    /// What may help with a prompt: by its words, by the paths and by the time that it names.
+    fn for_prompt(&self, query: &Query, text: &str, now: Timestamp) -> Vec<Candidate> {
+        let mut candidates = self.scored(query, now);
+        named::add(&self.sources, query, &mut candidates);
+        when::favour(&mut candidates, text, now);
+        candidates
+    }
+
+    fn scored(&self, query: &Query, now: Timestamp) -> Vec<Candidate> {
+        score::candidates(&self.sources, query, now)
+    }
+
+    /// Turns candidates into hits: best first, gate, collapse, cut, places.
+    fn answer(&self, mut candidates: Vec<Candidate>, query: &Query, asked: &Asked<'_>) -> Recalled {
+        if self.sources.docs() == 0 {
+            return self.silent(Reason::Empty);
+        }
+        if candidates.is_empty() {
+            let no_words = query.terms.is_empty();
+            return self.silent(if no_words { Reason::NoWords } else { Reason::NoCandidate });
+        }
+        score::sort(&mut candidates);
+        let is_open = !asked.gated || gate::is_open(&candidates, &|held| self.is_held(held));
+        let asked = &Asked { is_open, ..*asked };
+        let mut recalled = self.new_answer();
+        let mut kept = collapse::Kept::default();
+        let mut best = None;
+        let mut reads = 0;
+        for candidate in &candidates {
+            let mut fate = self.fate(candidate, best, recalled.hits.len(), asked);
+            let mut instead = None;
+            let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
+            if fate == Fate::Skipped {
+                // What was shown before still says how well an answer can fit: without it, each
+                // repetition of a question would bring something weaker.
+                best.get_or_insert(candidate.fused);
+            }
+            if fate == Fate::Hit && !is_given && reads < READ_MAX {
+                reads += 1;
+                match self.hit(candidate, query, asked, &mut recalled) {
+                    Err(cut) => fate = cut,
+                    Ok(hit) => {
+                        if let Some(better) = kept.says(&recalled.hits, &hit) {
+                            (fate, instead) = (Fate::Duplicate, Some(better));
+                        } else {
+                            best.get_or_insert(candidate.fused);
+                            if hit.id != candidate.entry.id {
+                                (fate, instead) = (Fate::Superseded, Some(hit.id));
+                            }
+                            recalled.hits.push(hit);
+                        }
+                    }
+                }
+            }
+            if self.traces {
+                recalled.trace.push(trace::of(&self.sources, candidate, query, fate, instead));
+            }
+        }
+        if recalled.hits.is_empty() {
+            let passed = candidates.iter().any(Candidate::passes);
+            recalled.silent = Some(if passed { Reason::Skipped } else { Reason::Gate });
+        }
+        self.finish(recalled)
+    }
+
+    fn fate(
+        &self,
+        candidate: &Candidate,
+        best: Option<f32>,
+        hits: usize,
+        asked: &Asked<'_>,
+    ) -> Fate {
+        if candidate.entry.has(FLAG_SAID) {
+            Fate::Said
+        } else if candidate.entry.has(FLAG_HELD) {
+            Fate::Held
+        } else if asked.gated && !(asked.is_open && gate::follows(candidate)) {
+            Fate::Gate
+        } else if asked.gated && best.is_some_and(|best| candidate.fused < best * CUT) {
+            Fate::Cut
+        } else if hits >= asked.places {
+            Fate::Full
+        } else if (asked.skip)(candidate.entry.id) {
+            Fate::Skipped
+        } else {
+            Fate::Hit
+        }
+    }
+
+    /// What a candidate brings: itself, or what holds now in its place.
+    fn hit(
+        &self,
+        candidate: &Candidate,
+        query: &Query,
+        asked: &Asked<'_>,
+        recalled: &mut Recalled,
+    ) -> Result<Hit, Fate> {
+        let hit = self.read(candidate, asked.now, recalled)?;
+        if hit.held {
+            return Err(Fate::Held);
+        }
+        if !hit.superseded {
+            return Ok(Hit { why: candidate.why(query), ..hit });
+        }
+        let (entry, current) = match self.current(&hit, asked.now, recalled) {
+            Successor::Is(current) => *current,
+            Successor::Expired => return Ok(holding_again(hit, candidate.why(query))),
+            Successor::Unknown => return Err(Fate::Superseded),
+        };
+        if entry.has(FLAG_SAID) || current.held || (asked.skip)(current.id) {
+            return Err(Fate::Superseded);
+        }
+        Ok(Hit { score: hit.score, ..current })
+    }
+
+    /// The memory that holds in the place of a superseded one, or the first on the way there that is held: what
+    /// comes after that, its author chose.
+    fn current(&self, hit: &Hit, now: Timestamp, recalled: &mut Recalled) -> Successor {
+        let mut next = hit.superseded_by;
+        for _ in 0..STEPS_MAX {
+            let found = next.and_then(|next| self.sources.find(next));
+            let Some((at, entry)) = found.and_then(|at| Some((at, self.sources.entry(at)?))) else {
+                // By then nothing had replaced it.
+                let is_later = found.is_some_and(|at| self.sources.is_later(at));
+                return if is_later { Successor::Expired } else { Successor::Unknown };
+            };
+            let candidate = Candidate::new(at, entry);
+            let current = match self.read(&candidate, now, recalled) {
+                Ok(current) => current,
+                // Since the index was published: it replaces nothing, but what came after it may.
+                Err(Fate::Expired) => {
+                    let record = self.sources.record(at, &entry).unwrap_or_default();
+                    if record.is_expired(now) && record.superseded_by.is_none() {
+                        return Successor::Expired;
+                    }
+                    next = record.superseded_by;
+                    continue;
+                }
+                Err(_) => return Successor::Unknown,
+            };
+            if !current.superseded || current.held {
+                let why = format!("replaces \"{}\"", hit.title);
+                return Successor::Is(Box::new((entry, Hit { why, ..current })));
+            }
+            next = current.superseded_by;
+        }
+        Successor::Unknown
+    }
+
+    /// Whether a memory is neither held nor expired.
+    fn may_answer(&self, at: At, now: Timestamp) -> bool {
+        let Some(candidate) = self.sources.entry(at).map(|entry| Candidate::new(at, entry)) else {
+            return false;
+        };
+        let record = self.sources.record(at, &candidate.entry);
+        !self.is_held(&candidate) && record.is_ok_and(|record| !record.is_expired(now))
+    }
+
+    /// Reads what is printed of a candidate, and whether it still may be.
+    fn read(
+        &self,
+        candidate: &Candidate,
+        now: Timestamp,
+        recalled: &mut Recalled,
+    ) -> Result<Hit, Fate> {
+        let record = match self.sources.record(candidate.at, &candidate.entry) {
+            Ok(record) => record,
+            Err(error) => {
+                recalled.degraded.get_or_insert_with(|| error.to_string());
+                return Err(Fate::Stale);
+            }
+        };
+        let too_early = record.valid_from.is_some_and(|from| from > now);
+        let expired = record.valid_until.filter(|_| record.is_expired(now));
+        if expired.is_some() && !self.expired || too_early {
+            return Err(Fate::Expired);
+        }
+        let file = self.sources.file(candidate.at, &record.file);
+        let indexed = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+        if self.stamps.of(&file) != Some(indexed) {
+            recalled.stale = true;
+            return Err(Fate::Stale);
+        }
+        let held = self.holds(candidate, &record);
+        let collection = self.sources.collection(candidate.at);
+        Ok(Hit { held, expired, ..hit(candidate, record, file, collection) })
+    }
+
+    /// Whether a memory is held, as far as that is known of it by now.
+    fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
+        // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
+        candidate.entry.has(FLAG_HELD)
+            || self.sources.holds_unreleased(candidate.at) && record.from_repository
+            || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some()
+    }
+
+    /// The same of a candidate that was not read yet. Where the index has judged it, nothing is read.
+    fn is_held(&self, candidate: &Candidate) -> bool {
+        if !self.sources.is_unjudged(candidate.at) && !self.sources.holds_unreleased(candidate.at) {
+            return candidate.entry.has(FLAG_HELD);
+        }
+        let Ok(record) = self.sources.record(candidate.at, &candidate.entry) else { return true };
+        self.holds(candidate, &record)
+    }
+
+    fn new_answer(&self) -> Recalled {
+        Recalled {
+            degraded: self.sources.degraded.clone(),
+            outdated: self.sources.is_outdated,
+            ..Recalled::default()
+        }
+    }
+
+    fn silent(&self, reason: Reason) -> Recalled {
+        self.finish(Recalled { silent: Some(reason), ..self.new_answer() })
+    }
+
+    /// Adds what reading for this very query showed to be damaged.
+    fn finish(&self, mut recalled: Recalled) -> Recalled {
+        if recalled.degraded.is_none() {
+            recalled.degraded = self.sources.damage.borrow().clone();
+        }
+        recalled.notes.extend(self.second.as_ref().and_then(Asking::problem));
+        recalled
+    }
+}
+
+/// What stands for a superseded memory.
+enum Successor {
+    /// This memory.
+    Is(Box<(Entry, Hit)>),
+    /// Nothing: what replaced it held until some time that is over, or came later than what is asked about.
+    Expired,
+    /// Something that cannot be given.
+    Unknown,
+}
+
+/// A memory that what replaced it no longer stands for.
+fn holding_again(hit: Hit, why: String) -> Hit {
+    Hit { superseded: false, superseded_by: None, why, ..hit }
+}
+
+/// Conditions of a question besides the query.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    places: usize,
+    /// Whether only what helps is given, and not all that was found.
+    gated: bool,
+    /// Whether the query is about what the store knows.
+    is_open: bool,
+    now: Timestamp,
+    skip: &'a dyn Fn(MemoryId) -> bool,
+}
+
+fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collection) -> Hit {
+    let entry = &candidate.entry;
+    Hit {
+        id: entry.id,
+        kind: Kind::from_number(entry.kind).unwrap_or(Kind::Fact),
+        date: record.date(),
+        title: record.title,
+        text: record.text,
+        paths: record.paths,
+        tags: record.tags,
+        file,
+        confidence: entry.confidence(),
+        score: candidate.fused.max(0.0),
+        why: String::new(),
+        collection,
+        said_by: record.said_by,
+        noted: record.noted,
+        draft: record.status == Status::Draft,
+        superseded: entry.has(FLAG_SUPERSEDED),
+        superseded_by: record.superseded_by,
+        expired: None,
+        held: entry.has(FLAG_HELD),
+        from_repository: record.from_repository,
+        staleness: record.staleness,
+        signatures: record.signatures,
+        session: record.session,
+        turn: record.turn,
+        neighbours: Vec::new(),
+    }
+}
+
+/// Whether a memory applies only where its paths are touched.
+fn is_paths_only(candidate: &Candidate) -> bool {
+    candidate.entry.has(FLAG_PATHS_ONLY)
+}
+
+/// Whether a person pinned it.
+fn is_pinned(candidate: &Candidate) -> bool {
+    candidate.entry.has(FLAG_PINNED)
+}

@@ -1,0 +1,230 @@
+//! Looks memories up, by their ids or titles, in index and journal: no memory file is read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::lexical::Found;
+use super::query::Query;
+use super::score::{self, Candidate};
+use super::sources::At;
+use super::{Collection, Fate, Hit, Recall, Recalled};
+use crate::index::document::Document;
+use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
+use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
+use memory_store_base::kind::Kind;
+use memory_store_base::time::Timestamp;
+
+/// Fewest characters of an id by which a memory is found.
+const END_CHARS_MIN: usize = 4;
+/// Candidates among which one with the same title is looked for: it has every word of the title.
+const SAME_TITLE_MAX: usize = 512;
+
+/// How many memories there are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// The project's, by the number of their kind.
+    pub kinds: [usize; Kind::ALL.len()],
+    /// Those of them that wait for a review.
+    pub drafts: usize,
+    /// Those of them that another one replaces.
+    pub superseded: usize,
+    /// The user's own.
+    pub user: usize,
+}
+
+impl Recall {
+    /// Whether the project has an index, so that what it does not name is not there, or came since the last sync.
+    pub fn has_index(&self) -> bool {
+        let mut list = self.sources.list.iter();
+        list.any(|source| {
+            source.collection == Collection::Memories
+                && source.index.as_ref().is_some_and(|index| index.memories.is_some())
+        })
+    }
+
+    /// The memories whose ids end like this; a whole id finds one at most.
+    pub fn ids_ending(&self, end: &str) -> Vec<MemoryId> {
+        let end = end.trim().to_ascii_lowercase();
+        if end.len() == ID_CHARS {
+            let id = end.parse().ok().filter(|&id| self.sources.find(id).is_some());
+            return id.into_iter().collect();
+        }
+        let Some((bits, mask)) = end_bits(&end) else { return Vec::new() };
+        let mut ids: Vec<MemoryId> = self
+            .entries()
+            .map(|candidate| candidate.entry.id)
+            .filter(|id| u128::from_be_bytes(id.0) & mask == bits)
+            .collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids
+    }
+
+    /// Looks through these documents of the project's memories, too: an index does not keep what expired. What
+    /// is over at `now` replaces nothing.
+    #[must_use]
+    pub fn with_documents(mut self, mut documents: Vec<Document>, now: Timestamp) -> Self {
+        for document in &mut documents {
+            if document.record.is_expired(now) {
+                document.record.supersedes.clear();
+            }
+        }
+        let mut list = self.sources.list.iter_mut();
+        if let Some(source) = list.find(|source| source.collection == Collection::Memories) {
+            source.add_unlisted(documents);
+        }
+        self
+    }
+
+    /// Whether a text looks like the short id, or the whole id, of a memory.
+    pub fn is_like_id(text: &str) -> bool {
+        match text.len() {
+            ID_CHARS => text.parse::<MemoryId>().is_ok(),
+            // A word of prose has no digit.
+            SHORT_ID_CHARS => {
+                end_bits(&text.to_ascii_lowercase()).is_some()
+                    && text.bytes().any(|byte| byte.is_ascii_digit())
+            }
+            _ => false,
+        }
+    }
+
+    /// The memory of this id, whether or not it still holds: who asks by id is told.
+    pub fn listed(&self, id: MemoryId, now: Timestamp) -> Option<Hit> {
+        let at = self.sources.find(id)?;
+        let candidate = Candidate::new(at, self.sources.entry(at)?);
+        self.read(&candidate, now, &mut Recalled::default()).ok()
+    }
+
+    /// The same also of one whose file changed since it was indexed, with what the index says of it.
+    pub fn indexed(&self, id: MemoryId) -> Option<Hit> {
+        let at = self.sources.find(id)?;
+        let entry = self.sources.entry(at)?;
+        let record = self.sources.record(at, &entry).ok()?;
+        let file = self.sources.file(at, &record.file);
+        let candidate = Candidate::new(at, entry);
+        Some(super::hit(&candidate, record, file, self.sources.collection(at)))
+    }
+
+    /// The project's memories of a kind that have this title, case and spaces apart.
+    pub fn of_title(&self, kind: Kind, title: &str, now: Timestamp) -> Vec<Hit> {
+        let sources = &self.sources;
+        let query = Query::search(title);
+        if query.terms.is_empty() {
+            return Vec::new();
+        }
+        let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+        let mut candidates = score::find(sources, &query, &found, SAME_TITLE_MAX);
+        candidates.retain(|candidate| {
+            candidate.entry.kind == kind as u8
+                && sources.collection(candidate.at) == Collection::Memories
+        });
+        let folded = folded(title);
+        let hits = candidates.iter().filter_map(|candidate| {
+            match self.read(candidate, now, &mut Recalled::default()) {
+                Ok(hit) => Some(hit),
+                // Its file says more than the index by now.
+                Err(Fate::Stale | Fate::Expired) => self.indexed(candidate.entry.id),
+                Err(_) => None,
+            }
+        });
+        hits.filter(|hit| self::folded(&hit.title) == folded).collect()
+    }
+
+    /// The memories that these sessions led to, as the index has them.
+    pub fn of_sessions(&self, sessions: &[String]) -> Vec<Hit> {
+        let hits =
+            self.entries().filter(|it| !it.entry.has(FLAG_SUPERSEDED)).filter_map(|candidate| {
+                let record = self.sources.record(candidate.at, &candidate.entry).ok()?;
+                let is_of_these =
+                    record.session.as_ref().is_some_and(|session| sessions.contains(session));
+                let file = self.sources.file(candidate.at, &record.file);
+                let held = self.holds(&candidate, &record);
+                let collection = self.sources.collection(candidate.at);
+                is_of_these
+                    .then(|| Hit { held, ..super::hit(&candidate, record, file, collection) })
+            });
+        hits.collect()
+    }
+
+    /// Counts the memories.
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::default();
+        for Candidate { at, entry, .. } in self.entries() {
+            if self.sources.collection(at) == Collection::User {
+                counts.user += 1;
+                continue;
+            }
+            if let Some(count) = counts.kinds.get_mut(usize::from(entry.kind)) {
+                *count += 1;
+            }
+            counts.drafts += usize::from(entry.has(FLAG_DRAFT));
+            counts.superseded += usize::from(entry.has(FLAG_SUPERSEDED));
+        }
+        counts
+    }
+
+    /// The files of the project's memories and what the index knows of them; `None` when there are more than so many.
+    pub fn files(&self, most: usize) -> Option<BTreeMap<PathBuf, Stamp>> {
+        let of_project = self
+            .entries()
+            .filter(|candidate| self.sources.collection(candidate.at) == Collection::Memories);
+        let mut files = BTreeMap::new();
+        for Candidate { at, entry, .. } in of_project {
+            if files.len() >= most {
+                return None;
+            }
+            // One that cannot be read is told as damage.
+            let Ok(record) = self.sources.record(at, &entry) else { continue };
+            let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
+            files.insert(self.sources.file(at, &record.file), stamp);
+        }
+        Some(files)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = Candidate> {
+        let sources = &self.sources;
+        sources.list.iter().enumerate().flat_map(move |(number, source)| {
+            (0..source.docs()).filter_map(move |doc| {
+                let at = At { source: number as u8, doc };
+                Some(Candidate::new(at, sources.entry(at)?))
+            })
+        })
+    }
+}
+
+/// Titles that differ in case and spaces alone are the same.
+fn folded(title: &str) -> String {
+    title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// The last bits of an id by its last characters, and which bits these are.
+fn end_bits(end: &str) -> Option<(u128, u128)> {
+    if !(END_CHARS_MIN..ID_CHARS).contains(&end.len()) || !end.is_ascii() {
+        return None;
+    }
+    // Zeros in front make it a whole id.
+    let id: MemoryId = format!("{end:0>26}").parse().ok()?;
+    Some((u128::from_be_bytes(id.0), (1 << (5 * end.len())) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_id_is_told_by_its_bits() {
+        let id = MemoryId(*b"some random byte");
+        let whole = id.to_string();
+        for chars in END_CHARS_MIN..ID_CHARS {
+            let (bits, mask) = end_bits(&whole[ID_CHARS - chars..]).unwrap();
+            assert_eq!(u128::from_be_bytes(id.0) & mask, bits, "{chars}");
+        }
+        for wrong in ["", "abc", "lllll", "a b c d", "ä1ä1"] {
+            assert_eq!(end_bits(wrong), None, "{wrong}");
+        }
+        assert!(Recall::is_like_id(&whole) && Recall::is_like_id("k3v9qa"));
+        assert!(!Recall::is_like_id("parser") && !Recall::is_like_id("k3v9q"));
+    }
+}

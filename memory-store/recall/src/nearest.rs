@@ -1,0 +1,170 @@
+//! What a source knows of meaning: the vectors of its segment and of its journal as one.
+
+use super::sources::{Source, Sources};
+use crate::index::hub;
+use crate::index::segment::Segment;
+use crate::index::vectors::{Embedded, Near, nearest};
+use memory_store_embed::{Space, Vector};
+
+/// A query's vector, and the space it lies in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Probe {
+    /// The space it lies in.
+    pub space: Space,
+    /// The vector.
+    pub vector: Vector,
+}
+
+/// What a source's vectors say of a query.
+#[derive(Debug, Default)]
+pub struct Nearest {
+    /// The nearest documents, the nearest first. What the journal replaced is among them, as it is
+    /// among the lexical candidates.
+    pub best: Vec<Near>,
+    /// All documents of the segment, in their order, where all were compared.
+    all: Option<Vec<Near>>,
+}
+
+impl Source {
+    /// Finds the `count` documents whose vectors are nearest to a query's.
+    pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Nearest {
+        let keep = count.saturating_add(sources.hidden());
+        let (mut best, mut all) = (Vec::new(), None);
+        if let Some(segment) = self.comparable(sources, probe) {
+            let search = sources.settings.index.search;
+            let found = segment.nearness(&probe.vector, search).and_then(|compared| {
+                all = compared;
+                all.as_ref().map_or_else(
+                    || segment.nearest(&probe.vector, keep, search),
+                    |all| Ok(nearest(all, keep)),
+                )
+            });
+            best = found.unwrap_or_else(|error| {
+                sources.note(&error);
+                Vec::new()
+            });
+        }
+        if !self.loose.is_empty() {
+            let first = self.segment().map_or(0, Segment::docs);
+            let loose = (first..).zip(&self.loose);
+            best.extend(
+                loose.filter_map(|(doc, document)| {
+                    loose_near(probe, doc, document.vector.as_ref()?)
+                }),
+            );
+            best = nearest(&best, keep);
+        }
+        Nearest { best, all }
+    }
+
+    /// The cosines of some documents, of which `known` are known; `None` for those without a vector
+    /// of the query's space.
+    pub fn cosines(
+        &self,
+        sources: &Sources,
+        probe: &Probe,
+        known: &Nearest,
+        docs: &[u32],
+    ) -> Vec<Option<Near>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        let segment = self.comparable(sources, probe);
+        let look_up = |&doc: &u32| {
+            if let Some(loose) = doc.checked_sub(first) {
+                return loose_near(probe, doc, self.loose.get(loose as usize)?.vector.as_ref()?);
+            }
+            if let Some(all) = &known.all {
+                return Some(all[all.binary_search_by_key(&doc, |near| near.doc).ok()?]);
+            }
+            let near = segment?.cosines(&probe.vector, &[doc]);
+            let near = near.map_err(|error| sources.note(&error)).ok()?;
+            near.into_iter().flatten().next()
+        };
+        docs.iter().map(look_up).collect()
+    }
+
+    /// The segment, when its vectors are of the query's space.
+    fn comparable(&self, sources: &Sources, probe: &Probe) -> Option<&Segment> {
+        let segment = self.segment()?;
+        let space = segment.space().map_err(|error| sources.note(&error)).ok()?;
+        (space? == probe.space).then_some(segment)
+    }
+}
+
+fn loose_near(probe: &Probe, doc: u32, embedded: &Embedded) -> Option<Near> {
+    let cosine = || probe.vector.cosine(&embedded.vector);
+    (embedded.space == probe.space).then(|| Near {
+        doc,
+        cosine: cosine(),
+        encoder: embedded.encoder,
+        hub: hub::USUAL,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::document::Document;
+    use crate::index::manifest::Collection;
+    use crate::index::record::Record;
+    use crate::index::testing;
+    use memory_store_base::id::MemoryId;
+    use memory_store_base::kind::Kind;
+    use memory_store_base::time::Timestamp;
+    use memory_store_embed::{DIMENSIONS, Encoder};
+
+    const SPACE: Space = Space([1; 16]);
+
+    fn vector(angle: f32) -> Vector {
+        let mut components = [0.0; DIMENSIONS];
+        // Spread over all components, so that none is cut.
+        for (at, component) in components.iter_mut().enumerate() {
+            *component = if at % 2 == 0 { angle.cos() } else { angle.sin() };
+        }
+        Vector::of(&components).unwrap()
+    }
+
+    fn document(number: u8, angle: f32, space: Space) -> Document {
+        let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        let record = Record::default();
+        let document = Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record);
+        let embedded = Embedded { space, encoder: Encoder::Static, vector: vector(angle) };
+        Document { vector: Some(embedded), ..document }
+    }
+
+    fn sources() -> Sources {
+        let written: Vec<Document> =
+            (0..4).map(|number| document(number, 0.1 * f32::from(number), SPACE)).collect();
+        let bytes = testing::segment_bytes(&written);
+        let docs = written.len() as u32;
+        let segment = testing::open(Collection::Memories, bytes, docs, &[]).unwrap();
+        let mut sources = Sources::of_segment(segment);
+        let loose = &mut sources.list[0].loose;
+        loose.push(document(8, 0.15, SPACE));
+        loose.push(document(9, 0.15, Space([2; 16])));
+        sources
+    }
+
+    #[test]
+    fn segment_and_journal_are_one() {
+        let sources = sources();
+        let probe = Probe { space: SPACE, vector: vector(0.16) };
+        let found = sources.list[0].nearest(&sources, &probe, 3);
+        let near = &found.best;
+        assert_eq!(near.iter().map(|near| near.doc).collect::<Vec<_>>(), [4, 2, 1]);
+        for known in [&found, &Nearest::default()] {
+            let cosines = sources.list[0].cosines(&sources, &probe, known, &[2, 4, 5, 99]);
+            assert_eq!(cosines[..2], [Some(near[1]), Some(near[0])]);
+            assert_eq!(cosines[2..], [None, None]);
+        }
+        assert_eq!(*sources.damage.borrow(), None);
+    }
+
+    #[test]
+    fn another_space_is_not_compared() {
+        let sources = sources();
+        let probe = Probe { space: Space([5; 16]), vector: vector(0.1) };
+        let found = sources.list[0].nearest(&sources, &probe, 3);
+        assert!(found.best.is_empty());
+        assert_eq!(sources.list[0].cosines(&sources, &probe, &found, &[0, 4]), [None, None]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Phrases that an error says and a memory repeats word for word: "unrecognized subcommand 'bun'" in both.
+//!
+//! A signature is the whole line that a program printed; people and models quote the part that tells,
+//! and the next program prints its path or a colour before it.
+
+use memory_store_base::signature::{names_cause, telling_lines};
+use memory_store_base::text::rarity;
+use memory_store_base::text::{each_term, term_hash};
+
+/// Lines of an error that are looked at, the most telling ones.
+const LINES_MAX: usize = 3;
+/// Terms of a text that are looked at.
+const TERMS_MAX: usize = 160;
+/// Terms that the run has at least.
+const RUN_MIN: usize = 2;
+/// How rare they are together at least. "No such file or directory" stays below.
+const MASS_MIN: f32 = 13.0;
+/// The share of the line's rarity that they make up at least.
+const SHARE_MIN: f32 = 0.4;
+
+/// Terms of the telling lines of an error, in order.
+#[derive(Debug)]
+pub struct Phrases(Vec<Vec<u64>>);
+
+impl Phrases {
+    /// Takes an error apart.
+    pub fn of(error: &str) -> Self {
+        let lines = telling_lines(error, LINES_MAX).into_iter();
+        Self(lines.filter(|line| names_cause(line)).map(|line| terms(&line)).collect())
+    }
+
+    /// Whether no line tells of an error.
+    pub fn are_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a text repeats what one of the lines says.
+    pub fn are_quoted_in(&self, text: &str) -> bool {
+        let text = terms(text);
+        self.0.iter().any(|line| is_quoted(line, &text))
+    }
+}
+
+fn terms(text: &str) -> Vec<u64> {
+    let mut terms = Vec::new();
+    each_term(text, &mut |term, _| {
+        if terms.len() < TERMS_MAX {
+            terms.push(term_hash(term));
+        }
+    });
+    terms
+}
+
+fn is_quoted(line: &[u64], text: &[u64]) -> bool {
+    let all: f32 = mass(line);
+    let mut best = 0.0f32;
+    for from in 0..line.len() {
+        for start in 0..text.len() {
+            let pairs = line[from..].iter().zip(&text[start..]);
+            let run = pairs.take_while(|(one, other)| one == other).count();
+            if run >= RUN_MIN {
+                best = best.max(mass(&line[from..from + run]));
+            }
+        }
+    }
+    best >= MASS_MIN && best >= SHARE_MIN * all
+}
+
+/// How rare terms are together, each counted once.
+fn mass(terms: &[u64]) -> f32 {
+    let distinct = terms.iter().enumerate().filter(|(at, term)| !terms[..*at].contains(term));
+    distinct.map(|(_, &term)| rarity::idf(term)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tells_of_an_error_is_found_again_whatever_stands_around_it() {
+        let quoted = |error: &str, memory: &str| Phrases::of(error).are_quoted_in(memory);
+        let memory = "`gizmo pack` fails with \"unrecognized subcommand 'pack'\"; call pack itself";
+        assert!(quoted("error: unrecognized subcommand 'pack'\n\nUsage: gizmo <COMMAND>", memory));
+        assert!(!quoted("error: unrecognized option '--pack'", memory));
+        let memory = "`ls --color=auto` ends with \"ls: illegal option -- -\" on BSD";
+        assert!(quoted("/bin/ls: illegal option -- -\nusage: ls [-@AB]", memory));
+    }
+
+    #[test]
+    fn what_any_program_prints_says_nothing() {
+        let quoted = |error: &str, memory: &str| Phrases::of(error).are_quoted_in(memory);
+        let memory = "The build said \"No such file or directory\" and failed with exit code 1";
+        assert!(!quoted("cat: notes/today.txt: No such file or directory", memory));
+        assert!(!quoted("error: script \"lint\" exited with code 1", memory));
+        assert!(!quoted("", memory));
+    }
+}

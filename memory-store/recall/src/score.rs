@@ -1,0 +1,310 @@
+//! Ranks documents for a query: by its words, by nearness in meaning, then by confidence, kind, age
+//! and paths.
+
+use std::cmp::Reverse;
+
+use super::beside;
+use super::gate;
+use super::lexical::Found;
+use super::nearest::Nearest;
+use super::query::{Query, Term};
+use super::second_space;
+use super::sources::{At, Sources};
+use super::worth::freshness;
+use crate::index::record::{Entry, FLAG_STALE};
+use crate::index::vectors::Near;
+use memory_store_base::kind::Kind;
+use memory_store_base::settings::Settings;
+use memory_store_base::time::Timestamp;
+
+/// Candidates that are looked at more closely.
+const CANDIDATES_MAX: usize = 48;
+/// Candidates that nearness alone may bring.
+const NEAREST_MAX: usize = 32;
+/// How much nearness in meaning counts beside the words, which count 1 for the best where it has all
+/// of the query's. This number and the next three, BM25's, and those in `lexical.rs` and
+/// `beside.rs` were found by partial searches over sets of questions with known answers and rounded.
+/// `scripts/fit-recall FOLDER` searches all of them and prints what it finds beside the numbers in use;
+/// a whole search was not yet run to its end.
+const MEANING: f32 = 2.0;
+/// How much more it counts the nearer the nearest is.
+const MEANING_NEAR: f32 = 3.5;
+/// How much less it counts for each step of the logarithm of the query's number of terms: the longer it
+/// is, the more do words say.
+const MEANING_LENGTH: f32 = 0.92;
+/// How much of a memory's nearness to everything near it is taken off.
+const HUB: f32 = 0.41;
+/// What nearness counts at least.
+const MEANING_MIN: f32 = 0.2;
+
+/// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
+/// tells judged memories from passing remarks.
+const CONFIDENCE: f32 = 0.35;
+/// How much a digest of a session is held back behind judged memories.
+const SESSION: f32 = 0.25;
+/// How much freshness counts.
+const FRESHNESS: f32 = 0.05;
+/// How much a memory is held back whose files changed much since it was learned.
+const STALE: f32 = 0.15;
+/// How much a pin counts.
+const PIN: f32 = 0.1;
+/// How much the gate's view counts in a long prompt, where one paragraph may be what matters.
+const LONG_GATE: f32 = 0.05;
+
+/// A document that shares something with the query.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub at: At,
+    pub entry: Entry,
+    /// BM25.
+    pub lexical: f32,
+    /// What the words of the documents beside it add to that.
+    pub beside: f32,
+    /// How near it is to the query, where both have a vector.
+    pub near: Option<Near>,
+    /// How far it stands out in the second space, where that was asked and it has a vector there.
+    pub likeness: Option<f32>,
+    /// What its words and those beside it count: BM25, in the measure in which the best candidate covers
+    /// the query.
+    pub words: f32,
+    /// How much its meaning counts.
+    pub trust: f32,
+    /// Words, meaning, prior, and what is named directly; what it is ranked by.
+    pub fused: f32,
+    /// What the gate goes by.
+    pub features: gate::Features,
+    /// What the gate sees.
+    pub gate: f32,
+    /// What the gate asks for.
+    pub threshold: f32,
+    /// How it was named: by path, or by the signature of an error.
+    pub named: Option<Named>,
+    /// The terms it shares, by number.
+    pub shared: Vec<u16>,
+}
+
+/// How a query names a document directly.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Named {
+    /// The query and the memory are about the same file.
+    Path(String),
+    /// The memory has the error's signature.
+    Signature,
+    /// The memory repeats what the error says.
+    Phrase,
+    /// The memory's text mentions the file.
+    Mention,
+}
+
+impl Candidate {
+    /// A candidate of which nothing is known yet.
+    pub fn new(at: At, entry: Entry) -> Self {
+        Self {
+            at,
+            entry,
+            lexical: 0.0,
+            beside: 0.0,
+            near: None,
+            likeness: None,
+            words: 0.0,
+            trust: 0.0,
+            fused: 0.0,
+            features: gate::Features::default(),
+            gate: 0.0,
+            threshold: f32::INFINITY,
+            named: None,
+            shared: Vec::new(),
+        }
+    }
+
+    /// Whether the gate lets it through. What is named directly is its own gate.
+    pub fn passes(&self) -> bool {
+        self.named.is_some() || self.gate > self.threshold
+    }
+
+    /// How near it is in meaning, freed of how near it is to everything; 0 when that is not known.
+    pub fn meaning(&self) -> f32 {
+        self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
+    }
+
+    /// Whether it is a digest of a session and no judged memory.
+    pub fn is_digest(&self) -> bool {
+        self.entry.kind == Kind::Session as u8
+    }
+
+    /// Why it was found, for people.
+    pub fn why(&self, query: &Query) -> String {
+        let mut words: Vec<&Term> =
+            self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
+        words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
+        // Those of the topic that a prompt goes on with are known as hashes only.
+        let shared = words.len();
+        words.retain(|term| !term.text.is_empty());
+        let topic = if words.len() < shared { ", and the prompt before" } else { "" };
+        let words: Vec<&str> = words.iter().take(5).map(|term| term.text.as_str()).collect();
+        let words = words.join(", ") + topic;
+        match &self.named {
+            Some(Named::Path(path)) => format!("file {path}"),
+            Some(Named::Mention) => format!("mentions the file; words: {words}"),
+            Some(Named::Signature) => "the same error".to_owned(),
+            Some(Named::Phrase) => format!("quotes the error; words: {words}"),
+            None if words.is_empty() => "near in meaning".to_owned(),
+            None => format!("words: {words}"),
+        }
+    }
+
+    /// What counts besides the words.
+    pub fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
+        let kind = if self.is_digest() { -SESSION } else { 0.0 };
+        let pin = if super::is_pinned(self) { PIN } else { 0.0 };
+        let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
+        let fresh = Kind::from_number(self.entry.kind)
+            .map_or(0.0, |kind| freshness(kind, self.entry.when, settings, now));
+        CONFIDENCE * self.entry.confidence() + FRESHNESS * fresh + kind + pin + stale
+    }
+}
+
+/// Best first; equal ones by id.
+pub fn sort(candidates: &mut [Candidate]) {
+    // Candidates are large: what they are sorted by is sorted first, and they are moved once.
+    candidates.sort_by_cached_key(|candidate| {
+        (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
+    });
+}
+
+/// A number in the place of another, ordered as [`f32::total_cmp`] orders these.
+fn ordered(number: f32) -> i32 {
+    let bits = number.to_bits().cast_signed();
+    if bits < 0 { bits ^ i32::MAX } else { bits }
+}
+
+/// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
+/// that apply only where their paths are touched are left to the paths that a query names.
+pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+    let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
+    candidates.retain(|candidate| !super::is_paths_only(candidate));
+    fuse(sources, query, &found, &mut candidates, now);
+    for candidate in &mut candidates {
+        gate::judge(sources, query, &found, candidate);
+        if query.is_long() {
+            candidate.fused += LONG_GATE * candidate.gate;
+        }
+    }
+    candidates
+}
+
+/// Finds the documents that have the best words, and those that are nearest to the query, with what
+/// is known of both.
+pub fn find(sources: &Sources, query: &Query, found: &Found<'_>, max: usize) -> Vec<Candidate> {
+    let likenesses = query.likenesses.as_ref();
+    let mut also = likenesses.map_or_else(Vec::new, |likenesses| likenesses.best(sources));
+    let mut candidates = find_also(sources, query, found, max, &mut also);
+    if let Some(likenesses) = likenesses {
+        for candidate in &mut candidates {
+            candidate.likeness = likenesses.of(candidate.at.source, candidate.entry.id);
+        }
+    }
+    candidates
+}
+
+/// The same for the built-in space, with the documents that another brings.
+fn find_also(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    max: usize,
+    also: &mut Vec<At>,
+) -> Vec<Candidate> {
+    let Some(probe) = &query.probe else { return found.best(sources, query, max, also) };
+    // These come first, so that one walk through the words tells of them, too.
+    let nearest: Vec<Nearest> =
+        sources.list.iter().map(|source| source.nearest(sources, probe, NEAREST_MAX)).collect();
+    also.extend((0..).zip(&nearest).flat_map(|(source, nearest)| {
+        nearest.best.iter().map(move |near| At { source, doc: near.doc })
+    }));
+    also.sort_unstable();
+    also.dedup();
+    let mut candidates = found.best(sources, query, max, also);
+    for ((number, source), nearest) in (0..).zip(&sources.list).zip(&nearest) {
+        let of_source = |candidate: &&mut Candidate| candidate.at.source == number;
+        let mut best = nearest.best.clone();
+        best.sort_unstable_by_key(|near| near.doc);
+        for candidate in candidates.iter_mut().filter(of_source) {
+            let place = best.binary_search_by_key(&candidate.at.doc, |near| near.doc);
+            candidate.near = place.ok().map(|place| best[place]);
+        }
+        let others = candidates.iter_mut().filter(of_source).filter(|other| other.near.is_none());
+        let mut others: Vec<&mut Candidate> = others.collect();
+        let docs: Vec<u32> = others.iter().map(|candidate| candidate.at.doc).collect();
+        let cosines = source.cosines(sources, probe, nearest, &docs);
+        others.iter_mut().zip(cosines).for_each(|(candidate, near)| candidate.near = near);
+    }
+    candidates
+}
+
+/// Gives candidates the score they are ranked by: words, in the measure in which the best of them
+/// covers the query, and meaning, in the measure in which it can be trusted.
+pub fn fuse(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    candidates: &mut [Candidate],
+    now: Timestamp,
+) {
+    let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
+    beside::add(candidates);
+    let with_beside = |candidate: &Candidate| candidate.lexical + candidate.beside;
+    let most = candidates.iter().map(with_beside).fold(0.0, f32::max);
+    let scale = if most > 0.0 { found.covered(query, best).sqrt() / most } else { 0.0 };
+    let nearest = candidates.iter().map(Candidate::meaning).fold(0.0, f32::max);
+    let trust = trust(query, nearest);
+    for candidate in candidates {
+        candidate.words = scale * (candidate.lexical + candidate.beside);
+        candidate.trust = trust;
+        let meaning = second_space::meaning(candidate, nearest);
+        candidate.fused =
+            candidate.words + trust * meaning + candidate.prior(&sources.settings, now);
+    }
+}
+
+/// How much meaning counts beside words.
+fn trust(query: &Query, nearest: f32) -> f32 {
+    let length = (query.terms.len().max(1) as f32).ln();
+    (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::document::Document;
+    use crate::index::manifest::Collection;
+    use crate::index::record::Record;
+    use crate::index::testing;
+    use memory_store_base::id::MemoryId;
+
+    fn document(number: u8, title: &str) -> Document {
+        let record = Record { title: title.to_owned(), ..Record::default() };
+        let id = MemoryId::new(Timestamp(i64::from(number)), [0; 10]);
+        Document::of_record(id, Kind::Fact, 0.5, false, Timestamp(0), record)
+    }
+
+    #[test]
+    fn numbers_are_ordered_as_they_are() {
+        let numbers = [f32::NEG_INFINITY, -2.0, -0.5, -0.0, 0.0, 1e-9, 0.5, 2.0, f32::INFINITY];
+        assert!(numbers.map(ordered).is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn equal_scores_are_ordered_by_id() {
+        let documents: Vec<Document> =
+            (0..6).map(|number| document(number, "basket copper")).collect();
+        let bytes = testing::segment_bytes(&documents);
+        let segment = testing::open(Collection::Memories, bytes, 6, &[]).unwrap();
+        let query = Query::search("basket copper");
+        let mut found = candidates(&Sources::of_segment(segment), &query, Timestamp(0));
+        found.reverse();
+        sort(&mut found);
+        assert!(found.is_sorted_by_key(|candidate| candidate.entry.id));
+    }
+}

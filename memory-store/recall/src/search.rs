@@ -1,0 +1,462 @@
+//! Explicit search: for a person or a model that asked. No gate, operators and filters, words with
+//! a slip of the keyboard, and turns.
+
+use std::sync::Arc;
+
+use super::expression::{self, Expression, Filter, Node};
+use super::lexical::Found;
+use super::matching::{self, Matcher, Part};
+use super::query::Query;
+use super::score::{self, Candidate};
+use super::sources::{At, Sources};
+use super::typo::Typos;
+use super::when::Span;
+use super::{
+    Fate, Hit, Recall, Recalled, Successor, collapse, gate, holding_again, named, trace, turns,
+    when,
+};
+use crate::index::record::Record;
+use memory_store_base::error::Error;
+use memory_store_base::kind::Kind;
+use memory_store_base::text;
+use memory_store_base::time::Timestamp;
+use memory_store_embed::Transformer;
+
+/// Hits when the caller names no limit.
+const LIMIT: usize = 10;
+/// Hits that may be asked for.
+const LIMIT_MAX: usize = 1000;
+/// Candidates that words may bring where nothing is demanded of them that could leave only the last.
+const RANKED_MAX: usize = 4 * LIMIT_MAX;
+/// Words of a search in which slips are looked for: what is longer is an error message or prose.
+const WORDS_MAX: usize = 16;
+/// Candidates that a trace tells of.
+const TRACED_MAX: usize = 64;
+
+/// What is searched for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Search {
+    /// Words, perhaps with operators and filters (see the module `expression`); without words the
+    /// newest come first.
+    pub text: String,
+    /// Whether `-word` in the text excludes and quotes demand: not where it may be an error message.
+    pub exact: bool,
+    /// Only these kinds; empty means all.
+    pub kinds: Vec<Kind>,
+    /// Only what has one of these tags; empty means all.
+    pub tags: Vec<String>,
+    /// Only what is about one of these files; empty means all.
+    pub paths: Vec<String>,
+    /// How many hits; 0 means ten.
+    pub limit: usize,
+    /// Nothing older than this.
+    pub since: Option<Timestamp>,
+    /// Nothing newer than this.
+    pub until: Option<Timestamp>,
+    /// Only of this session, by the start of its id.
+    pub session: Option<String>,
+    /// Turns of sessions instead of memories.
+    pub turns: bool,
+    /// What the model thought in turns of sessions, as far as transcripts hold it, instead of memories.
+    pub thinking: bool,
+    /// Superseded memories too.
+    pub superseded: bool,
+    /// Nothing that is held back: a model is to see the hits.
+    pub without_held: bool,
+}
+
+impl Search {
+    /// What is wrong with the filters in the text, for the person who wrote it.
+    pub fn problem(&self, now: Timestamp) -> Option<String> {
+        expression::parse(&self.text, now, self.exact).err()
+    }
+
+    /// How many hits are wanted.
+    pub(super) fn limit(&self) -> usize {
+        if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
+    }
+
+    /// Whether turns are searched, or what was thought in them.
+    pub(super) fn is_of_turns(&self) -> bool {
+        self.turns || self.thinking
+    }
+
+    /// The filters beside the text.
+    fn filters(&self) -> Vec<Node> {
+        let one_of = |filters: Vec<Filter>| {
+            let nodes: Vec<Node> = filters.into_iter().map(Node::Filter).collect();
+            (!nodes.is_empty()).then_some(Node::Any(nodes))
+        };
+        let span = Span { from: self.since, to: self.until.map(|until| Timestamp(until.0 + 1)) };
+        let session =
+            self.session.iter().map(|session| Node::Filter(Filter::Session(session.clone())));
+        [
+            one_of(self.kinds.iter().map(|&kind| Filter::Kind(kind)).collect()),
+            one_of(self.tags.iter().cloned().map(Filter::Tag).collect()),
+            one_of(self.paths.iter().cloned().map(Filter::Path).collect()),
+            (span != Span::default()).then_some(Node::Filter(Filter::When(span))),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(session)
+        .collect()
+    }
+}
+
+impl Recall {
+    /// Lets what is asked from now on have vectors of the transformer, where it is installed and
+    /// there is something to compare them with: who asks explicitly waits for milliseconds.
+    pub(super) fn open_transformer(&self, sources: &Sources) {
+        if self.embedder.get().is_some() {
+            return;
+        }
+        let models = self.models.as_deref().filter(|_| sources.have_vectors());
+        let open = |dir| match &self.shared {
+            Some(shared) => shared.get(dir),
+            None => Transformer::open(dir).map(Arc::new),
+        };
+        match models.map(open) {
+            Some(Ok(transformer)) => drop(self.embedder.set(Box::new(transformer))),
+            // Where no model is installed, that is all right.
+            Some(Err(error)) if self.open_table(sources).is_some() => self.sources.note_text(|| {
+                let error = match error {
+                    // This one's words are for when nothing else is left.
+                    Error::Model { path, message } => format!("{}: {message}", path.display()),
+                    error => error.to_string(),
+                };
+                format!(
+                    "{error}; asked with the quicker table instead, `throughline doctor` says more"
+                )
+            }),
+            Some(Err(_)) | None => {}
+        }
+    }
+}
+
+/// Finds what a search asks for.
+pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    if search.is_of_turns() {
+        turns::search(recall, search, now)
+    } else {
+        memories(recall, search, now)
+    }
+}
+
+/// A search made ready: slips corrected, events replaced by their times.
+pub(super) struct Wanted {
+    /// The words that rank.
+    pub words: String,
+    /// What must hold.
+    pub must: Vec<Node>,
+    /// Whether documents that share no word may be meant, too.
+    pub operators: bool,
+    /// What the person should know.
+    pub notes: Vec<String>,
+}
+
+impl Wanted {
+    /// Makes a search ready for what is looked through. `read_all` shows the texts.
+    pub fn new(
+        recall: &Recall,
+        search: &Search,
+        now: Timestamp,
+        parts: &[Part<'_>],
+        read_all: &dyn Fn(&mut Typos),
+    ) -> Self {
+        let mut wanted = Self {
+            words: String::new(),
+            must: search.filters(),
+            operators: false,
+            notes: Vec::new(),
+        };
+        match expression::parse(&search.text, now, search.exact) {
+            Ok(Expression { words, must, operators }) => {
+                wanted.words = words;
+                wanted.operators = operators;
+                wanted.must.extend(must);
+            }
+            Err(problem) => {
+                wanted.notes.push(problem);
+                return wanted;
+            }
+        }
+        let mut must = std::mem::take(&mut wanted.must);
+        must.iter_mut().for_each(|node| wanted.place_events(recall, search, node, now));
+        wanted.must = must;
+        wanted.correct(recall, parts, read_all);
+        wanted
+    }
+
+    /// Replaces "before the migration" by "before" the time of the memory that answers best.
+    fn place_events(&mut self, recall: &Recall, search: &Search, node: &mut Node, now: Timestamp) {
+        match node {
+            Node::Filter(Filter::Event { words, before }) => {
+                // Its title is told.
+                let without_held = search.without_held;
+                let event =
+                    Search { text: words.clone(), limit: 1, without_held, ..Search::default() };
+                let found = memories(recall, &event, now);
+                let Some(event) = found.hits.into_iter().next().filter(|_| !found.weak) else {
+                    self.notes.push(format!(
+                        "\"{words}\" is no date, and no memory is about it, so it limits nothing."
+                    ));
+                    return;
+                };
+                let word = if *before { "Before" } else { "Since" };
+                let date = event.date.date();
+                self.notes.push(format!("{word} \"{}\" of {date}.", event.title));
+                *node = Node::Filter(Filter::When(match before {
+                    true => Span { from: None, to: Some(event.date) },
+                    false => Span { from: Some(event.date), to: None },
+                }));
+            }
+            Node::Not(node) => self.place_events(recall, search, node, now),
+            Node::All(nodes) | Node::Any(nodes) => {
+                nodes.iter_mut().for_each(|node| self.place_events(recall, search, node, now));
+            }
+            Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        }
+    }
+
+    /// Puts words that occur in the place of words that nobody wrote.
+    fn correct(&mut self, recall: &Recall, parts: &[Part<'_>], read_all: &dyn Fn(&mut Typos)) {
+        let words = text::words(&self.words);
+        if words.len() > WORDS_MAX {
+            return;
+        }
+        let note = |error: &Error| recall.sources.note(error);
+        // A word of technical English that is not in this store is no slip.
+        let unknown = |word: &&String| {
+            text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
+                && !matching::is_said(word, parts, &note)
+        };
+        let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));
+        if typos.is_empty() {
+            return;
+        }
+        read_all(&mut typos);
+        for (word, meant) in typos.meant() {
+            self.notes.push(format!("Nothing says \"{word}\"; this is for \"{meant}\"."));
+            self.words = format!("{} {meant}", self.words);
+            self.must.iter_mut().for_each(|node| replace(node, &word, &meant));
+        }
+    }
+
+    /// Gives up what only memories have, when turns are looked through.
+    pub fn without_kinds(&mut self) {
+        let wanted = self.must.len();
+        self.must.retain(|node| !is_of_memories(node));
+        if self.must.len() < wanted {
+            self.notes.push(NO_KINDS.to_owned());
+        }
+    }
+
+    /// What is left of it when nothing holds all; `None` when nothing can be given up.
+    pub fn without_wishes(&self) -> Option<Self> {
+        let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
+        (must != self.must && !self.words.is_empty()).then(|| Self {
+            words: self.words.clone(),
+            must,
+            operators: false,
+            notes: self.notes.clone(),
+        })
+    }
+}
+
+/// Whether a condition is about kinds and tags alone.
+fn is_of_memories(node: &Node) -> bool {
+    match node {
+        Node::Filter(Filter::Kind(_) | Filter::Tag(_)) => true,
+        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => false,
+        Node::Not(node) => is_of_memories(node),
+        Node::All(nodes) | Node::Any(nodes) => nodes.iter().all(is_of_memories),
+    }
+}
+
+/// What is said when turns are asked for a kind or a tag.
+const NO_KINDS: &str = "Turns have no kind and no tags, so those limit nothing.";
+
+fn replace(node: &mut Node, word: &str, meant: &str) {
+    match node {
+        Node::Word(text) if text.to_lowercase() == word => meant.clone_into(text),
+        Node::Word(_) | Node::Phrase(_) | Node::Filter(_) => {}
+        Node::Not(node) => replace(node, word, meant),
+        Node::All(nodes) | Node::Any(nodes) => {
+            nodes.iter_mut().for_each(|node| replace(node, word, meant));
+        }
+    }
+}
+
+fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+    let sources = &recall.sources;
+    let parts: Vec<Part<'_>> = sources
+        .list
+        .iter()
+        .map(|source| Part { segment: source.segment(), loose: &source.loose })
+        .collect();
+    let wanted = Wanted::new(recall, search, now, &parts, &|typos| read_all(sources, typos));
+    let mut recalled = found(recall, search, &wanted, &parts, now);
+    if recalled.hits.is_empty()
+        && let Some(less) = wanted.without_wishes()
+    {
+        recalled = found(recall, search, &less, &parts, now);
+        if !recalled.hits.is_empty() && !recalled.weak {
+            recalled.notes.push(NOT_ALL.to_owned());
+        }
+    }
+    recalled
+}
+
+/// What is said of [`Recalled::weak`] hits.
+pub const WEAK: &str = "Nothing answers this well; these come nearest.";
+
+/// What is said when a search was taken less strictly than it was written.
+pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
+
+fn found(
+    recall: &Recall,
+    search: &Search,
+    wanted: &Wanted,
+    parts: &[Part<'_>],
+    now: Timestamp,
+) -> Recalled {
+    let sources = &recall.sources;
+    let matcher = Matcher::new(&wanted.must, parts, &|error| sources.note(error));
+    let mut query = Query::search(&wanted.words);
+    if !query.terms.is_empty() {
+        recall.open_transformer(sources);
+        query = recall.with_likenesses(recall.with_vector(query, sources));
+    }
+    let Ranked { candidates, found } = candidates(recall, sources, &query, wanted, &matcher, now);
+    let mut recalled = recall.new_answer();
+    recalled.notes.clone_from(&wanted.notes);
+    let mut kept = collapse::Kept::default();
+    if recall.traces {
+        let traced = candidates.iter().take(TRACED_MAX);
+        recalled.trace = traced
+            .map(|candidate| trace::of(sources, candidate, &query, Fate::Hit, None))
+            .collect();
+    }
+    // What operators demand is what was asked for.
+    recalled.weak = !wanted.operators;
+    for mut candidate in candidates {
+        if recalled.hits.len() >= search.limit() {
+            break;
+        }
+        let At { source, doc } = candidate.at;
+        if !matcher.may(usize::from(source), doc) {
+            continue;
+        }
+        let Ok(mut hit) = recall.read(&candidate, now, &mut recalled) else { continue };
+        if !matcher.is(usize::from(source), doc, &hit) {
+            continue;
+        }
+        hit.why = candidate.why(&query);
+        let helps = found.as_ref().is_none_or(|found| {
+            gate::judge(sources, &query, found, &mut candidate);
+            candidate.passes()
+        });
+        if hit.superseded && !search.superseded && !hit.held {
+            // What replaces it answers in its stead, unless its author is somebody who is not listened to.
+            match recall.current(&hit, now, &mut recalled) {
+                Successor::Is(current) if matcher.allows(&current.1) => {
+                    hit = Hit { score: hit.score, ..current.1 };
+                }
+                Successor::Expired => {
+                    let why = hit.why.clone();
+                    hit = holding_again(hit, why);
+                }
+                Successor::Is(_) | Successor::Unknown => continue,
+            }
+        }
+        if hit.held && search.without_held {
+            recalled.held_back = true;
+            continue;
+        }
+        let known = recalled.hits.iter().any(|known| known.id == hit.id);
+        if known || (!query.terms.is_empty() && kept.says(&recalled.hits, &hit).is_some()) {
+            continue;
+        }
+        recalled.hits.push(hit);
+        recalled.weak &= !helps;
+    }
+    recalled.weak &= !recalled.hits.is_empty();
+    recalled
+}
+
+/// What may be meant, and what was found of its words.
+pub(super) struct Ranked<'a> {
+    /// Best first.
+    pub candidates: Vec<Candidate>,
+    /// `None` when no words were asked for.
+    found: Option<Found<'a>>,
+}
+
+/// What may be meant, best first: every document that shares a word, for filters may leave only the
+/// last of them; without words, and behind those with operators, the newest.
+pub(super) fn candidates<'a>(
+    recall: &Recall,
+    sources: &'a Sources,
+    query: &Query,
+    wanted: &Wanted,
+    matcher: &Matcher<'_>,
+    now: Timestamp,
+) -> Ranked<'a> {
+    if query.terms.is_empty() {
+        return Ranked { candidates: newest(sources), found: None };
+    }
+    let max = if wanted.must.is_empty() { RANKED_MAX } else { usize::MAX };
+    let found = Found::look_up_all(sources, &query.terms).with_pairs(sources, &query.pairs);
+    let mut candidates = score::find(sources, query, &found, max);
+    score::fuse(sources, query, &found, &mut candidates, now);
+    if recall.traces {
+        for candidate in &mut candidates {
+            gate::judge(sources, query, &found, candidate);
+        }
+    }
+    named::add(sources, query, &mut candidates);
+    when::favour(&mut candidates, &wanted.words, now);
+    score::sort(&mut candidates);
+    if wanted.operators {
+        let known: std::collections::BTreeSet<At> =
+            candidates.iter().map(|candidate| candidate.at).collect();
+        candidates.extend(newest(sources).into_iter().filter(|candidate| {
+            let At { source, doc } = candidate.at;
+            !known.contains(&candidate.at) && matcher.may(usize::from(source), doc)
+        }));
+    }
+    Ranked { candidates, found: Some(found) }
+}
+
+fn newest(sources: &Sources) -> Vec<Candidate> {
+    let mut candidates = Vec::new();
+    for (number, source) in sources.list.iter().enumerate() {
+        for doc in 0..source.docs() {
+            let at = At { source: number as u8, doc };
+            candidates.extend(sources.entry(at).map(|entry| Candidate::new(at, entry)));
+        }
+    }
+    candidates.sort_by(|a, b| b.entry.when.cmp(&a.entry.when).then(a.entry.id.cmp(&b.entry.id)));
+    candidates
+}
+
+/// Shows the texts of all memories.
+fn read_all(sources: &Sources, typos: &mut Typos) {
+    for (number, source) in sources.list.iter().enumerate() {
+        for doc in 0..source.docs() {
+            let at = At { source: number as u8, doc };
+            let Some(entry) = sources.entry(at) else { continue };
+            match sources.record(at, &entry) {
+                Ok(record) => show(&record, typos),
+                Err(error) => sources.note(&error),
+            }
+        }
+    }
+}
+
+/// Shows what a record says.
+pub(super) fn show(record: &Record, typos: &mut Typos) {
+    typos.read(&record.title);
+    typos.read(&record.text);
+    record.tags.iter().chain(&record.paths).for_each(|text| typos.read(text));
+}

@@ -1,0 +1,88 @@
+//! The *second space*: vectors of memories by a model that the user runs, beside those of the
+//! built-in embedder. They serve who asks explicitly, and a hook only within a deadline that the
+//! user set; nothing depends on their being there.
+//!
+//! This crate asks no model: the vectors of memories come from the processor, and that of a query
+//! from an [`Ask`].
+
+mod file;
+
+use std::fmt::Debug;
+
+pub use file::{BYTES_MAX, DIMENSIONS_MAX, Second};
+pub use file::{Given, encode};
+
+/// Asks the model for the vector of what is searched for.
+pub trait Ask: Debug {
+    /// Returns the vector. `Err` says in words what stands in the way and what helps.
+    fn vector(&self, text: &str) -> Result<Vec<f32>, String>;
+}
+
+/// The name of a text: its blake3 hash, cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TextHash(pub [u8; 16]);
+
+impl TextHash {
+    /// The name of this text.
+    pub fn of(text: &str) -> Self {
+        let mut hash = [0; 16];
+        hash.copy_from_slice(&blake3::hash(text.as_bytes()).as_bytes()[..16]);
+        Self(hash)
+    }
+}
+
+/// A vector of any number of components, each rounded to a 127th of the largest: only its
+/// direction counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Direction(Vec<i8>);
+
+impl Direction {
+    /// The direction of a vector; `None` when it has none, or more than [`DIMENSIONS_MAX`] components.
+    pub fn of(components: &[f32]) -> Option<Self> {
+        let largest = components.iter().fold(0.0f32, |most, component| most.max(component.abs()));
+        let usable =
+            largest.is_normal() && components.iter().all(|component| component.is_finite());
+        if !usable || components.len() > DIMENSIONS_MAX {
+            return None;
+        }
+        let step = |component: &f32| (component / largest * 127.0).round() as i8;
+        Some(Self(components.iter().map(step).collect()))
+    }
+
+    /// The direction with these components; `None` when all are zero, or there are too many.
+    pub fn of_components(components: Vec<i8>) -> Option<Self> {
+        let usable = components.len() <= DIMENSIONS_MAX && components.iter().any(|&c| c != 0);
+        usable.then_some(Self(components))
+    }
+
+    /// Its components.
+    pub fn components(&self) -> &[i8] {
+        &self.0
+    }
+
+    /// Its length.
+    fn norm(&self) -> f32 {
+        (dot(&self.0, &self.0) as f32).sqrt()
+    }
+}
+
+/// The dot product of as many components as both have.
+fn dot(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_direction_needs_one() {
+        assert_eq!(Direction::of(&[]), None);
+        assert_eq!(Direction::of(&[0.0, 0.0]), None);
+        assert_eq!(Direction::of(&[1.0, f32::NAN]), None);
+        assert_eq!(Direction::of(&[1.0, f32::INFINITY]), None);
+        assert_eq!(Direction::of(&vec![1.0; DIMENSIONS_MAX + 1]), None);
+        assert_eq!(Direction::of(&[0.02, -0.04]).unwrap().components(), [64, -127]);
+        assert_eq!(Direction::of_components(vec![0, 0]), None);
+    }
+}

@@ -1,0 +1,171 @@
+//! What the second space says of a query: likenesses to all memories by the user's own model, made
+//! comparable with those of the built-in one.
+//!
+//! Each model has its own idea of near and far, and nothing is known of this one. So what counts is
+//! how far a memory stands out of all of them, in the measure of the nearest by the built-in model.
+
+use std::cell::{OnceCell, RefCell};
+
+use super::score::Candidate;
+use super::sources::{At, Sources};
+use crate::second::{Ask, Direction, Second};
+use memory_store_base::id::MemoryId;
+use memory_store_base::layout::TreeDir;
+use memory_store_base::settings::Embedder;
+
+/// Memories that likeness in the second space alone may bring.
+const NEAREST_MAX: usize = 32;
+/// How much of a memory's meaning the second space says. An even share: no real model was at hand to
+/// fit it, and `throughline eval retrieval --mode second` measures what it does.
+const SHARE: f32 = 0.5;
+/// How near the nearest is where the built-in model says nothing.
+const USUAL: f32 = 0.45;
+
+/// Who is asked for vectors of the second space, and what is known from before.
+#[derive(Debug)]
+pub struct Asking {
+    ask: Box<dyn Ask>,
+    files: OnceCell<Vec<Option<Second>>>,
+    /// What was asked last: an answer often takes more than one search for the same words.
+    last: RefCell<Option<(String, Option<Direction>)>>,
+    /// What stood in the way, until it is told.
+    problem: RefCell<Option<String>>,
+}
+
+/// Likenesses to memories.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Likenesses {
+    /// Of each source, in the order of their ids.
+    sources: Vec<Vec<(MemoryId, f32)>>,
+}
+
+impl Asking {
+    /// Asks `ask`.
+    pub fn new(ask: Box<dyn Ask>) -> Self {
+        let (files, last, problem) = Default::default();
+        Self { ask, files, last, problem }
+    }
+
+    /// The likenesses of memories to a text; `None` where there are no vectors, or none for the text.
+    pub fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
+        let files = self.files.get_or_init(|| open(sources));
+        if text.trim().is_empty() || files.iter().flatten().all(Second::is_empty) {
+            return None;
+        }
+        let query = self.direction(text)?;
+        let of_file = |file: &Option<Second>| {
+            let Some(file) = file else { return Some(Vec::new()) };
+            let cosines = file.cosines(&query)?;
+            Some((0..).map(|at| file.id(at)).zip(cosines).collect())
+        };
+        let of_files: Option<Vec<Vec<_>>> = files.iter().map(of_file).collect();
+        if of_files.is_none() {
+            self.note(
+                "the model gives vectors of another length than when memories were embedded; \
+                       run `throughline sync --rebuild`",
+            );
+        }
+        of_files.and_then(Likenesses::new)
+    }
+
+    /// What stood in the way, the first time it is asked for.
+    pub fn problem(&self) -> Option<String> {
+        self.problem.borrow_mut().take()
+    }
+
+    fn direction(&self, text: &str) -> Option<Direction> {
+        if let Some((asked, direction)) = &*self.last.borrow()
+            && asked == text
+        {
+            return direction.clone();
+        }
+        let direction = match self.ask.vector(text) {
+            Ok(vector) => Direction::of(&vector),
+            Err(problem) => {
+                self.note(&problem);
+                None
+            }
+        };
+        *self.last.borrow_mut() = Some((text.to_owned(), direction.clone()));
+        direction
+    }
+
+    fn note(&self, problem: &str) {
+        let told = format!("Searched without the second space: {problem}.");
+        self.problem.borrow_mut().get_or_insert(told);
+    }
+}
+
+/// The files beside the indexes, as far as they are of the model that is set now.
+fn open(sources: &Sources) -> Vec<Option<Second>> {
+    let space = sources.settings.embedder.as_ref().map(Embedder::space);
+    let files = sources.list.iter().map(|source| {
+        let state = TreeDir(source.index.as_ref()?.dir.parent()?.to_owned());
+        let file = Second::open(&state.second()).unwrap_or_else(|error| {
+            sources.note(&error);
+            None
+        });
+        file.filter(|file| Some(file.model()) == space.as_deref())
+    });
+    files.collect()
+}
+
+impl Likenesses {
+    /// Makes cosines say how far each stands out: 0 for the mean of all, 1 for the best. `None` where
+    /// all are alike.
+    fn new(mut sources: Vec<Vec<(MemoryId, f32)>>) -> Option<Self> {
+        let all = || sources.iter().flatten().map(|(_, cosine)| *cosine);
+        let mean = all().sum::<f32>() / all().count().max(1) as f32;
+        let best = all().fold(f32::NEG_INFINITY, f32::max);
+        let reach = best - mean;
+        if !reach.is_normal() {
+            return None;
+        }
+        for (_, cosine) in sources.iter_mut().flatten() {
+            *cosine = (*cosine - mean) / reach;
+        }
+        Some(Self { sources })
+    }
+
+    /// The places of the memories that stand out most.
+    pub fn best(&self, sources: &Sources) -> Vec<At> {
+        let mut all: Vec<(MemoryId, f32)> = self.sources.iter().flatten().copied().collect();
+        all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        all.iter().take(NEAREST_MAX).filter_map(|(id, _)| sources.find(*id)).collect()
+    }
+
+    /// How far a memory stands out, where it has a vector.
+    pub fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
+        let source = self.sources.get(usize::from(source))?;
+        let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;
+        Some(source[at].1)
+    }
+}
+
+/// What a candidate means, by both spaces, where the nearest by the built-in one means `nearest`.
+pub fn meaning(candidate: &Candidate, nearest: f32) -> f32 {
+    let Some(likeness) = candidate.likeness else { return candidate.meaning() };
+    match candidate.near {
+        Some(_) => (1.0 - SHARE) * candidate.meaning() + SHARE * likeness * nearest,
+        None => likeness * if nearest > 0.0 { nearest } else { USUAL },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use memory_store_base::time::Timestamp;
+
+    #[test]
+    fn likenesses_are_told_in_the_measure_of_their_best() {
+        let id = |number| MemoryId::new(Timestamp(number), [0; 10]);
+        let cosines = vec![vec![(id(1), 0.7), (id(2), 0.5)], vec![(id(3), 0.6), (id(4), 0.6)]];
+        let likenesses = Likenesses::new(cosines).unwrap();
+        let near = |a: Option<f32>, b: f32| (a.unwrap() - b).abs() < 1e-5;
+        assert!(near(likenesses.of(0, id(1)), 1.0) && near(likenesses.of(0, id(2)), -1.0));
+        assert!(near(likenesses.of(1, id(3)), 0.0));
+        assert_eq!((likenesses.of(0, id(3)), likenesses.of(7, id(1))), (None, None));
+        assert_eq!(Likenesses::new(vec![vec![(id(1), 0.7)]]), None, "nothing to compare it with");
+        assert_eq!(Likenesses::new(Vec::new()), None);
+    }
+}

@@ -1,0 +1,464 @@
+//! What recall looks through: the index of a tree and that of its user, each with its journal, or
+//! the files themselves where an index cannot be read.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::Collection;
+use super::fallback;
+use super::score::Candidate;
+use super::worth::{Standing, StartGroup, worth};
+use crate::index::Index;
+use crate::index::document::Document;
+use crate::index::journal::Entry as Change;
+use crate::index::manifest::Gate;
+use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
+use crate::index::segment::Segment;
+use memory_store_base::error::{Error, Result};
+use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::id::MemoryId;
+use memory_store_base::layout::{ProjectDir, Tree, UserDirs};
+use memory_store_base::policy;
+use memory_store_base::settings::{Pulled, Settings};
+use memory_store_base::time::Timestamp;
+
+/// Where a document lies: the number of its source, and its place there. Places past the end of
+/// the segment count through the loose documents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct At {
+    pub source: u8,
+    pub doc: u32,
+}
+
+/// One index with its journal.
+#[derive(Debug)]
+pub struct Source {
+    pub collection: Collection,
+    /// Files are named relative to this.
+    root: PathBuf,
+    pub index: Option<Index>,
+    /// A segment of memories without an index around it.
+    bare: Option<Segment>,
+    /// Documents of the journal, or of files read for want of an index.
+    pub loose: Vec<Document>,
+    /// Whether files were read for want of an index.
+    from_files: bool,
+    /// Whether the user gives only what is released, which this was not published by.
+    holds_unreleased: bool,
+    /// Documents of the segment that the journal replaced or removed.
+    hidden: BTreeSet<MemoryId>,
+    /// What a document of the journal, or of the files, supersedes, and by which one.
+    superseded: BTreeMap<MemoryId, MemoryId>,
+    /// What it asks of what is said unasked, if it was ever calibrated.
+    pub gate: Option<Gate>,
+}
+
+/// All that recall looks through.
+#[derive(Debug, Default)]
+pub struct Sources {
+    pub list: Vec<Source>,
+    /// The settings in effect when the first index was published.
+    pub settings: Settings,
+    /// Whether the user's settings file has changed since then.
+    pub is_outdated: bool,
+    /// What happened later is not there.
+    pub until: Option<Timestamp>,
+    /// What could not be read when it was opened.
+    pub degraded: Option<String>,
+    /// What could not be read since.
+    pub damage: RefCell<Option<String>>,
+}
+
+impl Sources {
+    /// Opens the index of a tree, or of its main tree, and the user's.
+    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
+        // The tree's and the user's.
+        let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
+        let mut opened = Index::open(&dirs.tree(&tree.root).index());
+        let mut root = &tree.root;
+        if matches!(opened, Ok(None)) && tree.main_root != tree.root {
+            opened = Index::open(&dirs.tree(&tree.main_root).index());
+            root = &tree.main_root;
+        }
+        sources.settings = settings_of(&opened);
+        let has_index = matches!(opened, Ok(Some(_)));
+        let project = dirs.project(tree.project);
+        sources.add(Collection::Memories, root, opened, || fallback::folders(&project, root));
+        // Without an index nobody knows what is of this machine.
+        for source in sources.list.iter_mut().filter(|source| source.from_files) {
+            source.label_loose(!fallback::is_private(&project));
+        }
+        sources.limit(dirs, &project, has_index);
+        sources.add_user(dirs);
+        sources
+    }
+
+    /// Holds what is from the repository where the user's settings say so, and did not when the index was published;
+    /// of what was read from files, where they or the project say so at all. One call tells that the settings are the same; a
+    /// reader parses none.
+    fn limit(&mut self, dirs: &UserDirs, project: &ProjectDir, has_index: bool) {
+        let config = dirs.config_file();
+        let published = self.settings.pulled;
+        let pulled = match Stamp::of(&config) == self.settings.config {
+            true => published,
+            false => {
+                self.is_outdated = has_index;
+                policy::pulled(&config)
+            }
+        };
+        for source in &mut self.list {
+            source.holds_unreleased = match source.from_files {
+                true => pulled == Pulled::Reviewed || fallback::is_limited(project),
+                false => pulled > published,
+            };
+        }
+    }
+
+    /// Opens the user's own memories alone.
+    pub fn open_user(dirs: &UserDirs) -> Self {
+        let settings = settings_of(&Index::open(&dirs.user_state().index()));
+        let mut sources = Self { settings, ..Self::default() };
+        sources.add_user(dirs);
+        sources
+    }
+
+    /// Looks through one segment of memories.
+    pub fn of_segment(segment: Segment) -> Self {
+        Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
+    }
+
+    /// Looks through segments of turns, the oldest first: the newest, as far as places can be told
+    /// apart.
+    pub fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
+        let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
+        let segments = segments.into_iter().skip(too_many);
+        let list = segments.map(|segment| Source::bare(Collection::Turns, segment)).collect();
+        Self { list, settings: settings.clone(), ..Self::default() }
+    }
+
+    fn add_user(&mut self, dirs: &UserDirs) {
+        let opened = Index::open(&dirs.user_state().index());
+        self.add(Collection::User, &dirs.data, opened, || vec![dirs.user_memories()]);
+    }
+
+    fn add(
+        &mut self,
+        collection: Collection,
+        root: &Path,
+        opened: Result<Option<Index>>,
+        folders: impl FnOnce() -> Vec<PathBuf>,
+    ) {
+        let (index, damage) = match opened {
+            Ok(Some(mut index)) => {
+                let damage = index.damage.take();
+                (Some(index), damage)
+            }
+            Ok(None) => (None, None),
+            Err(error) => (None, Some(error)),
+        };
+        let mut source = Source::new(collection, root, index);
+        // Without an index, or with one that names memories it cannot give, the files are read.
+        if source.index.as_ref().is_none_or(|index| index.memories.is_none()) {
+            let (documents, more) = fallback::read(root, &folders());
+            let missing = !documents.is_empty() && damage.is_none();
+            if missing || more {
+                self.degraded.get_or_insert_with(|| "there is no index yet".to_owned());
+            }
+            source.from_files = !documents.is_empty();
+            source.add_loose(documents);
+        }
+        if let Some(error) = damage {
+            self.degraded.get_or_insert_with(|| error.to_string());
+        }
+        // An index without memories may still hold turns.
+        if source.docs() > 0 || source.index.is_some() {
+            self.list.push(source);
+        }
+    }
+
+    /// Whether any memory has a vector.
+    pub fn have_vectors(&self) -> bool {
+        self.list.iter().any(|source| {
+            let loose = source.loose.iter().any(|document| document.vector.is_some());
+            loose || matches!(source.segment().map(Segment::space), Some(Ok(Some(_))))
+        })
+    }
+
+    /// How many documents there are.
+    pub fn docs(&self) -> u32 {
+        self.list.iter().map(Source::docs).sum()
+    }
+
+    /// How many of the best documents may turn out not to be there when they are looked at.
+    pub fn hidden(&self) -> usize {
+        match self.until {
+            Some(_) => self.docs() as usize,
+            None => self.list.iter().map(Source::hidden).sum(),
+        }
+    }
+
+    /// Notes that something could not be read and goes on without it.
+    pub fn note(&self, error: &Error) {
+        self.note_text(|| error.to_string());
+    }
+
+    /// The same in words; the first that is noted is told.
+    pub fn note_text(&self, text: impl FnOnce() -> String) {
+        self.damage.borrow_mut().get_or_insert_with(text);
+    }
+
+    /// The source at a place.
+    pub fn source(&self, at: At) -> &Source {
+        &self.list[usize::from(at.source)]
+    }
+
+    /// Whether what lies there was read from a file by a reader without an index, so that nobody has judged
+    /// what it says.
+    pub fn is_unjudged(&self, at: At) -> bool {
+        self.source(at).from_files
+    }
+
+    /// Whether what is from the repository is held there, whatever the index says.
+    pub fn holds_unreleased(&self, at: At) -> bool {
+        self.source(at).holds_unreleased
+    }
+
+    /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
+    pub fn entry(&self, at: At) -> Option<Entry> {
+        match self.source(at).entry(at.doc) {
+            Ok(entry) => entry.filter(|entry| self.until.is_none_or(|until| entry.when <= until)),
+            Err(error) => {
+                self.note(&error);
+                None
+            }
+        }
+    }
+
+    /// Whether what lies there is left out because it is too new.
+    pub fn is_later(&self, at: At) -> bool {
+        let entry = self.source(at).entry(at.doc).ok().flatten();
+        entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
+    }
+
+    /// Where the memory with this id lies.
+    pub fn find(&self, id: MemoryId) -> Option<At> {
+        self.list.iter().enumerate().find_map(|(number, source)| {
+            let doc = source.find(id).unwrap_or_else(|error| {
+                self.note(&error);
+                None
+            })?;
+            Some(At { source: number as u8, doc })
+        })
+    }
+
+    /// The candidate at a place, with nothing known about how it fits.
+    pub fn candidate(&self, at: At) -> Option<Candidate> {
+        let entry = self.entry(at).filter(|entry| !entry.has(FLAG_SUPERSEDED))?;
+        Some(Candidate::new(at, entry))
+    }
+
+    /// The record of an entry, which names its successor if it has one.
+    pub fn record(&self, at: At, entry: &Entry) -> Result<Record> {
+        let source = self.source(at);
+        let mut record = match source.segment() {
+            Some(segment) if at.doc < segment.docs() => segment.record(entry)?,
+            segment => {
+                let first = segment.map_or(0, Segment::docs);
+                source.loose[(at.doc - first) as usize].record.clone()
+            }
+        };
+        if let Some(&newer) = source.superseded.get(&entry.id) {
+            record.superseded_by = Some(newer);
+        }
+        Ok(record)
+    }
+
+    /// The absolute path of a memory's file.
+    pub fn file(&self, at: At, file: &Path) -> PathBuf {
+        self.source(at).root.join(file)
+    }
+
+    /// Where a document comes from.
+    pub fn collection(&self, at: At) -> Collection {
+        self.source(at).collection
+    }
+
+    /// The documents of the session-start block: the user's first, then the project's.
+    pub fn start_plan(&self, now: Timestamp) -> Vec<At> {
+        let mut plan = Vec::new();
+        for (number, source) in self.list.iter().enumerate().rev() {
+            let docs = source.start_plan(&self.settings, now).unwrap_or_else(|error| {
+                self.note(&error);
+                Vec::new()
+            });
+            plan.extend(docs.into_iter().map(|doc| At { source: number as u8, doc }));
+        }
+        plan
+    }
+}
+
+impl Source {
+    fn new(collection: Collection, root: &Path, index: Option<Index>) -> Self {
+        let gate = index.as_ref().map(|index| index.manifest.gate);
+        let mut source = Self {
+            collection,
+            root: root.to_owned(),
+            index,
+            bare: None,
+            loose: Vec::new(),
+            from_files: false,
+            holds_unreleased: false,
+            hidden: BTreeSet::new(),
+            superseded: BTreeMap::new(),
+            gate,
+        };
+        source.take_journal();
+        source
+    }
+
+    /// A segment without an index around it.
+    fn bare(collection: Collection, segment: Segment) -> Self {
+        Self { bare: Some(segment), ..Self::new(collection, Path::new(""), None) }
+    }
+
+    /// Turns the journal into loose documents and hidden ids.
+    fn take_journal(&mut self) {
+        let Some(index) = &mut self.index else { return };
+        for change in std::mem::take(&mut index.journal.entries) {
+            let id = match &change {
+                Change::Put(document) => document.entry.id,
+                Change::Remove(id) => *id,
+            };
+            // Of most ids there is one change, and a journal may be long: nothing is looked for then.
+            if !self.hidden.insert(id) {
+                self.loose.retain(|known| known.entry.id != id);
+            }
+            if let Change::Put(document) = change {
+                self.supersede(&document);
+                self.loose.push(*document);
+            }
+        }
+        self.mark_superseded();
+    }
+
+    /// Adds documents that neither index nor journal has.
+    pub fn add_unlisted(&mut self, documents: Vec<Document>) {
+        let is_unlisted =
+            |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
+        let documents = documents.into_iter().filter(is_unlisted).collect();
+        self.add_loose(documents);
+    }
+
+    fn add_loose(&mut self, documents: Vec<Document>) {
+        for document in documents {
+            if !self.hidden.contains(&document.entry.id) {
+                self.supersede(&document);
+                self.loose.push(document);
+            }
+        }
+        self.mark_superseded();
+    }
+
+    /// Labels what was read from files, or not.
+    fn label_loose(&mut self, from_repository: bool) {
+        for document in &mut self.loose {
+            document.record.from_repository = from_repository;
+        }
+    }
+
+    fn supersede(&mut self, newer: &Document) {
+        // What is not given does not stand in another's place either, nor does what is from the repository in that of
+        // what may not be.
+        if newer.entry.has(FLAG_HELD) || newer.record.from_repository {
+            return;
+        }
+        let others = newer.record.supersedes.iter().filter(|&&older| older != newer.entry.id);
+        self.superseded.extend(others.map(|&older| (older, newer.entry.id)));
+    }
+
+    fn mark_superseded(&mut self) {
+        for document in &mut self.loose {
+            if self.superseded.contains_key(&document.entry.id) {
+                document.entry.flags |= FLAG_SUPERSEDED;
+            }
+        }
+    }
+
+    /// The segment of memories.
+    pub fn segment(&self) -> Option<&Segment> {
+        self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
+    }
+
+    /// What is wrong when a list of the segment's documents makes no sense.
+    pub fn no_postings(&self) -> Option<Error> {
+        self.segment().map(Segment::no_postings)
+    }
+
+    /// How many documents of the segment the journal, or later turns, may have replaced.
+    fn hidden(&self) -> usize {
+        self.hidden.len() + self.segment().map_or(0, Segment::dead)
+    }
+
+    /// How many documents there are, those that the journal replaced counted.
+    pub fn docs(&self) -> u32 {
+        self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
+    }
+
+    /// The entry at a place; `None` when the journal replaced it.
+    fn entry(&self, doc: u32) -> Result<Option<Entry>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        let mut entry = match self.segment() {
+            Some(segment) if doc < first && segment.is_dead(doc) => return Ok(None),
+            Some(segment) if doc < first => segment.entry(doc)?,
+            _ => match self.loose.get((doc - first) as usize) {
+                Some(document) => return Ok(Some(document.entry)),
+                None => return Ok(None),
+            },
+        };
+        if self.hidden.contains(&entry.id) {
+            return Ok(None);
+        }
+        if self.superseded.contains_key(&entry.id) {
+            entry.flags |= FLAG_SUPERSEDED;
+        }
+        Ok(Some(entry))
+    }
+
+    /// The place of the document with this id.
+    fn find(&self, id: MemoryId) -> Result<Option<u32>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        if let Some(loose) = self.loose.iter().position(|document| document.entry.id == id) {
+            return Ok(Some(first + loose as u32));
+        }
+        let Some(segment) = self.segment() else { return Ok(None) };
+        Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
+    }
+
+    /// The documents of the session-start block. What the journal or the files add comes first, in
+    /// the order of what such a block is for.
+    fn start_plan(&self, settings: &Settings, now: Timestamp) -> Result<Vec<u32>> {
+        let first = self.segment().map_or(0, Segment::docs);
+        let mut loose: Vec<(StartGroup, f32, MemoryId, u32)> = (first..)
+            .zip(&self.loose)
+            .filter_map(|(doc, document)| {
+                let standing = Standing::of_entry(&document.entry)?;
+                let worth = worth(&standing, settings, now);
+                Some((StartGroup::of(&standing)?, worth, document.entry.id, doc))
+            })
+            .collect();
+        loose.sort_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+        let mut plan: Vec<u32> = loose.into_iter().map(|(_, _, _, doc)| doc).collect();
+        if let Some(segment) = self.segment() {
+            plan.extend(segment.start()?);
+        }
+        Ok(plan)
+    }
+}
+
+fn settings_of(opened: &Result<Option<Index>>) -> Settings {
+    match opened {
+        Ok(Some(index)) => index.manifest.settings.clone(),
+        Ok(None) | Err(_) => Settings::default(),
+    }
+}

@@ -1,0 +1,324 @@
+//! Suspicion: telling memories that give orders to a model from memories that tell what is so.
+//!
+//! Anybody who can write to a memory folder writes what a model reads. What is recalled is printed as
+//! data, and what looks like an order to the model that reads it is *held*: kept, shown in `review`, and
+//! not injected. A wish of the user is an order too, so an imperative alone says nothing; what tells is
+//! what it is about: the reader's instructions, its role, its consent, what the user may know, where
+//! secrets go. `rules.txt` says how such orders are worded.
+
+mod decode;
+mod markup;
+mod rules;
+mod words;
+
+use std::fmt;
+
+use crate::index::record::Record;
+use rules::{Held, RULES};
+use words::Word;
+
+/// Points from which on a text is held.
+const POINTS_MIN: u8 = 2;
+/// Words within which the points must be found.
+const WINDOW_WORDS: usize = 60;
+/// Characters of the words that are shown.
+const EXCERPT_CHARS_MAX: usize = 80;
+/// Bytes of a text that are judged.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Words of a quotation that may be a mention.
+const MENTION_WORDS_MAX: usize = 8;
+/// The number of this way of judging; another one judges what is stored anew.
+const VERSION: u32 = 6;
+
+/// Where a text comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// This machine derived, wrote or released it: what its project does is no attack on it.
+    Own,
+    /// Anybody may have written it.
+    Repository,
+}
+
+/// Why a text is held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suspicion {
+    /// What it looks like.
+    pub reason: Reason,
+    /// Where.
+    pub place: Place,
+}
+
+/// What an order to the model is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// It tells the model to drop its instructions or the user's, or to obey the text instead.
+    Override,
+    /// It gives the model a role without rules.
+    Role,
+    /// It looks like another speaker of the conversation, or like its markup.
+    Markup,
+    /// It claims that the recalled text ends here.
+    Border,
+    /// It keeps something from the user.
+    Hiding,
+    /// It gives away secrets.
+    Exfiltration,
+    /// It runs commands, calls tools or changes settings without asking.
+    Command,
+    /// It is a part of something that only says it when put together.
+    Split,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Override => "tells the model to drop its instructions",
+            Self::Role => "gives the model a role without rules",
+            Self::Markup => "looks like a message of the conversation",
+            Self::Border => "claims that the recalled text ends",
+            Self::Hiding => "wants something kept from the user",
+            Self::Exfiltration => "gives secrets away",
+            Self::Command => "wants commands run or settings changed without asking",
+            Self::Split => "is a part of an order in several memories",
+        })
+    }
+}
+
+/// Where a text is suspicious.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// 0 for the title, otherwise the line of the text.
+    pub line: usize,
+    /// How it was hidden; empty when it stands there plainly.
+    pub way: &'static str,
+    /// The words, in lower case.
+    pub words: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => formatter.write_str("title")?,
+            line => write!(formatter, "line {line}")?,
+        }
+        if !self.way.is_empty() {
+            write!(formatter, ", {}", self.way)?;
+        }
+        write!(formatter, ": \"{}\"", self.words)
+    }
+}
+
+/// Judges what an index holds of a memory, by where that says it is from.
+pub fn of_record(record: &Record) -> Option<Suspicion> {
+    let (title, body) = judged_text(record);
+    let of = if record.from_repository { Origin::Repository } else { Origin::Own };
+    suspicion_of(title, &body, of)
+}
+
+/// What is judged of a memory: its title, its text, and whatever else of it is prose.
+pub fn judged_text(record: &Record) -> (&str, String) {
+    let mut body = record.text.clone();
+    for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
+        let told = prose(label);
+        if !told.is_empty() {
+            body.push_str("\n\n");
+            body.push_str(&told);
+        }
+    }
+    (&record.title, body)
+}
+
+/// Returns a hash of the rules and of the way in which they are applied.
+pub fn fingerprint() -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&VERSION.to_le_bytes());
+    hasher.update(include_bytes!("rules.txt"));
+    *hasher.finalize().as_bytes()
+}
+
+/// Judges the name of something: of a file, a branch, a tag. It may be a sentence with signs for spaces.
+pub fn of_name(name: &str) -> Option<Suspicion> {
+    suspicion("", &prose(name))
+}
+
+/// What of a name is a sentence: the steps of a path that have several words.
+fn prose(name: &str) -> String {
+    /// Words from which on a name may say something.
+    const WORDS_MIN: usize = 4;
+    let mut told = String::new();
+    if name.contains(['<', '>']) || name.contains(char::is_whitespace) {
+        told.push_str(name);
+    }
+    for step in name.split(['/', '\\']) {
+        let words = step.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.collect();
+        if words.len() >= WORDS_MIN {
+            told.push('\n');
+            told.push_str(&words.join(" "));
+        }
+    }
+    told
+}
+
+/// Judges a text of this machine with a title: `None` when it may be given to a model.
+pub fn suspicion(title: &str, body: &str) -> Option<Suspicion> {
+    suspicion_of(title, body, Origin::Own)
+}
+
+/// The same of a text from there.
+pub fn suspicion_of(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
+    let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
+    // The title is a line of its own, and a paragraph.
+    let text = format!("{}\n\n{}", title.replace(['\n', '\r'], " "), body.trim_end());
+    let readings = decode::readings(&text);
+    readings.iter().find_map(|reading| {
+        let mut suspicion = judge(&reading.text, of)?;
+        let place = &mut suspicion.place;
+        if !reading.way.is_empty() {
+            place.way = reading.way;
+            place.line = if reading.line > 0 { reading.line } else { place.line };
+        }
+        place.line = place.line.saturating_sub(1);
+        Some(suspicion)
+    })
+}
+
+fn judge(text: &str, of: Origin) -> Option<Suspicion> {
+    let plain = without_mentions(&words::plain(text));
+    if let Some(fake) = markup::fakes(&plain).first() {
+        let line = plain[..fake.at].matches('\n').count();
+        let words: String = plain[fake.at..].chars().take(EXCERPT_CHARS_MAX).collect();
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
+        let reason = if fake.reason == "border" { Reason::Border } else { Reason::Markup };
+        return Some(Suspicion { reason, place: Place { line, way: "", words } });
+    }
+    let words = words::words(&plain, &|text| RULES.known(text));
+    let held = RULES.held(&words, of);
+    let window = heaviest(&held)?;
+    let strongest = window.iter().max_by_key(|held| (held.weight, reason(held.reason)))?;
+    Some(Suspicion { reason: reason(strongest.reason), place: place(&words, strongest) })
+}
+
+/// The rules within one window that make enough points; a reason counts once.
+fn heaviest(held: &[Held]) -> Option<Vec<Held>> {
+    (0..held.len()).find_map(|at| {
+        let window: Vec<Held> = held[at..]
+            .iter()
+            .take_while(|next| next.first <= held[at].first + WINDOW_WORDS)
+            .copied()
+            .collect();
+        let mut best: Vec<Held> = Vec::new();
+        for held in &window {
+            match best.iter_mut().find(|known| known.reason == held.reason) {
+                Some(known) if known.weight < held.weight => *known = *held,
+                Some(_) => {}
+                None => best.push(*held),
+            }
+        }
+        (best.iter().map(|held| held.weight).sum::<u8>() >= POINTS_MIN).then_some(best)
+    })
+}
+
+fn reason(name: &str) -> Reason {
+    match name {
+        "role" | "freedom" => Reason::Role,
+        "template" => Reason::Markup,
+        "border" | "claim" => Reason::Border,
+        "hide" | "lie" | "omit" => Reason::Hiding,
+        "exfil" | "collect" => Reason::Exfiltration,
+        "consent" | "run" | "download" | "host" | "settings" | "when" => Reason::Command,
+        "split" => Reason::Split,
+        _ => Reason::Override,
+    }
+}
+
+fn place(words: &[Word], held: &Held) -> Place {
+    let end = held.end.max(held.first + 1).min(words.len());
+    let mut shown = String::new();
+    for word in &words[held.first..end.max((held.first + 4).min(words.len()))] {
+        if shown.chars().count() + word.text.chars().count() > EXCERPT_CHARS_MAX {
+            break;
+        }
+        if !shown.is_empty() {
+            shown.push(' ');
+        }
+        shown.push_str(&word.text);
+    }
+    Place { line: words[held.first].line, way: "", words: shown }
+}
+
+/// Leaves out short quotations from a text that talks about attacks or tests: there they are mentions.
+fn without_mentions(text: &str) -> String {
+    const TALK: [&str; 32] = [
+        "quarantin",
+        "pen test",
+        "injection",
+        "jailbreak",
+        "attack",
+        "phrase",
+        "assert",
+        "moderation",
+        "classif",
+        "reject",
+        "detect",
+        "fixture",
+        "corpus",
+        "asserts",
+        "filter list",
+        "blocklist",
+        "red team",
+        "threat",
+        "seen in",
+        "has no effect",
+        "expects",
+        "mail says",
+        "banner",
+        "wrote",
+        "says \"",
+        "begins with",
+        "strings",
+        "checks that",
+        "test case",
+        "tested",
+        "prompt says",
+        "is shown",
+    ];
+    // The name of a setting is no talk: `NODE_TLS_REJECT_UNAUTHORIZED`.
+    let is_talk = |(at, _): (usize, &str)| {
+        !text[..at].ends_with('_') && !text[at..].starts_with("rejectunauthorized")
+    };
+    if !TALK.iter().any(|word| text.match_indices(word).any(is_talk)) {
+        return text.to_owned();
+    }
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '“', '„', '«', '`']) {
+        let (before, quoted) = rest.split_at(at);
+        result.push_str(before);
+        let open = quoted.chars().next().unwrap_or('"');
+        let inner = &quoted[open.len_utf8()..];
+        let close = match open {
+            '“' => inner.find('”'),
+            '„' => inner.find(['“', '”']),
+            '«' => inner.find('»'),
+            _ => inner.find(open),
+        };
+        let Some(close) = close.filter(|close| !inner[..*close].contains("\n\n")) else {
+            result.push(open);
+            rest = inner;
+            continue;
+        };
+        let end = close + inner[close..].chars().next().map_or(0, char::len_utf8);
+        if inner[..close].split_whitespace().count() <= MENTION_WORDS_MAX {
+            // Lines are counted further on.
+            result.push_str("\"x\"");
+            result.extend(inner[..close].chars().filter(|c| *c == '\n'));
+        } else {
+            result.push(open);
+            result.push_str(&inner[..end]);
+        }
+        rest = &inner[end..];
+    }
+    result.push_str(rest);
+    result
+}

@@ -1,0 +1,490 @@
+//! Text as the rules see it: words in one plain form, with where sentences and clauses begin.
+
+use std::borrow::Cow;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use memory_store_base::text::{is_invisible, is_unspaced, placeholder};
+
+/// Words of a text that are looked at.
+const WORDS_MAX: usize = 8192;
+
+/// A word, or a mark such as `‹url›` that stands for something that is no word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// The word in lower case, without accents, invisible characters and look-alikes.
+    pub text: String,
+    /// The line of the text that it stands in, from 0.
+    pub line: usize,
+    /// The number of its sentence.
+    pub sentence: u32,
+    /// Whether a clause begins with it.
+    pub begins: bool,
+}
+
+/// Returns the text in lower case and NFKC, without invisible characters and accents, Cyrillic and
+/// Greek letters in words with Latin ones as the Latin letters that they look like. Lines stay.
+pub fn plain(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    let mut latin = false;
+    for c in text.chars().filter(|c| !is_invisible(*c)).map(unframed).nfkd() {
+        match c {
+            '\u{2018}' | '\u{2019}' | '\u{2bc}' => folded.push('\''),
+            '\u{2010}'..='\u{2012}' => folded.push('-'),
+            _ if is_combining_mark(c) && latin => {}
+            _ => {
+                latin = c.is_ascii_alphabetic() || look_alike(c).is_some();
+                folded.extend(c.to_lowercase());
+            }
+        }
+    }
+    let folded: String = folded.nfc().collect();
+    if folded.is_ascii() { folded } else { unmixed(&folded) }
+}
+
+/// The letter that a symbol shows which no normal form folds: in a filled circle or square, as half of a flag, or as
+/// a small capital.
+fn unframed(c: char) -> char {
+    const SMALL_CAPITALS: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡ-ʏᴢ";
+    let letter = |first: u32| char::from_u32(u32::from('a') + u32::from(c) - first).unwrap_or(c);
+    match u32::from(c) {
+        0x1f150..=0x1f169 => letter(0x1f150),
+        0x1f170..=0x1f189 => letter(0x1f170),
+        0x1f1e6..=0x1f1ff => letter(0x1f1e6),
+        0x250..=0x2af | 0x1d00..=0x1d2b | 0xa730..=0xa7af => {
+            let at = SMALL_CAPITALS.chars().position(|capital| capital == c);
+            at.and_then(|at| char::from_u32(u32::from('a') + at as u32)).unwrap_or(c)
+        }
+        _ => c,
+    }
+}
+
+/// Replaces look-alikes in words that mix them with Latin letters, and in all words of a text where
+/// one does.
+fn unmixed(text: &str) -> String {
+    let is_mixed = |word: &str| {
+        word.chars().any(|c| c.is_ascii_alphabetic())
+            && word.chars().any(|c| look_alike(c).is_some())
+    };
+    let is_alike = |word: &str| word.chars().all(|c| c.is_ascii() || look_alike(c).is_some());
+    let mixed = text.split(|c: char| !c.is_alphanumeric()).any(is_mixed);
+    if !mixed {
+        return text.to_owned();
+    }
+    let mut result = String::with_capacity(text.len());
+    for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        if is_mixed(piece) || is_alike(piece) {
+            result.extend(piece.chars().map(|c| look_alike(c).unwrap_or(c)));
+        } else {
+            result.push_str(piece);
+        }
+    }
+    result
+}
+
+/// The Latin letter that a Cyrillic, Greek or Armenian one, in lower case, looks like.
+fn look_alike(c: char) -> Option<char> {
+    Some(match c {
+        'а' | 'α' => 'a',
+        'в' | 'β' => 'b',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ё' | 'є' | 'ε' => 'e',
+        'ɡ' | 'ց' => 'g',
+        'һ' | 'н' => 'h',
+        'і' | 'ї' | 'ι' | 'ı' => 'i',
+        'ј' => 'j',
+        'к' | 'κ' => 'k',
+        'ӏ' => 'l',
+        'м' | 'μ' => 'm',
+        'п' | 'η' | 'ո' => 'n',
+        'о' | 'ο' | 'σ' | 'օ' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'г' => 'r',
+        'ѕ' => 's',
+        'т' | 'τ' => 't',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' | 'ω' => 'w',
+        'х' | 'χ' => 'x',
+        'у' | 'γ' => 'y',
+        'ᴢ' => 'z',
+        _ => return None,
+    })
+}
+
+/// Cuts plain text into words. `known` gives the length in bytes of the longest known word at the
+/// beginning of a text that is written without spaces.
+pub fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
+    let mut cutter = Cutter { words: Vec::new(), sentence: 0, begins: true, known };
+    let mut blank = false;
+    for (line, content) in text.lines().enumerate() {
+        let content = content.trim();
+        // A single line break is a space; an empty line, a list item or a heading ends a sentence.
+        if blank || content.starts_with(['#', '-', '*', '>', '|']) {
+            cutter.end();
+        }
+        blank = content.is_empty();
+        cutter.line(&spaced_tags(&marked_substitutions(content)), line);
+    }
+    mark_downloads(&mut cutter.words);
+    unmark_labels(&mut cutter.words);
+    cutter.words
+}
+
+/// Sets a mark in front of a download whose output is put into a command: `sh -c "$(curl ...)"`, `bash <(curl ...)`.
+fn marked_substitutions(line: &str) -> Cow<'_, str> {
+    let begins = ["$(curl ", "$(wget ", "<(curl ", "<(wget "];
+    if !begins.iter().any(|begin| line.contains(begin)) {
+        return Cow::Borrowed(line);
+    }
+    let marked =
+        |line: String, begin: &&str| line.replace(begin, &format!(" ‹put› {}", &begin[2..]));
+    Cow::Owned(begins.iter().fold(line.to_owned(), marked))
+}
+
+/// Whether a word is a program that runs what it is given.
+fn is_interpreter(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    matches!(
+        name,
+        "sh" | "bash" | "zsh" | "dash" | "iex" | "node" | "perl" | "ruby" | "eval" | "source"
+    ) || name.starts_with("python")
+}
+
+/// Marks the pipe of a download that is run: `curl ... | sh`, `sh -c "$(curl ...)"`.
+fn mark_downloads(words: &mut [Word]) {
+    const WORDS_BETWEEN: usize = 12;
+    for at in 0..words.len() {
+        let is_run =
+            || words[at.saturating_sub(3)..at].iter().any(|word| is_interpreter(&word.text));
+        if words[at].text == "‹put›" && is_run() {
+            "‹pipe›".clone_into(&mut words[at].text);
+        }
+    }
+    let is_download = |word: &Word| matches!(word.text.as_str(), "curl" | "wget" | "iwr" | "fetch");
+    let starts: Vec<usize> = (0..words.len()).filter(|at| is_download(&words[*at])).collect();
+    for start in starts {
+        let until = (start + WORDS_BETWEEN).min(words.len());
+        let Some(pipe) = (start..until).find(|at| words[*at].text == "|") else { continue };
+        let runs = words[pipe + 1..].iter().take(3).any(|word| is_interpreter(&word.text));
+        if runs {
+            "‹pipe›".clone_into(&mut words[pipe].text);
+        }
+    }
+}
+
+/// `User: and Assistant: labels` names speakers, and nobody speaks.
+fn unmark_labels(words: &mut [Word]) {
+    let is_label = |next: &[Word]| {
+        let after = next.get(2).map_or("and", |word| word.text.as_str());
+        next[0].text == "‹turn›" && matches!(after, "and" | "or" | "‹turn›" | "labels" | "lines")
+    };
+    let Some(first) = (0..words.len()).find(|at| is_label(&words[*at..])) else { return };
+    for word in words[first..].iter_mut().filter(|word| word.text == "‹turn›") {
+        "‹label›".clone_into(&mut word.text);
+    }
+}
+
+/// Sets spaces around what stands in angle brackets, and around pipes.
+fn spaced_tags(line: &str) -> String {
+    let mut result = String::with_capacity(line.len() + 16);
+    let mut rest = line;
+    while let Some(at) = rest.find(['<', '|', ']']) {
+        result.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let tag = tag_length(rest).unwrap_or(0);
+        let step = tag.max(1);
+        let spaced = tag > 0 || rest.starts_with('|');
+        if spaced {
+            result.push(' ');
+        }
+        // A space inside a tag would cut it.
+        result.extend(rest[..step].chars().map(|c| if spaced && c == ' ' { '_' } else { c }));
+        if spaced {
+            result.push(' ');
+        }
+        rest = &rest[step..];
+    }
+    result.push_str(rest);
+    result
+}
+
+/// The length of the tag that a text begins with.
+fn tag_length(text: &str) -> Option<usize> {
+    const TAG_BYTES_MAX: usize = 48;
+    if text.starts_with("]]>") {
+        return Some(3);
+    }
+    let inner = text.strip_prefix('<')?;
+    let close = inner.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>')?;
+    let name = inner[..close].trim_start_matches(['/', '|', '<', ' ', '!', '-']);
+    name.starts_with(|c: char| c.is_ascii_alphabetic()).then_some(close + 2)
+}
+
+struct Cutter<'a> {
+    words: Vec<Word>,
+    sentence: u32,
+    begins: bool,
+    known: &'a dyn Fn(&str) -> Option<usize>,
+}
+
+impl Cutter<'_> {
+    fn end(&mut self) {
+        self.sentence += 1;
+        self.begins = true;
+    }
+
+    fn push(&mut self, text: &str, line: usize) {
+        if text.is_empty() || self.words.len() >= WORDS_MAX {
+            return;
+        }
+        let begins = std::mem::replace(&mut self.begins, opens_clause(text));
+        self.words.push(Word { text: text.to_owned(), line, sentence: self.sentence, begins });
+    }
+
+    fn line(&mut self, line: &str, number: usize) {
+        for chunk in line.split_whitespace() {
+            self.chunk(chunk, number);
+        }
+    }
+
+    /// What stands between spaces: one word, or several with colons between them.
+    fn chunk(&mut self, chunk: &str, line: usize) {
+        let Some(first) = glued_colon(chunk).filter(|_| mark(chunk).is_none()) else {
+            return self.piece(chunk, line);
+        };
+        let (head, mut rest) = (&chunk[..first], &chunk[first + 1..]);
+        let is_bracketed = head.contains('[');
+        self.piece(head, line);
+        loop {
+            self.begins = true;
+            let end = glued_colon(rest);
+            let piece = &rest[..end.unwrap_or(rest.len())];
+            if is_bracketed {
+                piece
+                    .split('-')
+                    .filter(|word| !word.is_empty())
+                    .for_each(|word| self.piece(word, line));
+            } else {
+                self.piece(piece, line);
+            }
+            let Some(end) = end else { break };
+            rest = &rest[end + 1..];
+        }
+    }
+
+    fn piece(&mut self, chunk: &str, line: usize) {
+        if let Some(mark) = mark(chunk) {
+            for part in mark {
+                self.push(part, line);
+            }
+            if chunk.ends_with(['.', '!', '?']) {
+                self.end();
+            }
+            return;
+        }
+        let lead = |c: char| {
+            c.is_ascii_punctuation() && !matches!(c, '.' | '~' | '/' | '-' | '@' | '*')
+                || matches!(c, '“' | '„' | '«' | '»' | '”' | '…' | '—' | '–' | '•')
+        };
+        let trail = |c: char| {
+            c.is_ascii_punctuation() && !matches!(c, '~' | '/' | '*')
+                || matches!(c, '“' | '„' | '«' | '»' | '”' | '…' | '—' | '–')
+        };
+        let word = chunk.trim_start_matches(lead);
+        if word.len() < chunk.len() || chunk.starts_with(['—', '–']) {
+            self.begins = true;
+        }
+        let core = word.trim_end_matches(trail).trim_start_matches("*").trim_matches('_');
+        let tail = &word[word.trim_end_matches(trail).len()..];
+        let core = core.strip_suffix("**").unwrap_or(core);
+        let owner = core.strip_suffix("'s").filter(|word| word.len() > 3 && *word != "that");
+        let core = owner.unwrap_or(core);
+        if core.is_empty() && matches!(chunk, "|" | "*" | "~") {
+            self.push(chunk, line);
+        } else if tail.starts_with(':') && tail.len() == 1 && is_role(core) {
+            self.push("‹turn›", line);
+            self.push(core, line);
+        } else if core.chars().any(is_unspaced) || is_run_together(core) {
+            self.unspaced(core, line);
+        } else {
+            self.push(core, line);
+        }
+        if tail.contains(['.', '!', '?', '。', '！', '？']) && !tail.starts_with("...") {
+            self.end();
+        } else if !tail.is_empty() || core.is_empty() {
+            self.begins = true;
+        }
+    }
+
+    /// Words without spaces between them: known ones, and what lies between as one word each.
+    fn unspaced(&mut self, text: &str, line: usize) {
+        let mut rest = text;
+        let mut unknown = String::new();
+        while let Some(c) = rest.chars().next() {
+            let ends = matches!(c, '。' | '！' | '？' | '!' | '?');
+            let cuts = ends
+                || matches!(c, '、' | '，' | ',' | '；' | '：' | ':' | '「' | '」' | '“' | '”');
+            let length = (!cuts).then(|| (self.known)(rest)).flatten();
+            if cuts || length.is_some() {
+                self.push(&std::mem::take(&mut unknown), line);
+            }
+            if ends {
+                self.end();
+            }
+            let step = length.unwrap_or(c.len_utf8());
+            match length {
+                Some(length) => self.push(&rest[..length], line),
+                None if cuts => self.begins = true,
+                None => unknown.push(c),
+            }
+            rest = &rest[step..];
+        }
+        self.push(&unknown, line);
+    }
+}
+
+/// Where a colon stands between two words with no space: not `://`, `::` or `12:30`, nor the colon of what
+/// redaction put in place of a secret.
+fn glued_colon(chunk: &str) -> Option<usize> {
+    chunk.match_indices(':').map(|(at, _)| at).find(|&at| {
+        let (before, rest) = chunk.split_at(at);
+        let opens = |c: char| c.is_alphabetic() || matches!(c, '"' | '\'' | '`' | '*' | '“' | '„');
+        let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
+        before.ends_with(char::is_alphanumeric)
+            && rest[1..].starts_with(opens)
+            && placeholder::name_len(&before[..start], &before[start..], rest).is_none()
+    })
+}
+
+/// Words after which an order may begin.
+fn opens_clause(word: &str) -> bool {
+    matches!(
+        word,
+        "and"
+            | "then"
+            | "also"
+            | "please"
+            | "kindly"
+            | "always"
+            | "immediately"
+            | "instead"
+            | "quietly"
+            | "now"
+            | "just"
+            | "next"
+            | "must"
+            | "should"
+            | "you"
+            | "never"
+            | "first"
+            | "to"
+            | "will"
+            | "shall"
+            | "|"
+    ) || word.starts_with('‹')
+}
+
+/// Whether a word is so long that it may be several whose spaces were taken out.
+fn is_run_together(word: &str) -> bool {
+    const WORD_BYTES_MAX: usize = 20;
+    word.len() > WORD_BYTES_MAX && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+fn is_role(word: &str) -> bool {
+    matches!(
+        word,
+        "system" | "user" | "human" | "assistant" | "ai" | "llm" | "claude" | "developer"
+    )
+}
+
+/// What a chunk that is no word stands for.
+fn mark(chunk: &str) -> Option<Vec<&'static str>> {
+    let bare = chunk.trim_matches(|c: char| {
+        matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | '.' | '!' | '?' | '“' | '”')
+            && c != '!'
+    });
+    if let Some(at) = bare.find("://") {
+        let rest = &bare[at + 3..];
+        let host = rest.split(['/', ':', '?']).next().unwrap_or_default();
+        let mut marks = Vec::new();
+        if bare.contains("![") {
+            marks.push("‹image›");
+        }
+        marks.push("‹url›");
+        if host.split('.').count() == 4 && host.split('.').all(|part| part.parse::<u8>().is_ok()) {
+            marks.push("‹ip›");
+        }
+        if asks_for_talk(rest)
+            || rest.contains("=<")
+            || rest.ends_with('=')
+            || rest.contains("={")
+            || rest.contains("=$")
+        {
+            marks.push("‹query›");
+        }
+        return Some(marks);
+    }
+    if bare.starts_with('<') && bare.ends_with('>') || bare == "]]>" {
+        return Some(vec![if bare.starts_with("</") || bare == "]]>" {
+            "‹close›"
+        } else {
+            "‹open›"
+        }]);
+    }
+    if chunk.starts_with("[system") || chunk.contains("<<<") {
+        return Some(vec!["‹system›"]);
+    }
+    if let Some((name, host)) = bare.split_once('@')
+        && !name.is_empty()
+        && host.contains('.')
+    {
+        return Some(vec!["‹mail›"]);
+    }
+    if is_host(bare) {
+        return Some(vec!["‹host›"]);
+    }
+    if let Some((address, _)) = bare.split_once('/')
+        && address.parse::<std::net::Ipv4Addr>().is_ok()
+    {
+        return Some(vec!["‹ip›"]);
+    }
+    let (left, right) = bare.split_once('/')?;
+    let small = |text: &str| text.len() == 1 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (small(left) && small(right)).then(|| vec!["‹of›"])
+}
+
+/// Whether an address has a place for what was talked about.
+fn asks_for_talk(address: &str) -> bool {
+    const TALK: [&str; 14] = [
+        "answer",
+        "api_key",
+        "apikey",
+        "context",
+        "conversation",
+        "env",
+        "history",
+        "last_prompt",
+        "message",
+        "prompt",
+        "question",
+        "secret",
+        "summary",
+        "token",
+    ];
+    let value = |part: &str| part.split(['&', '#', ')']).next().unwrap_or_default().to_owned();
+    address.split('=').skip(1).any(|part| TALK.contains(&value(part).as_str()))
+}
+
+fn is_host(word: &str) -> bool {
+    const ENDS: [&str; 18] = [
+        "com", "org", "net", "io", "example", "top", "xyz", "ru", "cn", "biz", "cc", "info",
+        "site", "online", "link", "club", "tk", "ly",
+    ];
+    let host = word.split('/').next().unwrap_or_default();
+    host.split_once('.').is_some_and(|(first, _)| !first.is_empty())
+        && host.rsplit('.').next().is_some_and(|end| ENDS.contains(&end))
+}

@@ -1,0 +1,105 @@
+//! What became of each candidate of a query, for those who ask why.
+
+use super::gate::Features;
+use super::query::Query;
+use super::score::Candidate;
+use super::sources::Sources;
+use memory_store_base::id::MemoryId;
+
+/// A candidate, what was made of it, and what became of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Traced {
+    /// The candidate.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// What it shares with the query, for people: words, a path, the signature of an error.
+    pub why: String,
+    /// BM25.
+    pub lexical: f32,
+    /// What the words of the memories beside it in its session add to that.
+    pub beside: f32,
+    /// What both count in [`Self::fused`].
+    pub words: f32,
+    /// The cosine of its vector with the query's, where both have one.
+    pub cosine: Option<f32>,
+    /// The cosine, freed of how near the memory is to everything.
+    pub meaning: Option<f32>,
+    /// How much meaning counts for this query: `trust * meaning` is its part of [`Self::fused`].
+    pub trust: f32,
+    /// What all besides words and meaning counts there: confidence, kind, age, pin, what the query
+    /// names, the time that it speaks of.
+    pub more: f32,
+    /// What it is ranked by.
+    pub fused: f32,
+    /// What the gate went by.
+    pub features: Features,
+    /// What the gate made of it.
+    pub gate: f32,
+    /// What the gate asked for; infinite when it was not asked.
+    pub threshold: f32,
+    /// Whether the query names it directly, so that the gate lets it through.
+    pub named: bool,
+    /// What became of it.
+    pub fate: Fate,
+    /// The memory that stands in its place: its successor, or one that says the same.
+    pub instead: Option<MemoryId>,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is a hit.
+    Hit,
+    /// The gate stopped it.
+    Gate,
+    /// Another memory replaces it.
+    Superseded,
+    /// It says what a better one says.
+    Duplicate,
+    /// It scores less than half of the best.
+    Cut,
+    /// There were better ones for all places.
+    Full,
+    /// It was shown already.
+    Skipped,
+    /// Its file is gone or changed.
+    Stale,
+    /// It no longer holds, or does not yet.
+    Expired,
+    /// Claude Code tells it to every session anyway.
+    Said,
+    /// It is in quarantine: only a person may let it out.
+    Held,
+}
+
+/// Says what became of a candidate. `instead` is the hit that says the same.
+pub fn of(
+    sources: &Sources,
+    candidate: &Candidate,
+    query: &Query,
+    fate: Fate,
+    instead: Option<MemoryId>,
+) -> Traced {
+    let record = sources.record(candidate.at, &candidate.entry).unwrap_or_default();
+    let by_meaning = candidate.trust * candidate.meaning();
+    Traced {
+        id: candidate.entry.id,
+        title: record.title,
+        why: candidate.why(query),
+        lexical: candidate.lexical,
+        beside: candidate.beside,
+        words: candidate.words,
+        cosine: candidate.near.map(|near| near.cosine),
+        meaning: candidate.near.map(|_| candidate.meaning()),
+        trust: candidate.trust,
+        more: candidate.fused - candidate.words - by_meaning,
+        fused: candidate.fused,
+        features: candidate.features,
+        gate: candidate.gate,
+        threshold: candidate.threshold,
+        named: candidate.named.is_some(),
+        fate,
+        instead: instead.or(record.superseded_by),
+    }
+}

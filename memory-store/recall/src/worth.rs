@@ -1,0 +1,171 @@
+//! What a memory is worth when nothing is asked: for the session-start block, for a brief, and as
+//! a part of every other ranking.
+
+use crate::index::record::{Entry, FLAG_PINNED, FLAG_STALE};
+use memory_store_base::kind::Kind;
+use memory_store_base::memory::Memory;
+use memory_store_base::settings::Settings;
+use memory_store_base::time::{DAY_MS, Timestamp};
+
+/// What the worth of a memory depends on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// Its kind.
+    pub kind: Kind,
+    /// How sure we are, 0 to 1.
+    pub confidence: f32,
+    /// Whether a person pinned it.
+    pub pinned: bool,
+    /// When what it says happened, or was last renewed.
+    pub when: Timestamp,
+    /// Whether its files changed much since it was learned.
+    pub stale: bool,
+    /// Whether this machine did not derive, write or release it, which an entry alone does not tell.
+    pub from_repository: bool,
+}
+
+/// What is left of the worth of a stale memory.
+const STALE_SHARE: f32 = 0.5;
+
+impl Standing {
+    /// Of a memory of an index; `None` when its kind is of a later version.
+    pub fn of_entry(entry: &Entry) -> Option<Self> {
+        Some(Self {
+            kind: Kind::from_number(entry.kind)?,
+            confidence: entry.confidence(),
+            pinned: entry.has(FLAG_PINNED),
+            when: entry.when,
+            stale: entry.has(FLAG_STALE),
+            from_repository: false,
+        })
+    }
+}
+
+impl From<&Memory> for Standing {
+    fn from(memory: &Memory) -> Self {
+        Self {
+            kind: memory.kind,
+            confidence: memory.confidence,
+            pinned: memory.pinned,
+            when: memory.when(),
+            stale: false,
+            from_repository: false,
+        }
+    }
+}
+
+/// Sureness, halved by age as the kind and the settings say, and once more when it is stale. What is pinned is worth
+/// more than anything that is not.
+pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
+    let pin = if standing.pinned { 1.0 } else { 0.0 };
+    let stale = if standing.stale { STALE_SHARE } else { 1.0 };
+    pin + standing.confidence * freshness(standing.kind, standing.when, settings, now) * stale
+}
+
+/// 1 for a memory of today, half as much after each half-life of its kind.
+pub fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
+    let age_days = (now.0 - when.0).max(0) as f32 / DAY_MS as f32;
+    (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
+}
+
+/// The parts of a session-start block, in their order. Standing rules come first because no prompt
+/// names them; then the commands that work; then traps of the files last touched. Everything else
+/// comes when a prompt, a file or an error asks for it: what was given at the start is not given
+/// again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StartGroup {
+    /// A memory that a person pinned, whatever it says.
+    Pinned,
+    /// A rule: how things are wanted and done.
+    Rule,
+    /// A command that passed.
+    Command,
+    /// A trap, or an approach that failed.
+    Warning,
+}
+
+impl StartGroup {
+    /// Why a session starts with it, for people.
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Rule => "a standing rule",
+            Self::Command => "a command that works",
+            Self::Warning => "a trap of files that were touched last",
+        }
+    }
+
+    /// The part that a memory belongs to; `None` when sessions do not start with it. Of what is from the repository
+    /// that is a convention alone, whoever pinned it.
+    pub fn of(standing: &Standing) -> Option<Self> {
+        if standing.from_repository {
+            return (standing.kind == Kind::Convention).then_some(Self::Rule);
+        }
+        if standing.pinned {
+            return Some(Self::Pinned);
+        }
+        match standing.kind {
+            Kind::Preference | Kind::Convention => Some(Self::Rule),
+            Kind::Command => Some(Self::Command),
+            Kind::Gotcha | Kind::FailedApproach => Some(Self::Warning),
+            Kind::Decision
+            | Kind::Fact
+            | Kind::Procedure
+            | Kind::Fix
+            | Kind::Task
+            | Kind::Session
+            | Kind::Synthesis => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(kind: Kind, days_ago: i64) -> (Standing, Timestamp) {
+        let now = Timestamp(1_000 * DAY_MS);
+        let when = Timestamp(now.0 - days_ago * DAY_MS);
+        let standing = Standing {
+            kind,
+            confidence: 0.8,
+            pinned: false,
+            when,
+            stale: false,
+            from_repository: false,
+        };
+        (standing, now)
+    }
+
+    #[test]
+    fn worth_halves_as_the_settings_say() {
+        let mut settings = Settings::default();
+        let (gotcha, now) = standing(Kind::Gotcha, 180);
+        assert!((worth(&gotcha, &settings, now) - 0.4).abs() < 1e-6);
+        settings.half_life_days.insert(Kind::Gotcha, 90);
+        assert!((worth(&gotcha, &settings, now) - 0.2).abs() < 1e-6);
+        let stale = Standing { stale: true, ..gotcha };
+        assert!((worth(&stale, &settings, now) - 0.1).abs() < 1e-6);
+        let pinned = Standing { pinned: true, confidence: 0.0, ..gotcha };
+        assert!(worth(&pinned, &settings, now) >= 1.0);
+    }
+
+    #[test]
+    fn sessions_start_with_rules_commands_and_warnings() {
+        let group = |kind| StartGroup::of(&standing(kind, 0).0);
+        assert!(group(Kind::Convention) < group(Kind::Command));
+        assert!(group(Kind::Command) < group(Kind::FailedApproach));
+        assert_eq!(group(Kind::Fact), None);
+        let pulled = |kind| {
+            let standing = standing(kind, 0).0;
+            StartGroup::of(&Standing { from_repository: true, pinned: true, ..standing })
+        };
+        assert_eq!(pulled(Kind::Convention), Some(StartGroup::Rule));
+        assert_eq!(
+            [Kind::Preference, Kind::Command, Kind::Gotcha, Kind::Fact].map(pulled),
+            [None; 4]
+        );
+        let pinned = Standing { pinned: true, ..standing(Kind::Fact, 0).0 };
+        assert_eq!(StartGroup::of(&pinned), Some(StartGroup::Pinned));
+    }
+}

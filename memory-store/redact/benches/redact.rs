@@ -1,0 +1,124 @@
+//! How fast redaction reads ordinary text: `cargo bench -p memory-store-redact --bench redact [FILE...]`.
+//!
+//! *Ordinary* is what transcripts hold: prompts, answers, commands with their output, and files that were read. Without files,
+//! that is what our own fixtures' transcripts say, this project's documents, and the sources of memory-store without the two
+//! parts that are full of secrets and attacks. The second figure is what it takes to look for secrets that were
+//! recognised elsewhere.
+
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
+
+use std::path::{Path, PathBuf};
+
+use memory_store_redact::known::{KEY_BYTES, Known};
+use memory_store_redact::{RedactOptions, Redactor};
+
+/// The texts are repeated until they have this size.
+const TEXT_BYTES: usize = 16 << 20;
+
+const ROUNDS: usize = 7;
+
+/// Values that are known of a project.
+const KNOWN: u8 = 100;
+
+fn main() {
+    let given: Vec<PathBuf> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with("--"))
+        .map(PathBuf::from)
+        .collect();
+    let files = if given.is_empty() { ordinary() } else { given };
+    let texts: Vec<String> = files.iter().flat_map(|file| texts_of(file)).collect();
+    let bytes: usize = texts.iter().map(String::len).sum();
+    let times = TEXT_BYTES.div_ceil(bytes.max(1));
+    let redactor = Redactor::new(&RedactOptions::default());
+    measure("redact", &redactor, &texts, times);
+    let known = Known::new([7; KEY_BYTES]);
+    for number in 0..KNOWN {
+        let hash = blake3::hash(&[number]).to_hex();
+        assert!(known.learn(&format!("Kx{}", &hash[..10 + usize::from(number % 8)])));
+    }
+    measure("known secrets", &redactor.with_known(known).only_known(), &texts, times);
+}
+
+fn measure(what: &str, redactor: &Redactor, texts: &[String], times: usize) {
+    let bytes: usize = texts.iter().map(String::len).sum();
+    let findings: usize = texts.iter().map(|text| redactor.findings(text).len()).sum();
+    let mut seconds: Vec<f64> = (0..ROUNDS)
+        .map(|_| {
+            let start = cpu_seconds();
+            for text in std::iter::repeat_n(texts, times).flatten() {
+                std::hint::black_box(redactor.redact(std::hint::black_box(text)));
+            }
+            cpu_seconds() - start
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let megabytes = (bytes * times) as f64 / 1e6;
+    println!(
+        "{what}: {:.0} MB/s (median of {ROUNDS}; best {:.0}), {findings} findings in {bytes} bytes of {} texts",
+        megabytes / seconds[ROUNDS / 2],
+        megabytes / seconds[0],
+        texts.len(),
+    );
+}
+
+/// What this process has had of a core: others that want it are not measured.
+fn cpu_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is written to what is ours.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    assert_eq!(failed, 0, "every Unix has this clock");
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Own files that together are like transcripts.
+fn ordinary() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut files = below(&root.join("tests/fixtures"), "jsonl");
+    files.extend(below(&root.join("docs"), "md"));
+    files.extend(["README.md", "ARCHITECTURE.md", "CHANGELOG.md"].map(|name| root.join(name)));
+    let sources = below(&root.join("memory-store"), "rs");
+    let is_in = |path: &Path, folder: &str| {
+        let below = path.strip_prefix(&root).unwrap_or(path);
+        below.components().any(|part| part.as_os_str() == folder)
+    };
+    let is_full = |path: &Path| is_in(path, "redact") || is_in(path, "suspicion");
+    files.extend(sources.into_iter().filter(|path| is_in(path, "src") && !is_full(path)));
+    files
+}
+
+/// The files below `folder` with this extension, in order.
+fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = walkdir::WalkDir::new(folder)
+        .into_iter()
+        .filter_map(Result::ok)
+        .map(walkdir::DirEntry::into_path)
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .collect();
+    files.sort();
+    files
+}
+
+/// What a file says: of JSONL the strings, since those are what is redacted of a transcript.
+fn texts_of(file: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    if file.extension().is_none_or(|extension| extension != "jsonl") {
+        return vec![text];
+    }
+    let mut said = Vec::new();
+    for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+        strings(line, &mut said);
+    }
+    said
+}
+
+fn strings(value: serde_json::Value, said: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(text) => said.push(text),
+        serde_json::Value::Array(items) => items.into_iter().for_each(|item| strings(item, said)),
+        serde_json::Value::Object(fields) => {
+            fields.into_iter().for_each(|(_, field)| strings(field, said));
+        }
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,546 @@
+//! Secrets that are told in prose: "the password is ...", "API key ...", and passwords with signs that code
+//! does not have in a name.
+
+use std::ops::Range;
+
+use super::{Promise, shape};
+
+/// The longest value that is looked at.
+const VALUE_BYTES_MAX: usize = 128;
+
+/// Signs of Markdown that may stand right behind the name.
+const MARKS_MAX: usize = 3;
+
+/// Words that may stand between the name and its value.
+const WORDS_MAX: usize = 8;
+
+/// Signs that passwords have and names in code have not.
+const SIGNS: &[u8] = b"&!#%^*?~+@$";
+
+/// The words that say what the value is.
+const COPULAS: [&[u8]; 18] = [
+    b"is",
+    b"was",
+    b"are",
+    b"=",
+    b":",
+    b"lautet",
+    b"ist",
+    b"est",
+    b"es",
+    b"luidt",
+    b"este",
+    "heißt".as_bytes(),
+    "c'est".as_bytes(),
+    b"set",
+    b"now",
+    "→".as_bytes(),
+    "è".as_bytes(),
+    "é".as_bytes(),
+];
+
+/// Names of passwords that are no English.
+const ABROAD: [&[u8]; 18] = [
+    b"passwort",
+    b"passord",
+    b"passordet",
+    b"passe",
+    b"contrasena",
+    b"senha",
+    b"wachtwoord",
+    b"salasana",
+    b"heslo",
+    b"adgangskode",
+    b"adgangskoden",
+    b"kennwort",
+    b"clave",
+    b"parola",
+    b"parolasi",
+    b"kodeord",
+    b"sandi",
+    b"mdp",
+];
+
+/// Those that are words of another meaning in English, behind names that are none.
+const COPULAS_ABROAD: [&[u8]; 20] = [
+    b"er",
+    b"on",
+    b"je",
+    b"to",
+    b"brzmi",
+    b"adalah",
+    "är".as_bytes(),
+    "это".as_bytes(),
+    "—".as_bytes(),
+    "-".as_bytes(),
+    "це".as_bytes(),
+    "є".as_bytes(),
+    "теперь".as_bytes(),
+    "тепер".as_bytes(),
+    "là".as_bytes(),
+    "είναι".as_bytes(),
+    "هي".as_bytes(),
+    "هو".as_bytes(),
+    "היא".as_bytes(),
+    "คือ".as_bytes(),
+];
+
+/// Words behind one of these that say nothing more.
+const FILLERS: [&[u8]; 20] = [
+    b"now",
+    b"currently",
+    b"still",
+    b"just",
+    b"set",
+    b"reset",
+    b"changed",
+    b"been",
+    b"rotated",
+    b"updated",
+    b"from",
+    b"to",
+    b"old",
+    b"new",
+    b"one",
+    b"temporarily",
+    b"jetzt",
+    b"maintenant",
+    b"ahora",
+    b"agora",
+];
+
+/// What is done to a password when a sentence goes on with `to`.
+const SETTING: [&[u8]; 20] = [
+    b"set",
+    b"sets",
+    b"setting",
+    b"change",
+    b"changed",
+    b"changes",
+    b"changing",
+    b"reset",
+    b"update",
+    b"updated",
+    b"rotate",
+    b"rotated",
+    b"make",
+    b"made",
+    b"switch",
+    b"switched",
+    b"put",
+    b"mets",
+    b"setze",
+    b"pon",
+];
+
+/// Quotes that are not ASCII, before a value.
+const QUOTES: [&[u8]; 8] = [
+    "「".as_bytes(),
+    "『".as_bytes(),
+    "“".as_bytes(),
+    "„".as_bytes(),
+    "«".as_bytes(),
+    "‘".as_bytes(),
+    "”".as_bytes(),
+    "👉".as_bytes(),
+];
+
+/// What says so in scripts that put no spaces between words, directly behind the name.
+const PARTICLES: [&[u8]; 12] = [
+    "は".as_bytes(),
+    "是".as_bytes(),
+    "为".as_bytes(),
+    "為".as_bytes(),
+    "：".as_bytes(),
+    "を".as_bytes(),
+    "が".as_bytes(),
+    "成".as_bytes(),
+    "到".as_bytes(),
+    "即".as_bytes(),
+    "는".as_bytes(),
+    "은".as_bytes(),
+];
+
+/// Words beside [`super::SAYING`] of which sentences about a password are made, but no passphrase.
+const PROSE: [&[u8]; 30] = [
+    b"and",
+    b"as",
+    b"by",
+    b"can",
+    b"case",
+    b"check",
+    b"created",
+    b"default",
+    b"encrypted",
+    b"from",
+    b"generated",
+    b"has",
+    b"hashed",
+    b"have",
+    b"here",
+    b"keep",
+    b"now",
+    b"only",
+    b"optional",
+    b"same",
+    b"sent",
+    b"set",
+    b"store",
+    b"stored",
+    b"then",
+    b"too",
+    b"used",
+    b"using",
+    b"when",
+    b"with",
+];
+
+/// The words that a passphrase has when it is told.
+const PHRASE_WORDS_MAX: usize = 10;
+
+/// Finds the value that a sentence gives to the name at `name`.
+pub(super) fn find(text: &[u8], name: &Range<usize>, promise: Promise) -> Option<Range<usize>> {
+    let promise = super::promise_in_prose(text, name).unwrap_or(promise);
+    // The name may be emphasised: `**password** is ...`.
+    let ending =
+        text[name.end..].iter().take(MARKS_MAX).take_while(|byte| !byte.is_ascii()).count();
+    let marks = text[name.end..].iter().take(MARKS_MAX).take_while(|byte| b"*`".contains(byte));
+    let name_end = name.end + marks.count().max(ending);
+    told(text, name_end, promise, is_abroad(&text[name.clone()]), is_setting(text, name))
+}
+
+/// Finds the value that a sentence gives to the name at `hit`, which is not ASCII.
+pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    const ENDING_BYTES_MAX: usize = 24;
+    let is_letter = |byte: &&u8| byte.is_ascii_alphabetic() || !byte.is_ascii();
+    let rest = &text[hit.end..];
+    // Where words have no spaces between them, the value may follow directly.
+    let unspaced = text[hit.start] >= 0xE3;
+    let ending = if unspaced {
+        rest.iter().take(ENDING_BYTES_MAX).take_while(|byte| !byte.is_ascii()).count()
+    } else {
+        rest.iter().take(ENDING_BYTES_MAX).take_while(is_letter).count()
+    };
+    let at = hit.end + ending;
+    let says = PARTICLES.iter().any(|it| memchr::memmem::find(&rest[..ending], it).is_some());
+    let spaces = text[at..].iter().take(3).take_while(|byte| b" *`".contains(byte)).count();
+    let assigned = text.get(at + spaces).is_some_and(|byte| b":=".contains(byte));
+    let is_given = assigned || unspaced && says;
+    if !is_given {
+        return told(text, at, Promise::Password, true, is_setting(text, hit));
+    }
+    self::assigned(text, at + spaces + usize::from(assigned))
+}
+
+/// Whether this names a password in a language in which no program is written.
+pub(super) fn is_abroad(name: &[u8]) -> bool {
+    let name = name.to_ascii_lowercase();
+    ABROAD.iter().any(|word| name.ends_with(word))
+}
+
+/// The password at `at`, behind a name and a sign.
+pub(super) fn assigned(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let spaces = text.get(at..)?.iter().take(3).take_while(|byte| b" \t".contains(byte)).count();
+    let start = skip_quote(text, at + spaces);
+    let word = text[start..].iter().take(VALUE_BYTES_MAX);
+    let length = word.take_while(|byte| byte.is_ascii_graphic()).count();
+    let value = bare(text, &(start..start + length));
+    is_secret(&text[value.clone()], Promise::Password, true).then_some(value)
+}
+
+/// The value that a sentence gives to the name that ends at `at`.
+fn told(
+    text: &[u8],
+    mut at: usize,
+    promise: Promise,
+    is_abroad: bool,
+    is_setting: bool,
+) -> Option<Range<usize>> {
+    // "my password's", "it asks for a password, type"
+    let rest = text.get(at..).unwrap_or_default();
+    if let Some(own) = [b"'s".as_slice(), "’s".as_bytes()].iter().find(|own| rest.starts_with(own))
+    {
+        return value_behind(text, at + own.len(), promise);
+    }
+    if rest.starts_with(b", ")
+        && [b"type ".as_slice(), b"enter ", b"use "].iter().any(|word| rest[2..].starts_with(word))
+    {
+        at += 1;
+    }
+    for place in 0..=WORDS_MAX {
+        let word = next_word(text, at)?;
+        let value = bare(text, &word);
+        let told = &text[value.clone()];
+        let is_copula = is_one_of(&COPULAS, told)
+            || is_abroad && is_one_of(&COPULAS_ABROAD, told)
+            || place == 0 && matches!(told, b"use" | b"enter" | b"type")
+            || is_setting && matches!(told, b"to" | b"from" | b"auf" | b"en" | b"a");
+        if is_copula {
+            if let Some(value) = value_behind(text, word.end, promise) {
+                return Some(value);
+            }
+            let is_opened = text[word.clone()].ends_with(b":") && promise == Promise::Password;
+            let next = next_word(text, word.end)?;
+            return if is_opened { phrase(text, next.start, PHRASE_WORDS_MIN) } else { None };
+        }
+        let is_given = || {
+            promise != Promise::SomeKey && is_secret(told, promise, false)
+                || promise == Promise::Password && is_chosen(told)
+        };
+        if place == 0 && is_given() {
+            return Some(value);
+        }
+        let behind = &text[value.end..word.end];
+        // "Password for the panel: x"
+        if matches!(behind, b":" | b"\":" | b"':" | b"`:" | b"**:" | b":**") {
+            return value_behind(text, word.end, promise);
+        }
+        if !goes_on(told) || matches!(behind, b"." | b"!" | b"?" | b";" | b"," | b".\"" | b":") {
+            return None;
+        }
+        at = word.end;
+    }
+    None
+}
+
+/// Whether a sentence may go on to the value behind this word.
+fn goes_on(word: &[u8]) -> bool {
+    const WORD_BYTES_MAX: usize = 40;
+    word.len() <= WORD_BYTES_MAX
+        && word.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii())
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"@._'-".contains(byte))
+}
+
+/// The value behind a word that says that it follows, and behind those that say nothing more.
+fn value_behind(text: &[u8], mut at: usize, promise: Promise) -> Option<Range<usize>> {
+    const FILLERS_MAX: usize = 3;
+    for _ in 0..=FILLERS_MAX {
+        let word = next_word(text, at)?;
+        let value = bare(text, &word);
+        let told = &text[value.clone()];
+        let is_plain = || {
+            promise == Promise::Password
+                && text[word.start] == b'"'
+                && text.get(value.end) == Some(&b'"')
+                && super::quoted_is_secret(told, promise, false)
+                && !shape::is_stop_word(told)
+                && !shape::is_placeholder(told)
+        };
+        if is_told_secret(told, promise) || is_plain() {
+            return Some(value);
+        }
+        if !is_one_of(&FILLERS, &text[value]) {
+            return None;
+        }
+        at = word.end;
+    }
+    None
+}
+
+/// A value behind a word that says that it follows: of a key also one of hexadecimal digits.
+pub(super) fn is_told_secret(value: &[u8], promise: Promise) -> bool {
+    const KEY_BYTES_MIN: usize = 24;
+    const SHORT_BYTES_MIN: usize = 12;
+    let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(byte);
+    let is_long = || {
+        value.len() >= KEY_BYTES_MIN
+            && value.iter().all(is_key)
+            && !shape::is_path(value)
+            && shape::has_random_part(value, KEY_BYTES_MIN)
+    };
+    match promise {
+        Promise::Password => is_secret(value, promise, true),
+        Promise::Key => {
+            is_secret(value, promise, true)
+                || is_long()
+                || value.len() >= SHORT_BYTES_MIN && is_secret(value, Promise::Password, false)
+        }
+        // Of these many are names of things: a long one with letters of both cases is none.
+        Promise::SomeKey => is_long() && shape::case_changes(value) >= 4,
+    }
+}
+
+/// `word` and a few digits, as people choose a password; no version of a thing is that long.
+fn is_chosen(value: &[u8]) -> bool {
+    const LETTERS_MIN: usize = 8;
+    let letters = value.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    letters >= LETTERS_MIN
+        && (2..=4).contains(&(value.len() - letters))
+        && value[letters..].iter().all(u8::is_ascii_digit)
+        && shape::case_changes(value) == 0
+}
+
+/// The other value that stands behind the first: "from this to that", "old this, new that".
+pub(super) fn next(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const LINKS: [&[u8]; 8] = [
+        b" to ",
+        b" -> ",
+        " → ".as_bytes(),
+        b", new one ",
+        b", new ",
+        b", now ",
+        b" and new ",
+        b" into ",
+    ];
+    let rest = text.get(at..)?;
+    let marks = rest.iter().take(3).take_while(|byte| b"\"'`*".contains(byte)).count();
+    let link = LINKS.iter().find(|link| rest[marks..].starts_with(link))?;
+    value_behind(text, at + marks + link.len() - 1, Promise::Password)
+}
+
+fn is_one_of(words: &[&[u8]], word: &[u8]) -> bool {
+    words.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// Whether the words before a name say that it gets a value.
+fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
+    const LEAD_BYTES: usize = 64;
+    const WORDS_MAX: usize = 6;
+    let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
+    let line = lead.rsplit(|byte| b"\n.;:".contains(byte)).next().unwrap_or_default();
+    let words = line.rsplit(|byte| b" *`\"'(".contains(byte)).filter(|word| !word.is_empty());
+    words.take(WORDS_MAX).any(|word| is_one_of(&SETTING, word))
+}
+
+/// Words that a passphrase has at least behind `is:`.
+const PHRASE_WORDS_MIN: usize = 3;
+
+/// The passphrase at `at`: at least so many plain words, up to one that belongs to a sentence.
+pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?;
+    let line = rest.iter().take(VALUE_BYTES_MAX).take_while(|byte| is_of_phrase(**byte)).count();
+    // What goes on in another sign than the end of a sentence is no phrase.
+    if rest.get(line).is_some_and(|byte| !b".,;!\r\n)\"'`".contains(byte)) {
+        return None;
+    }
+    let (mut end, mut words) = (0, 0);
+    let is_plain = |word: &&[u8]| {
+        let letters = word.get(1..).unwrap_or_default();
+        word.first().is_some_and(u8::is_ascii_alphabetic)
+            && letters.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+            && !super::is_saying(word)
+            && !PROSE.iter().any(|prose| word.eq_ignore_ascii_case(prose))
+            && !shape::is_stop_word(word)
+    };
+    let mut start = rest[..line].iter().take_while(|byte| **byte == b' ').count();
+    let first = start;
+    for word in rest[start..line].split(|byte| b" -".contains(byte)).take_while(is_plain) {
+        end = start + word.len();
+        start = end + 1;
+        words += 1;
+    }
+    ((words_min..=PHRASE_WORDS_MAX).contains(&words)).then_some(at + first..at + end)
+}
+
+fn is_of_phrase(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b" -".contains(&byte)
+}
+
+/// The password at `at` that has signs at which a value in code ends.
+pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?.iter().take(VALUE_BYTES_MAX);
+    let length = rest.take_while(|byte| !byte.is_ascii_whitespace()).count();
+    let value = bare(text, &(at..at + length));
+    let told = &text[value.clone()];
+    let is_code = told.iter().any(|byte| b"(){}[]<>|\"'`\\,;=/:".contains(byte))
+        || [b"&&".as_slice(), b"?."].iter().any(|sign| memchr::memmem::find(told, sign).is_some());
+    let has_sign = told.iter().any(|byte| SIGNS.contains(byte));
+    let begins = value.start == at && told.first().is_some_and(u8::is_ascii_alphanumeric);
+    (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
+}
+
+/// Whether letters change their case as in no name, and there is a digit.
+pub(super) fn is_mixed(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 8;
+    value.len() >= BYTES_MIN
+        && value.iter().any(u8::is_ascii_digit)
+        && shape::case_changes(value) >= 2
+}
+
+pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
+    let letters = value.iter().any(u8::is_ascii_alphabetic);
+    let digits = value.iter().any(u8::is_ascii_digit);
+    if !letters
+        || !digits
+        || value.len() < 6
+        || !value.iter().all(u8::is_ascii_graphic)
+        || value.iter().any(|byte| b"(){}[]<>|/\\\"'`=;,".contains(byte))
+        || shape::is_placeholder(value)
+        || shape::is_fake(value)
+        || shape::is_stop_word(value)
+        || shape::is_version_or_colour(value)
+        || super::is_member(value)
+    {
+        return false;
+    }
+    let turns = value.windows(2).filter(|pair| {
+        pair[0].is_ascii_digit() && pair[1].is_ascii_alphabetic()
+            || pair[0].is_ascii_alphabetic() && pair[1].is_ascii_digit()
+    });
+    let has_sign = value.iter().any(|byte| SIGNS.contains(byte));
+    let is_compound = value.iter().any(|byte| b"-_.:".contains(byte)) && !has_sign;
+    match promise {
+        Promise::Key | Promise::SomeKey => {
+            shape::is_random(value, 16) && !value.iter().all(u8::is_ascii_hexdigit)
+        }
+        Promise::Password if is_compound => shape::has_random_part(value, 12),
+        Promise::Password if is_told => true,
+        Promise::Password => {
+            value.len() >= 8 && (has_sign || is_mixed(value) || turns.count() >= 3)
+        }
+    }
+}
+
+fn next_word(text: &[u8], at: usize) -> Option<Range<usize>> {
+    const SPACES_MAX: usize = 3;
+    let rest = text.get(at..)?;
+    let spaces = rest.iter().take(SPACES_MAX).take_while(|byte| b" \t".contains(byte)).count();
+    let word = rest[spaces..].iter().take(VALUE_BYTES_MAX);
+    let length = word.take_while(|byte| !byte.is_ascii_whitespace()).count();
+    (spaces > 0 && length > 0 && length < VALUE_BYTES_MAX)
+        .then_some(at + spaces..at + spaces + length)
+}
+
+/// A word without the quotes around it and the signs of a sentence behind it; what begins in ASCII ends where
+/// that ends.
+fn bare(text: &[u8], word: &Range<usize>) -> Range<usize> {
+    let (mut start, mut end) = (skip_quote(text, word.start).min(word.end), word.end);
+    while start < end && b"\"'`*(".contains(&text[start]) {
+        start += 1;
+    }
+    let ascii = text[start..end].iter().take_while(|byte| byte.is_ascii()).count();
+    if text[start..start + ascii].iter().any(u8::is_ascii_digit) {
+        end = start + ascii;
+    }
+    while start < end && b"\"'`*).,;:!?".contains(&text[end - 1]) && end - start > 1 {
+        end -= 1;
+    }
+    start..end
+}
+
+fn skip_quote(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    at + QUOTES.iter().find(|quote| rest.starts_with(quote)).map_or(0, |quote| quote.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Redactor;
+
+    #[test]
+    fn a_text_that_ends_in_an_open_quote_is_read_to_its_end() {
+        for text in [
+            "the password was \"old",
+            "set the password to \"to",
+            "the password: it was \"\"",
+            "the password was “old",
+        ] {
+            for (end, _) in text.char_indices() {
+                assert_eq!(Redactor::default().redact(&text[..end]), text[..end]);
+            }
+            assert_eq!(Redactor::default().redact(text), text);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! What is known of a project, on disk: `known-secrets.json` beside its ledger. The key lies beside all projects
+//! and is made once; without it nobody can tell what was hashed.
+
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::spread::VALUE_BYTES_MAX;
+use super::{KEY_BYTES, Known, VALUES_MAX, Value};
+use memory_store_base::error::{At, Result};
+use memory_store_base::fs::disk::{
+    Privacy, create_folder, private_options, read_if_there, replace,
+};
+use memory_store_base::layout::{ProjectDir, UserDirs};
+
+/// Bytes of the file: some 120 for each value.
+const FILE_BYTES_MAX: usize = 4 << 20;
+
+const FORMAT: u32 = 1;
+
+#[derive(Default, Serialize, Deserialize)]
+struct File {
+    format: u32,
+    /// Tells the key that the hashes were made with.
+    key: String,
+    #[serde(flatten)]
+    pending: Pending,
+    values: Vec<Value>,
+}
+
+/// What was stored earlier and is still to be searched for what became known.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pending {
+    /// All of it.
+    pub unclean: bool,
+    /// Files and folders that could not be searched, or not be cleaned, with how they were then.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<PathBuf, String>,
+}
+
+impl Known {
+    /// What is known of a project; nothing where there is no key, or another one than it was hashed with.
+    pub fn read_file(dirs: &UserDirs, home: &ProjectDir) -> Self {
+        match read_key(&dirs.secrets_key()) {
+            Some(key) => Self::of_file(key, home).0,
+            None => Self::default(),
+        }
+    }
+
+    /// The same for who learns, and what of what was stored earlier is still to be searched. `fresh` becomes the
+    /// key where there is none, once something is written.
+    pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, Pending) {
+        Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
+    }
+
+    fn of_file(key: [u8; KEY_BYTES], home: &ProjectDir) -> (Self, Pending) {
+        let known = Self::new(key);
+        let bytes = read_if_there(&home.known_secrets(), FILE_BYTES_MAX).ok().flatten();
+        let file = bytes.and_then(|bytes| serde_json::from_slice::<File>(&bytes).ok());
+        let file = file.filter(|file| file.format == FORMAT && file.key == mark(&key));
+        let Some(file) = file else { return (known, Pending::default()) };
+        if let Some(mut table) = known.0.as_deref().and_then(|shared| shared.table.write().ok()) {
+            for value in file.values.into_iter().take(VALUES_MAX) {
+                // Of a damaged file, what cannot be is left out.
+                let is_sound = (1..=value.bytes).contains(&value.word_bytes);
+                if is_sound && value.bytes <= VALUE_BYTES_MAX {
+                    table.insert(value);
+                }
+            }
+        }
+        (known, file.pending)
+    }
+
+    /// Writes down what is known, and what of what was stored earlier is to be searched.
+    ///
+    /// # Errors
+    /// When the files cannot be written, or another process made another key meanwhile: begun anew it helps.
+    pub fn write_file(&self, dirs: &UserDirs, home: &ProjectDir, pending: &Pending) -> Result<()> {
+        let written = self.read(|shared, table| {
+            let path = dirs.secrets_key();
+            if read_key(&path).is_none_or(|key| key != shared.key) {
+                write_key(&path, shared.key)?;
+            }
+            let values = table.values.iter().cloned().collect();
+            let pending = pending.clone();
+            let file = File { format: FORMAT, key: mark(&shared.key), pending, values };
+            // A list of numbers and hashes can be written.
+            let bytes = serde_json::to_vec(&file).unwrap_or_default();
+            replace(&home.known_secrets(), &bytes, Privacy::Private)
+        });
+        written.unwrap_or(Ok(()))
+    }
+}
+
+/// What tells a key from others.
+fn mark(key: &[u8; KEY_BYTES]) -> String {
+    blake3::Hasher::new_keyed(key).update(b"key").finalize().to_hex()[..16].to_owned()
+}
+
+fn read_key(path: &Path) -> Option<[u8; KEY_BYTES]> {
+    read_if_there(path, KEY_BYTES).ok().flatten()?.try_into().ok()
+}
+
+/// Writes the key, unless there is one.
+fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
+    if let Some(folder) = path.parent() {
+        create_folder(folder, Privacy::Private)?;
+    }
+    // Whole or not at all: what was hashed with half a key would be lost.
+    let own = path.with_extension(format!("{}.tmp", std::process::id()));
+    let written = private_options()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .open(&own)
+        .and_then(|mut file| file.write_all(&key).and_then(|()| file.sync_all()));
+    let linked = written.and_then(|()| std::fs::hard_link(&own, path));
+    // A leftover of a few bytes is in nobody's way.
+    let _ = std::fs::remove_file(&own);
+    match linked {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
+            Err(error).at(path)
+        }
+        // What is there may be the key of all projects: without it they know nothing.
+        Err(error)
+            if error.kind() == ErrorKind::AlreadyExists
+                && read_if_there(path, KEY_BYTES).is_err() =>
+        {
+            Err(error).at(path)
+        }
+        // A file system without links, or what is there is no key.
+        Err(_) => replace(path, &key, Privacy::Private),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Redactor;
+
+    #[test]
+    fn what_was_written_is_known_to_who_has_the_key() {
+        let base = tempfile::tempdir().unwrap();
+        let base = base.path().to_owned();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| base.clone().into())).unwrap();
+        let home = dirs.user_dir();
+        assert!(Known::read_file(&dirs, &home).is_empty());
+        let unclean = Pending { unclean: true, ..Pending::default() };
+        let (known, pending) = Known::open(&dirs, &home, [1; KEY_BYTES]);
+        assert!(pending == Pending::default() && known.learn("Cobaltheron6629"));
+        assert!(!dirs.secrets_key().exists(), "nothing is written before it is needed");
+        let (late, _) = Known::open(&dirs, &home, [3; KEY_BYTES]);
+        known.write_file(&dirs, &home, &unclean).unwrap();
+        assert!(late.write_file(&dirs, &home, &unclean).is_err(), "another key was first");
+        let text = std::fs::read_to_string(home.known_secrets()).unwrap();
+        assert!(!text.to_lowercase().contains("cobalt"), "{text}");
+        // The first key stays.
+        let (again, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
+        assert!(pending == unclean && again.len() == 1 && !again.learn("cobaltheron6629"));
+        let redactor = Redactor::default().with_known(Known::read_file(&dirs, &home));
+        assert_eq!(redactor.redact("Cobaltheron6629"), "[redacted:known-secret]");
+        // With another one what was hashed is worth nothing, and is begun anew.
+        std::fs::remove_file(dirs.secrets_key()).unwrap();
+        assert!(Known::read_file(&dirs, &home).is_empty());
+        let (other, pending) = Known::open(&dirs, &home, [2; KEY_BYTES]);
+        assert!(
+            pending == Pending::default() && other.is_empty() && other.learn("Cobaltheron6629")
+        );
+        // What is damaged is as good as none.
+        let absurd =
+            serde_json::json!({"word_bytes": u64::MAX, "bytes": u64::MAX, "word": 1, "all": ""});
+        let absurd =
+            serde_json::json!({"format": FORMAT, "key": mark(&[2; KEY_BYTES]), "values": [absurd]});
+        other.write_file(&dirs, &home, &Pending::default()).unwrap();
+        for damaged in
+            [absurd.to_string().as_str(), "", "{", "{\"format\":9,\"key\":\"\",\"values\":[]}"]
+        {
+            std::fs::write(home.known_secrets(), damaged).unwrap();
+            assert!(Known::read_file(&dirs, &home).is_empty());
+        }
+    }
+}

@@ -1,0 +1,513 @@
+//! Redaction: what happens to text first, before it is archived, shown to a model or written to a
+//! file. To *redact* is to put `[redacted:<rule>]` where a secret stood.
+//!
+//! One pass of an automaton over all keywords finds the places worth a look; a rule's pattern is
+//! compiled when its keyword first appears and runs in a window around it.
+
+mod asked;
+mod assignment;
+mod block;
+mod checksum;
+mod column;
+mod command;
+mod cookie;
+mod deny;
+mod digits;
+mod echo;
+mod encoded;
+mod joined;
+pub mod known;
+mod memory;
+mod names;
+mod options;
+mod personal;
+mod rule;
+mod shape;
+mod stream;
+pub mod texts;
+mod together;
+mod words;
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::memmem;
+
+use memory_store_base::settings::Settings;
+
+pub use asked::{Answer, Given};
+pub use deny::{DenyPatterns, PatternError};
+use known::Known;
+pub use names::{NAME, Names};
+pub use options::{OptionsError, RedactOptions};
+pub use personal::{Class, Personal, Policy};
+use rule::Rule;
+pub use stream::OVERLAP_BYTES;
+
+/// The beginning of what stands where a secret stood.
+pub const PLACEHOLDER_OPEN: &str = "[redacted:";
+
+/// How often the result is looked at again: hiding one secret may uncover the edge of another.
+const PASSES_MAX: usize = 8;
+
+/// How often a rule may look at a keyword in vain before it reads the rest of the text in one pass.
+const FAILURES_MAX: u16 = 200;
+
+/// Names of secrets that are this close to each other are looked at more briefly.
+const DENSE_BYTES: usize = 24;
+
+/// A match inside a run of this many base 64 characters is part of an image or an archive.
+const BLOB_BYTES_MIN: usize = 256;
+
+/// Hides secrets in text. Cheap to make and to share between threads.
+#[derive(Clone, Debug, Default)]
+pub struct Redactor {
+    options: RedactOptions,
+    /// Whether it hides what is known and nothing else.
+    only_known: bool,
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule that found it, as the placeholder names it.
+    pub rule: &'static str,
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+}
+
+impl Redactor {
+    /// Returns a redactor with the built-in rules.
+    pub fn new(options: &RedactOptions) -> Self {
+        Self { options: options.clone(), only_known: false }
+    }
+
+    /// The redactor of what only this user reads, as the settings have it.
+    pub fn private(settings: &Settings) -> Self {
+        Self::new(&RedactOptions::for_store(settings, false))
+    }
+
+    /// The same, which hides these names of people, too.
+    #[must_use]
+    pub fn with_names(&self, names: Names) -> Self {
+        Self { options: RedactOptions { names, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, too.
+    #[must_use]
+    pub fn with_known(&self, known: Known) -> Self {
+        Self { options: RedactOptions { known, ..self.options.clone() }, ..*self }
+    }
+
+    /// The same, which hides secrets that were recognised elsewhere, and nothing else.
+    #[must_use]
+    pub fn only_known(&self) -> Self {
+        Self { options: self.options.clone(), only_known: true }
+    }
+
+    /// [`redact`](Self::redact), which has `known` learn the secrets that rules found.
+    pub fn redact_and_learn<'t>(&self, text: &'t str, known: &Known) -> Cow<'t, str> {
+        let found = self.findings(text);
+        for finding in found.iter().filter(|finding| is_learned(finding.rule)) {
+            let value = &text[finding.range.clone()];
+            known.learn(value);
+            // `user:password`
+            if let Some((_, password)) = value.split_once(':') {
+                known.learn(password);
+            }
+        }
+        self.redact_found(text, found)
+    }
+
+    /// Returns `text` without secrets: each is replaced by `[redacted:<rule>]`. Redacting the
+    /// result again changes nothing.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        self.redact_found(text, self.findings(text))
+    }
+
+    /// The same, where the secrets of a text were found before.
+    fn redact_found<'t>(&self, text: &'t str, mut found: Vec<Finding>) -> Cow<'t, str> {
+        let mut result = Cow::Borrowed(text);
+        for pass in 1..=PASSES_MAX {
+            if found.is_empty() {
+                break;
+            }
+            result = Cow::Owned(self.replace(&result, &found));
+            found = if pass < PASSES_MAX { self.findings(&result) } else { Vec::new() };
+        }
+        result
+    }
+
+    /// Returns the secrets of `text` in order; they do not overlap.
+    pub fn findings(&self, text: &str) -> Vec<Finding> {
+        if self.only_known {
+            let mut found = self.options.known.find(text);
+            found.retain(|finding| !self.is_harmless(&text.as_bytes()[finding.range.clone()]));
+            // One value may stand within another, or begin where another has not ended.
+            return united(found);
+        }
+        let Some(plain) = texts::unnumbered(text) else { return self.findings_of(text) };
+        let found = self.findings_of(&plain.text).into_iter();
+        found.map(|finding| Finding { range: plain.place(&finding.range), ..finding }).collect()
+    }
+
+    /// The same of a text whose lines are not numbered.
+    fn findings_of(&self, text: &str) -> Vec<Finding> {
+        let mut found = self.options.deny.find(text.as_bytes());
+        found.extend(self.options.names.find(text));
+        found.extend(ENGINE.scan(text.as_bytes()));
+        found.extend(personal::find(text.as_bytes(), &self.options.personal));
+        found.extend(self.options.known.find(text));
+        if found.is_empty() {
+            return found;
+        }
+        let hidden = placeholders(text);
+        found.retain(|finding| {
+            let value = &text.as_bytes()[finding.range.clone()];
+            let spans = matches!(finding.rule, PRIVATE_TEXT | PRIVATE_KEY);
+            (spans || !touches(&hidden, &finding.range))
+                && !self.is_harmless(value)
+                && (spans || !is_in_blob(text.as_bytes(), &finding.range))
+        });
+        let mut found = united(found);
+        found.extend(self.beside(text, &found));
+        let mut found = united(found);
+        for finding in &mut found {
+            finding.range = whole_characters(text, &finding.range);
+        }
+        found
+    }
+
+    /// Whether a person said that a value is no secret.
+    fn is_harmless(&self, value: &[u8]) -> bool {
+        self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
+    }
+
+    /// What stands beside secrets and tells as much.
+    fn beside(&self, text: &str, found: &[Finding]) -> Vec<Finding> {
+        let mut beside = echo::repeated(text.as_bytes(), found);
+        let logins: Vec<Finding> =
+            found.iter().filter(|finding| WITH_LOGIN.contains(&finding.rule)).cloned().collect();
+        let names = echo::companions(text.as_bytes(), &logins);
+        beside.extend(echo::repeated_names(text.as_bytes(), &names));
+        beside.extend(names);
+        let hidden = placeholders(text);
+        beside.retain(|finding| !touches(&hidden, &finding.range));
+        beside
+    }
+}
+
+/// The name of what is hidden because it belongs to a password.
+const LOGIN: &str = "login";
+
+/// Whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own patterns
+/// or marks decide about.
+fn is_learned(rule: &str) -> bool {
+    let is_other = [PRIVATE_TEXT, PRIVATE_KEY, LOGIN, NAME, known::KNOWN, deny::DENIED];
+    !is_other.contains(&rule) && Class::from_name(rule).is_none()
+}
+
+/// Rules whose secrets come with a user name or an id.
+const WITH_LOGIN: [&str; 6] = [
+    "azure-storage-key",
+    ASSIGNMENT,
+    "auth0-secret",
+    "google-oauth",
+    "aws-secret-key",
+    "azure-client-secret",
+];
+
+/// Names of the rules that are code instead of data.
+const PRIVATE_KEY: &str = "private-key";
+const ENCODED_KEY: &str = "private-key-in-base64";
+const PRIVATE_TEXT: &str = "private";
+const ASSIGNMENT: &str = "assignment";
+const COOKIE: &str = "session-cookie";
+const ENCODED: &str = "encoded-secret";
+
+/// What looks at a keyword, the most telling first: where matches overlap, the first gives the name.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Detector {
+    PrivateText,
+    PrivateKey,
+    EncodedKey,
+    Rule(usize),
+    Cookie,
+    Assignment,
+}
+
+/// The built-in rules, ready to run.
+struct Engine {
+    rules: Vec<Rule>,
+    keywords: AhoCorasick,
+    /// Who wants to see each keyword.
+    detectors: Vec<Vec<Detector>>,
+}
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(Engine::new);
+
+impl Engine {
+    fn new() -> Self {
+        // Proved by the test `the_table_of_rules_is_sound`.
+        let rules = rule::built_in().expect("the built-in rules are valid");
+        let cookies = cookie::KEYWORDS.iter().map(|word| (*word, Detector::Cookie));
+        let own = assignment::KEYWORDS.iter().map(|word| (*word, Detector::Assignment));
+        let own = cookies.chain(own);
+        let pairs = [
+            (block::PRIVATE_OPEN, Detector::PrivateText),
+            (block::PEM_KEYWORD, Detector::PrivateKey),
+            (block::ENCODED_PEM_KEYWORD, Detector::EncodedKey),
+        ];
+        let tabled = rules.iter().enumerate().flat_map(|(index, rule)| {
+            rule.keywords.iter().map(move |word| (word.as_str(), Detector::Rule(index)))
+        });
+        let mut words: Vec<String> = Vec::new();
+        let mut detectors: Vec<Vec<Detector>> = Vec::new();
+        for (word, detector) in pairs.into_iter().chain(tabled).chain(own) {
+            let word = word.to_ascii_lowercase();
+            let index = words.iter().position(|known| *known == word).unwrap_or(words.len());
+            if index == words.len() {
+                words.push(word);
+                detectors.push(Vec::new());
+            }
+            detectors[index].push(detector);
+        }
+        let keywords = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .match_kind(MatchKind::Standard)
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(&words)
+            .expect("a few hundred short keywords fit the automaton");
+        Self { rules, keywords, detectors }
+    }
+
+    /// All secrets of a text, the most telling first, and those that were written in several pieces.
+    fn scan(&'static self, text: &[u8]) -> Vec<Finding> {
+        let mut found = self.detect(text);
+        found.extend(joined::find(text, |piece| {
+            let mut found = self.detect(piece);
+            found.retain(|(_, range)| !is_in_blob(piece, range));
+            found
+        }));
+        found.sort_by_key(|(detector, range)| (*detector, range.start));
+        let mut found: Vec<Finding> = found
+            .into_iter()
+            .map(|(detector, range)| Finding { rule: self.name(detector), range })
+            .collect();
+        let encoded = encoded::find(text, |said| !self.detect(said).is_empty());
+        found.extend(encoded.into_iter().map(|range| Finding { rule: ENCODED, range }));
+        found
+    }
+
+    fn detect(&self, text: &[u8]) -> Vec<(Detector, Range<usize>)> {
+        let mut found: Vec<(Detector, Range<usize>)> = Vec::new();
+        let mut failures = Failures::default();
+        let mut last_name = 0;
+        let mut cookies = cookie::Reader::default();
+        let mut rows = 0..0;
+        for hit in self.keywords.find_overlapping_iter(text) {
+            for &detector in &self.detectors[hit.pattern().as_usize()] {
+                let range = hit.range();
+                if detector == Detector::Cookie {
+                    let secrets = cookies.next(text, &range).into_iter().flatten();
+                    found.extend(secrets.map(|secret| (Detector::Cookie, secret)));
+                    continue;
+                }
+                let seen = |(known, secret): &(Detector, Range<usize>)| {
+                    *known == detector && secret.end >= range.end
+                };
+                if found.iter().rev().take(4).any(seen) || failures.is_done(detector) {
+                    continue;
+                }
+                let is_dense = last_name > 0 && range.start < last_name + DENSE_BYTES;
+                if detector == Detector::Assignment {
+                    last_name = range.end;
+                }
+                if detector == Detector::Assignment {
+                    // A table whose every cell is a name is read once, not for each of them.
+                    let column = (!rows.contains(&range.start))
+                        .then(|| column::find(text, &range))
+                        .flatten();
+                    if let Some(column) = column {
+                        found.extend(column.secrets.into_iter().map(|cell| (detector, cell)));
+                        rows = column.rows;
+                    }
+                }
+                match self.find(detector, text, &range, is_dense) {
+                    Some(secret) if detector == Detector::Assignment => {
+                        let next = assignment::next_told(text, secret.end);
+                        found.push((detector, secret));
+                        found.extend(next.map(|secret| (detector, secret)));
+                    }
+                    Some(secret) => found.push((detector, secret)),
+                    None if self.prefers_one_pass(detector)
+                        && failures.are_too_many(detector, self.rules.len()) =>
+                    {
+                        let rest = self.find_all(detector, text, range.start);
+                        found.extend(rest.into_iter().map(|secret| (detector, secret)));
+                    }
+                    None => {}
+                }
+            }
+        }
+        let abroad = assignment::abroad(text).into_iter();
+        found.extend(abroad.map(|secret| (Detector::Assignment, secret)));
+        found
+    }
+
+    fn prefers_one_pass(&self, detector: Detector) -> bool {
+        matches!(detector, Detector::Rule(index) if self.rules[index].prefers_one_pass())
+    }
+
+    /// All that a rule finds from here on, for text that is full of its keyword.
+    fn find_all(&self, detector: Detector, text: &[u8], from: usize) -> Vec<Range<usize>> {
+        match detector {
+            Detector::Rule(index) => self.rules[index].find_all(text, from),
+            Detector::PrivateText
+            | Detector::PrivateKey
+            | Detector::EncodedKey
+            | Detector::Cookie
+            | Detector::Assignment => Vec::new(),
+        }
+    }
+
+    fn find(
+        &self,
+        detector: Detector,
+        text: &[u8],
+        hit: &Range<usize>,
+        is_dense: bool,
+    ) -> Option<Range<usize>> {
+        match detector {
+            Detector::PrivateText => block::private_text(text, hit),
+            Detector::PrivateKey => block::private_key(text, hit),
+            Detector::EncodedKey => block::encoded_key(text, hit),
+            Detector::Rule(index) => self.rules[index].find(text, hit),
+            Detector::Assignment => assignment::find(text, hit, is_dense),
+            // It has many at once; see `detect`.
+            Detector::Cookie => None,
+        }
+    }
+
+    fn name(&'static self, detector: Detector) -> &'static str {
+        match detector {
+            Detector::PrivateText => PRIVATE_TEXT,
+            Detector::PrivateKey => PRIVATE_KEY,
+            Detector::EncodedKey => ENCODED_KEY,
+            Detector::Rule(index) => &self.rules[index].name,
+            Detector::Cookie => COOKIE,
+            Detector::Assignment => ASSIGNMENT,
+        }
+    }
+}
+
+/// How often rules looked at a keyword in vain. A window around each keyword is fast while there
+/// are few; text that is full of a keyword is faster read once as a whole.
+#[derive(Default)]
+struct Failures {
+    by_rule: Vec<u16>,
+}
+
+impl Failures {
+    /// Whether the rule has read the text to its end.
+    fn is_done(&self, detector: Detector) -> bool {
+        let Detector::Rule(index) = detector else { return false };
+        self.by_rule.get(index).is_some_and(|count| *count >= FAILURES_MAX)
+    }
+
+    /// Counts a failure; says whether the rule is now to read the rest as a whole.
+    fn are_too_many(&mut self, detector: Detector, rules: usize) -> bool {
+        let Detector::Rule(index) = detector else { return false };
+        if self.by_rule.is_empty() {
+            self.by_rule.resize(rules, 0);
+        }
+        self.by_rule[index] = self.by_rule[index].saturating_add(1);
+        self.by_rule[index] == FAILURES_MAX
+    }
+}
+
+/// Unites overlapping findings (sorted by how telling they are); the most telling gives the name.
+fn united(found: Vec<Finding>) -> Vec<Finding> {
+    let mut ranked: Vec<(usize, Finding)> = found.into_iter().enumerate().collect();
+    ranked.sort_by_key(|(rank, finding)| (finding.range.start, *rank));
+    let mut kept: Vec<(usize, Finding)> = Vec::new();
+    for (rank, finding) in ranked {
+        match kept.last_mut() {
+            Some((known, last)) if overlap(&last.range, &finding.range) => {
+                last.range.end = last.range.end.max(finding.range.end);
+                if rank < *known {
+                    (*known, last.rule) = (rank, finding.rule);
+                }
+            }
+            Some(_) | None => kept.push((rank, finding)),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
+
+/// Whether one of these ranges, which are in order, overlaps with another range.
+fn touches(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
+    let first = ordered.partition_point(|known| known.end <= range.start);
+    ordered.get(first).is_some_and(|known| overlap(known, range))
+}
+
+fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
+    left.start < right.end && right.start < left.end
+}
+
+/// Where secrets were hidden before.
+fn placeholders(text: &str) -> Vec<Range<usize>> {
+    memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
+        .filter_map(|start| {
+            let name = &text.as_bytes()[start + PLACEHOLDER_OPEN.len()..];
+            let length =
+                name.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'-').count();
+            (name.get(length) == Some(&b']'))
+                .then_some(start..start + PLACEHOLDER_OPEN.len() + length + 1)
+        })
+        .collect()
+}
+
+/// Whether a match lies inside a long run of base 64: an image, an archive, an integrity string.
+fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
+    let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+    let before =
+        text[..range.start].iter().rev().take(BLOB_BYTES_MIN).take_while(is_base64).count();
+    let after = text[range.end..].iter().take(BLOB_BYTES_MIN).take_while(is_base64).count();
+    before.max(after) >= BLOB_BYTES_MIN
+}
+
+fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize> {
+    text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
+}
+
+/// What stands where a rule hid something.
+fn placeholder(rule: &str) -> String {
+    format!("{PLACEHOLDER_OPEN}{rule}]")
+}
+
+impl Redactor {
+    fn replace(&self, text: &str, findings: &[Finding]) -> String {
+        let mut result = String::with_capacity(text.len());
+        let mut at = 0;
+        for finding in findings {
+            result.push_str(&text[at..finding.range.start]);
+            if !self.is_dropped(finding.rule) {
+                result.push_str(&placeholder(finding.rule));
+            }
+            at = finding.range.end;
+        }
+        result.push_str(&text[at..]);
+        result
+    }
+
+    /// Whether nothing stands in place of what a rule hid.
+    fn is_dropped(&self, rule: &str) -> bool {
+        Class::from_name(rule).is_some_and(|class| self.options.personal.of(class) == Policy::Drop)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! What is set about redaction, for files that only this user reads and for committed ones.
+
+use std::collections::BTreeMap;
+
+use memory_store_base::settings::{RedactSettings, Settings};
+
+use super::deny::{DenyPatterns, PatternError};
+use super::known::Known;
+use super::names::Names;
+use super::personal::{Class, Personal, Policy};
+
+/// What may be set about redaction.
+#[derive(Clone, Debug, Default)]
+pub struct RedactOptions {
+    /// Values that a person declared harmless, such as the password of a local test database.
+    pub harmless: Vec<String>,
+    /// What a person never wants to be kept, as regular expressions.
+    pub deny: DenyPatterns,
+    /// What happens to personal data.
+    pub personal: Personal,
+    /// Names of people that are hidden.
+    pub names: Names,
+    /// Secrets that were recognised elsewhere.
+    pub known: Known,
+}
+
+/// Why settings of redaction cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionsError {
+    /// A pattern of `deny`.
+    #[error("deny: {0}")]
+    Pattern(#[from] PatternError),
+    /// A class that there is not.
+    #[error("`{0}` is no class; there are: {classes}", classes = Class::ALL.map(Class::name).join(", "))]
+    Class(String),
+    /// A policy that there is not.
+    #[error("{class}: `{policy}` is no policy; there are: keep, mask, drop")]
+    Policy {
+        /// The class.
+        class: String,
+        /// What was set for it.
+        policy: String,
+    },
+}
+
+impl RedactOptions {
+    /// What holds for files that only this user reads.
+    pub fn private(settings: &RedactSettings) -> Result<Self, OptionsError> {
+        Self::of(settings, Personal::PRIVATE, &settings.private)
+    }
+
+    /// What holds for files that are committed.
+    pub fn committed(settings: &RedactSettings) -> Result<Self, OptionsError> {
+        Self::of(settings, Personal::COMMITTED, &settings.committed)
+    }
+
+    /// What holds for a store: one with a root is committed. The settings were checked when their
+    /// file was read; should they not be usable all the same, the defaults hold.
+    pub fn for_store(settings: &Settings, is_committed: bool) -> Self {
+        let (options, personal) = match is_committed {
+            true => (Self::committed(&settings.redact), Personal::COMMITTED),
+            false => (Self::private(&settings.redact), Personal::PRIVATE),
+        };
+        options.unwrap_or(Self { personal, ..Self::default() })
+    }
+
+    fn of(
+        settings: &RedactSettings,
+        mut personal: Personal,
+        policies: &BTreeMap<String, String>,
+    ) -> Result<Self, OptionsError> {
+        for (name, policy) in policies {
+            let class = Class::from_name(name).ok_or_else(|| OptionsError::Class(name.clone()))?;
+            let policy = Policy::from_name(policy).ok_or_else(|| OptionsError::Policy {
+                class: name.clone(),
+                policy: policy.clone(),
+            })?;
+            personal = personal.with(class, policy);
+        }
+        let deny = DenyPatterns::new(&settings.deny)?;
+        let (harmless, names) = (settings.harmless.clone(), Names::default());
+        Ok(Self { harmless, deny, personal, names, known: Known::default() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policies(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+        pairs.iter().map(|(class, policy)| ((*class).to_owned(), (*policy).to_owned())).collect()
+    }
+
+    #[test]
+    fn committed_files_are_held_to_more_and_settings_change_both() {
+        let none = RedactSettings::default();
+        let of = |options: Result<RedactOptions, OptionsError>, class| {
+            options.unwrap().personal.of(class)
+        };
+        assert_eq!(of(RedactOptions::private(&none), Class::Email), Policy::Keep);
+        assert_eq!(of(RedactOptions::committed(&none), Class::Email), Policy::Mask);
+        let some = RedactSettings {
+            private: policies(&[("email", "drop")]),
+            committed: policies(&[("ip", "keep")]),
+            ..RedactSettings::default()
+        };
+        assert_eq!(of(RedactOptions::private(&some), Class::Email), Policy::Drop);
+        assert_eq!(of(RedactOptions::committed(&some), Class::Ip), Policy::Keep);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_told() {
+        let told = |pairs: &[(&str, &str)]| {
+            let settings = RedactSettings { private: policies(pairs), ..RedactSettings::default() };
+            RedactOptions::private(&settings).unwrap_err().to_string()
+        };
+        assert!(
+            told(&[("mail", "mask")]).starts_with("`mail` is no class; there are: email, phone")
+        );
+        assert_eq!(
+            told(&[("email", "hide")]),
+            "email: `hide` is no policy; there are: keep, mask, drop"
+        );
+    }
+}

@@ -1,0 +1,798 @@
+//! Publishes a new generation of an index.
+//!
+//! ```text
+//! let publisher = Publisher::begin(dir)?;      // before the store is listed
+//! ... list the store ...
+//! publisher.publish(&Content { .. })?;
+//! ```
+//!
+//! The order of writing is: segments (synced), the manifest beside the old one (synced), rename,
+//! then files that no manifest names are removed. A crash in between leaves the old generation and
+//! some files that the next publisher removes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use memory_store_recall::index::document::{Document, Turn};
+use memory_store_recall::index::freeze::{Frozen, carry, freeze};
+use memory_store_recall::index::manifest::{self, Collection, Gate, Manifest, SegmentRef};
+use memory_store_recall::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SUPERSEDED};
+use memory_store_recall::index::segment::Segment;
+use memory_store_recall::index::vectors::Embedded;
+use memory_store_recall::index::{format, read_manifest, write};
+
+use super::lock;
+pub use super::staged::Staged;
+pub use super::turns::SEGMENT_TURNS_MAX;
+use super::turns::{self, Part};
+pub use crate::embed::Vectors;
+use crate::embed::{Space, Vector};
+use crate::error::{At, Result};
+use crate::fs::disk::private_options;
+use crate::id::MemoryId;
+use crate::memory::Status;
+use crate::settings::Settings;
+use crate::staleness::Staleness;
+use crate::store::Stored;
+use crate::succession;
+use crate::time::Timestamp;
+use crate::trust::Trust;
+
+/// A stored memory for the index of a tree at `root`, its words not looked at yet; for the user's own
+/// memories, `root` is the user's data directory.
+pub fn document(stored: &Stored, root: &Path) -> Document {
+    let file = stored.path.strip_prefix(root).unwrap_or(&stored.path);
+    Document::memory(&stored.memory, file, stored.modified_ns, stored.len)
+}
+
+/// The memories of the session-start block, most valuable first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartPlan {
+    /// Their ids.
+    pub memories: Vec<MemoryId>,
+}
+
+/// Links vectors into a graph.
+pub trait Graphs {
+    /// Returns for each vector the numbers of its neighbours, the nearest first. The same vectors
+    /// have the same neighbours.
+    fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
+
+    /// From so many vectors on the memories have a graph. Searching it pays much later only, but so it
+    /// is in use long before.
+    fn vectors_min(&self) -> usize {
+        1000
+    }
+}
+
+/// What happens to the turns of an index.
+pub enum Turns<'a> {
+    /// They stay as they are.
+    Keep,
+    /// These are new, or replace those of the same session and number.
+    Add(&'a mut dyn Iterator<Item = Turn>),
+    /// These are all there are from now on.
+    Replace(&'a mut dyn Iterator<Item = Turn>),
+    /// These were brought before.
+    Staged(Staged),
+}
+
+/// What a generation is made from.
+pub struct Content<'a, 't> {
+    /// The root of the working tree; files below it are named relative to it.
+    pub root: &'a Path,
+    /// All memories. Archived and rejected ones are left out of the index.
+    pub memories: &'a [Stored],
+    /// The turns.
+    pub turns: Turns<'t>,
+    /// The session-start block.
+    pub start: &'a StartPlan,
+    /// The settings in effect.
+    pub settings: &'a Settings,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// What was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Published {
+    /// The generation in force; the old one when nothing had changed.
+    pub generation: u64,
+    /// Whether it is a new one.
+    pub changed: bool,
+    /// Memories in it.
+    pub memories: u32,
+    /// Turns in it.
+    pub turns: u32,
+    /// Its gate.
+    pub gate: Gate,
+}
+
+/// Publishes a generation. Begin before the store is listed: what is journalled after that moment
+/// stays in the journal.
+pub struct Publisher<'a> {
+    dir: PathBuf,
+    /// The journal and its length when the store was about to be listed.
+    mark: Option<(u64, u64)>,
+    /// Memories that Claude Code tells anyway.
+    said: BTreeSet<MemoryId>,
+    /// What a person let out of quarantine.
+    trust: Trust,
+    /// What became of the files of memories since these were learned.
+    stale: BTreeMap<MemoryId, Staleness>,
+    /// Memories that are from the repository.
+    from_repository: BTreeSet<MemoryId>,
+    /// Whether these are held.
+    holds_unreleased: bool,
+    vectors: Option<&'a dyn Vectors>,
+    graphs: Option<&'a dyn Graphs>,
+    /// Whether nothing of the present memories is read or kept.
+    afresh: bool,
+}
+
+/// What happens to the turns; each of them once.
+enum NewTurns {
+    Add(Vec<Turn>),
+    Replace(Vec<Turn>),
+    Staged(Staged),
+}
+
+/// The memories of the next generation.
+struct Memories<'a> {
+    documents: Vec<Document>,
+    start: &'a [MemoryId],
+    space: Option<Space>,
+    digest: [u8; 16],
+    now: Timestamp,
+    /// Whether their words were looked at, and what is held and superseded is marked.
+    read: bool,
+}
+
+/// What the next generation writes.
+struct Plan {
+    /// The segment of memories; `None` when the present one says the same.
+    memories: Option<Vec<u8>>,
+    /// The segments of turns.
+    turns: Vec<Part>,
+    /// Whether nothing of this is new.
+    idle: bool,
+}
+
+impl<'a> Publisher<'a> {
+    /// Notes how long the journal is, and creates the folder when it is missing.
+    pub fn begin(dir: &Path) -> Result<Self> {
+        create_private_dir(dir)?;
+        // A manifest that cannot be read is replaced, and its journal with it.
+        let manifest = read_manifest(dir).ok().flatten();
+        let mark = manifest.map(|manifest| {
+            let length = fs::metadata(manifest.journal_path(dir)).map_or(0, |meta| meta.len());
+            (manifest.journal, length)
+        });
+        Ok(Self { mark, ..Self::of(dir) })
+    }
+
+    pub(super) fn of(dir: &Path) -> Self {
+        Self {
+            dir: dir.to_owned(),
+            mark: None,
+            said: BTreeSet::new(),
+            trust: Trust::default(),
+            from_repository: BTreeSet::new(),
+            holds_unreleased: false,
+            stale: BTreeMap::new(),
+            vectors: None,
+            graphs: None,
+            afresh: false,
+        }
+    }
+
+    /// Names the memories that Claude Code tells every session anyway, so that they are found by
+    /// those who ask, and not injected.
+    pub fn said(mut self, said: BTreeSet<MemoryId>) -> Self {
+        self.said = said;
+        self
+    }
+
+    /// Names what a person let out of quarantine, so that it is given as anything else.
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.trust = trust;
+        self
+    }
+
+    /// Names the memories that are from the repository, so that they are labelled, and held where the user gives
+    /// only what is released. They stand in the place of none that is not.
+    pub fn from_repository(mut self, ids: BTreeSet<MemoryId>, holds: bool) -> Self {
+        (self.from_repository, self.holds_unreleased) = (ids, holds);
+        self
+    }
+
+    /// Names the memories whose files changed much since they were learned: they are labelled and ranked
+    /// lower.
+    pub fn stale(mut self, stale: BTreeMap<MemoryId, Staleness>) -> Self {
+        self.stale = stale;
+        self
+    }
+
+    /// Where the vectors come from; without, the index is searched by words alone.
+    pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
+        self.vectors = Some(vectors);
+        self
+    }
+
+    /// What links vectors into graphs; without, all of them are compared.
+    pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
+        self.graphs = Some(graphs);
+        self
+    }
+
+    /// Makes the segment of memories anew, and reads nothing of the present one: it may be damaged where no
+    /// header tells.
+    pub fn afresh(mut self, afresh: bool) -> Self {
+        self.afresh = afresh;
+        self
+    }
+
+    /// Writes the next generation, unless it would say what the present one says.
+    pub fn publish(self, content: Content<'_, '_>) -> Result<Published> {
+        let mut documents = documents(content.root, content.memories, &self.said);
+        self.label(&mut documents);
+        self.embed(&mut documents);
+        let start = content.start.memories.as_slice();
+        let space = turns::space(self.vectors, &documents);
+        let now = content.now;
+        let digest = self.digest(&documents, start, space, content.settings, now);
+        let mut memories = Memories { documents, start, space, digest, now, read: false };
+        let turns = NewTurns::of(content.turns);
+
+        // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
+        let before = read_manifest(&self.dir).ok().flatten();
+        let early = self.plan(before.as_ref(), &mut memories, &turns);
+        let _lock = lock::exclusive(&self.dir)?;
+        let old = read_manifest(&self.dir).ok().flatten();
+        let generation = |manifest: &Option<Manifest>| Some(manifest.as_ref()?.generation);
+        let plan = match early {
+            Ok(plan) if generation(&old) == generation(&before) => plan,
+            // Somebody has published since, and perhaps removed what was being read.
+            Ok(_) | Err(_) => self.plan(old.as_ref(), &mut memories, &turns)?,
+        };
+
+        let journal = self.journal(old.as_ref());
+        if let Some(old) = &old
+            && plan.idle
+            && old.settings.config == content.settings.config
+            && journal == Some((old.journal, old.journal_start))
+            && self.is_whole(old)
+        {
+            return Ok(published(old, false));
+        }
+        let mut written = Vec::new();
+        let mut generation = self.next_generation(old.as_ref());
+        let (memories, gate) = match (plan.memories, old.as_ref().and_then(kept_memories)) {
+            (Some(bytes), _) => {
+                let docs = memories.documents.len() as u32;
+                let collection = Collection::Memories;
+                let segment =
+                    self.write_segment(collection, generation, docs, &bytes, &mut written)?;
+                let gate = self.gate(&segment, content.settings)?;
+                (segment, gate)
+            }
+            (None, Some(kept)) => kept,
+            (None, None) => {
+                let missing = "the segment of memories is gone";
+                return Err(format::damaged(&self.dir, missing));
+            }
+        };
+        let mut segments = self.write_turns(plan.turns, &mut generation, &mut written)?;
+        segments.push(memories);
+        let manifest = Manifest {
+            generation,
+            published: content.now,
+            journal: journal.map_or(generation, |(journal, _)| journal),
+            journal_start: journal.map_or(0, |(_, start)| start),
+            digest,
+            gate,
+            segments,
+            settings: content.settings.clone(),
+        };
+        self.write_manifest(&manifest)?;
+        self.remove_unnamed(Some(&manifest));
+        Ok(published(&manifest, true))
+    }
+
+    /// Prepares what the generation after `old` writes.
+    fn plan(
+        &self,
+        old: Option<&Manifest>,
+        memories: &mut Memories<'_>,
+        turns: &NewTurns,
+    ) -> Result<Plan> {
+        let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
+        let is_sound =
+            |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
+        let kept = kept.is_some_and(|(segment, _)| is_sound(&segment));
+        let segments = turn_segments(old);
+        let maker = turns::Maker { dir: &self.dir, vectors: self.vectors };
+        let turns = match turns {
+            NewTurns::Add(turns) if turns.is_empty() => {
+                segments.into_iter().map(Part::Kept).collect()
+            }
+            NewTurns::Add(turns) => maker.with(segments, turns)?,
+            NewTurns::Replace(turns) => maker.all(turns),
+            NewTurns::Staged(staged) => staged.segments(old)?.into_iter().map(Part::Kept).collect(),
+        };
+        let memories = (!kept).then(|| self.memories(old, memories));
+        let idle = memories.is_none() && turns::are_kept(&turns, &turn_segments(old));
+        Ok(Plan { memories, turns, idle })
+    }
+
+    /// The bytes of the memories' segment.
+    fn memories(&self, old: Option<&Manifest>, memories: &mut Memories<'_>) -> Vec<u8> {
+        if !std::mem::replace(&mut memories.read, true) {
+            for document in &mut memories.documents {
+                document.read();
+                self.trust.judge(document);
+                // After it was judged: what a person let out is known by all that the file says.
+                if let Some(staleness) = self.stale.get(&document.entry.id) {
+                    document.mark_stale(staleness.clone());
+                }
+            }
+            name_successors(&mut memories.documents, memories.now);
+        }
+        let (documents, space) = (&memories.documents, memories.space);
+        let graph = space.and_then(|space| self.graph(old, documents, space)).unwrap_or_default();
+        write::segment(Collection::Memories, documents, memories.start, space, graph)
+    }
+
+    /// The graph over the memories' vectors, where there are enough: that of the present segment
+    /// while most of it still holds, for to make one takes a millisecond for each vector.
+    fn graph(
+        &self,
+        old: Option<&Manifest>,
+        documents: &[Document],
+        space: Space,
+    ) -> Option<Frozen> {
+        let graphs = self.graphs?;
+        let vectored = write::vectored(documents, space);
+        if vectored.len() < graphs.vectors_min() {
+            return None;
+        }
+        let old = old.filter(|_| !self.afresh).and_then(kept_memories);
+        let old = old.and_then(|(segment, _)| Segment::open(&self.dir, &segment).ok());
+        let carried = old.and_then(|old| carry(&old, documents, space).ok().flatten());
+        carried.or_else(|| {
+            let vectors: Vec<&Vector> = vectored.iter().map(|&(_, vector)| vector).collect();
+            Some(freeze(&vectored, graphs.link(&vectors)))
+        })
+    }
+
+    /// The journal that the next generation goes on with, and from where; `None` for a new one,
+    /// because the segments hold all that was appended.
+    fn journal(&self, old: Option<&Manifest>) -> Option<(u64, u64)> {
+        let (old, (journal, listed)) = (old?, self.mark?);
+        let length = fs::metadata(old.journal_path(&self.dir)).map_or(0, |meta| meta.len());
+        // Someone else published in between: only what that generation took in is certain.
+        let taken = if old.journal == journal { listed } else { old.journal_start };
+        match (length, length > taken) {
+            (0, _) => Some((old.journal, 0)),
+            (_, true) => Some((old.journal, taken)),
+            (_, false) => None,
+        }
+    }
+
+    /// A number that no file in the folder has, even after a crash or a lost manifest.
+    pub(super) fn next_generation(&self, old: Option<&Manifest>) -> u64 {
+        let files = fs::read_dir(&self.dir).into_iter().flatten().flatten();
+        let used = files.filter_map(|file| file_generation(&file.file_name().to_string_lossy()));
+        used.chain(old.map(|old| old.generation)).max().unwrap_or(0) + 1
+    }
+
+    fn write_segment(
+        &self,
+        collection: Collection,
+        generation: u64,
+        docs: u32,
+        bytes: &[u8],
+        written: &mut Vec<PathBuf>,
+    ) -> Result<SegmentRef> {
+        let segment = SegmentRef {
+            collection,
+            generation,
+            bytes: bytes.len() as u64,
+            docs,
+            dead: Vec::new(),
+        };
+        let path = segment.path(&self.dir);
+        let result = write_synced(&path, bytes);
+        if result.is_err() {
+            // A full disk: leave nothing half-written behind.
+            written.iter().chain([&path]).for_each(|path| drop(fs::remove_file(path)));
+        }
+        result?;
+        written.push(path);
+        Ok(segment)
+    }
+
+    /// Writes the new ones of some segments of turns. Each file has a number of its own, from `generation`
+    /// on, which ends as the last of them.
+    pub(super) fn write_turns(
+        &self,
+        parts: Vec<Part>,
+        generation: &mut u64,
+        written: &mut Vec<PathBuf>,
+    ) -> Result<Vec<SegmentRef>> {
+        let write = |part| match part {
+            Part::Kept(segment) => Ok(segment),
+            Part::New { docs, dead, bytes } => {
+                *generation += u64::from(!written.is_empty());
+                let collection = Collection::Turns;
+                let segment = self.write_segment(collection, *generation, docs, &bytes, written)?;
+                Ok(SegmentRef { dead, ..segment })
+            }
+        };
+        parts.into_iter().map(write).collect()
+    }
+
+    fn gate(&self, memories: &SegmentRef, settings: &Settings) -> Result<Gate> {
+        let segment = Segment::open(&self.dir, memories)?;
+        Ok(crate::recall::calibrate(segment, settings, self.vectors))
+    }
+
+    /// What decides whether the memories are new. The segment and the gate follow from it.
+    fn digest(
+        &self,
+        documents: &[Document],
+        start: &[MemoryId],
+        space: Option<Space>,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> [u8; 16] {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
+        hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
+        hasher.update(&crate::text::VERSION.to_le_bytes());
+        hasher.update(&crate::recall::fingerprint());
+        // What is held follows from what memories say, from the rules and from what was let out.
+        hasher.update(&self.trust.fingerprint());
+        hasher.update(&[u8::from(self.graphs.is_some())]);
+        hasher.update(&(self.stale.len() as u64).to_le_bytes());
+        for (id, staleness) in &self.stale {
+            let staleness = staleness.encode();
+            hasher.update(&id.0);
+            hasher.update(&(staleness.len() as u64).to_le_bytes());
+            hasher.update(&staleness);
+        }
+        hasher.update(&serde_json::to_vec(settings).unwrap_or_default());
+        hasher.update(&space.map_or([0; 16], |space| space.0));
+        hasher.update(&(start.len() as u64).to_le_bytes());
+        let mut bytes: Vec<u8> = start.iter().flat_map(|id| id.0).collect();
+        hasher.update(&bytes);
+        // What is over is left out.
+        let over: Vec<u8> = expired(documents, now).flat_map(|id| id.0).collect();
+        hasher.update(&(over.len() as u64).to_le_bytes());
+        hasher.update(&over);
+        for document in documents {
+            bytes.clear();
+            document.encode(&mut bytes);
+            hasher.update(&(bytes.len() as u64).to_le_bytes());
+            hasher.update(&bytes);
+        }
+        let mut digest = [0; 16];
+        digest.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        digest
+    }
+
+    /// Labels what is from the repository.
+    fn label(&self, documents: &mut [Document]) {
+        for document in documents {
+            document.record.from_repository = self.from_repository.contains(&document.entry.id);
+            if document.record.from_repository && self.holds_unreleased {
+                document.entry.flags |= FLAG_HELD;
+            }
+        }
+    }
+
+    /// Gives memories, which are in the order of their ids, their vectors. What the present index has of
+    /// the same text is not made again, unless there is a better one by now.
+    fn embed(&self, documents: &mut [Document]) {
+        let Some(vectors) = self.vectors else { return };
+        let space = vectors.space();
+        let mut present = if self.afresh { None } else { Present::open(&self.dir, space) };
+        for document in documents {
+            let text = document.embedding_text();
+            let embedded = |(encoder, vector)| Embedded { space, encoder, vector };
+            let best = vectors.best(&text).map(embedded);
+            let known = || present.as_mut()?.vector(document.entry.id, &text);
+            document.vector = best.or_else(known).or_else(|| vectors.of(&text).map(embedded));
+        }
+    }
+
+    /// Whether every file that a manifest names can be opened.
+    fn is_whole(&self, manifest: &Manifest) -> bool {
+        manifest.segments.iter().all(|segment| Segment::open(&self.dir, segment).is_ok())
+    }
+
+    fn write_manifest(&self, manifest: &Manifest) -> Result<()> {
+        let path = self.dir.join(manifest::FILE_NAME);
+        let bytes = manifest.encode().map_err(|error| format::damaged(&path, error))?;
+        let beside = self.dir.join("MANIFEST.new");
+        clear_folder(&beside);
+        write_synced(&beside, &bytes)?;
+        clear_folder(&path);
+        fs::rename(&beside, &path).at(&path)?;
+        sync_dir(&self.dir);
+        Ok(())
+    }
+
+    /// Removes segments and journals that the manifest does not name: all of them where there is none. The writers'
+    /// lock is held. A reader that holds one open keeps it; one that is about to open one reads the new manifest.
+    pub(super) fn remove_unnamed(&self, manifest: Option<&Manifest>) {
+        let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+        for file in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
+            let ours = file_generation(&file.file_name().to_string_lossy()).is_some();
+            if ours && !named.contains(&file.path()) {
+                // Another try is made by the next publisher.
+                let _ = fs::remove_file(file.path());
+                clear_folder(&file.path());
+            }
+        }
+    }
+}
+
+/// Does one step of what publishing puts off, so that it costs little: segments of turns are merged, or
+/// turns that had only the table's vector get the transformer's where it is known by now. Says whether
+/// there was anything to do; to be repeated until there is not.
+///
+/// # Errors
+/// When the index in `dir` cannot be read or written.
+pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Result<bool> {
+    if read_manifest(dir)?.is_none() {
+        return Ok(false);
+    }
+    let step = rewrite_turns(dir, vectors, now, |maker, segments| maker.settled(segments))?;
+    Ok(!matches!(step, Step::Nothing))
+}
+
+/// What became of a step that changes turns alone.
+enum Step {
+    /// There was nothing to do.
+    Nothing,
+    /// It was published.
+    Done,
+    /// Somebody else has published meanwhile: it is to be done again.
+    Again,
+}
+
+/// Publishes a generation with other segments of turns, made by `make` of the present ones.
+fn rewrite_turns(
+    dir: &Path,
+    vectors: Option<&dyn Vectors>,
+    now: Timestamp,
+    make: impl Fn(&turns::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
+) -> Result<Step> {
+    let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
+    let segments = turn_segments(Some(&before));
+    let parts = match make(&turns::Maker { dir, vectors }, segments) {
+        Ok(parts) => parts,
+        // Somebody has published since, and removed what was being read.
+        Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
+            return Ok(Step::Again);
+        }
+        Err(error) => return Err(error),
+    };
+    if turns::are_kept(&parts, &turn_segments(Some(&before))) {
+        return Ok(Step::Nothing);
+    }
+    let _lock = lock::exclusive(dir)?;
+    let publisher = Publisher { vectors, ..Publisher::of(dir) };
+    let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
+    // Somebody has published since.
+    let Some(old) = old else { return Ok(Step::Again) };
+    let mut generation = publisher.next_generation(Some(&old));
+    let segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
+    publish_turns(dir, old, segments, now)?;
+    Ok(Step::Done)
+}
+
+/// Publishes the generation after `old` with other segments of turns. The writers' lock is held.
+pub(super) fn publish_turns(
+    dir: &Path,
+    old: Manifest,
+    mut segments: Vec<SegmentRef>,
+    now: Timestamp,
+) -> Result<()> {
+    let publisher = Publisher::of(dir);
+    let generation = publisher.next_generation(Some(&old));
+    segments.extend(kept_memories(&old).map(|(memories, _)| memories));
+    let manifest = Manifest { generation, published: now, segments, ..old };
+    publisher.write_manifest(&manifest)?;
+    publisher.remove_unnamed(Some(&manifest));
+    Ok(())
+}
+
+/// Whether a step of [`settle`] other than better vectors is due.
+///
+/// # Errors
+/// When the manifest in `dir` cannot be read.
+pub fn is_unsettled(dir: &Path) -> Result<bool> {
+    Ok(turns::are_uneven(&turn_segments(read_manifest(dir)?.as_ref())))
+}
+
+/// The memories of the present index, walked through in the order of their ids.
+struct Present {
+    segment: Segment,
+    next: u32,
+}
+
+impl Present {
+    /// `None` when there are none, or none with vectors of this space.
+    fn open(dir: &Path, space: Space) -> Option<Self> {
+        let (reference, _) = kept_memories(&read_manifest(dir).ok()??)?;
+        let segment = Segment::open(dir, &reference).ok()?;
+        (segment.space().ok()? == Some(space)).then_some(Self { segment, next: 0 })
+    }
+
+    /// The vector of a memory that says the same there. Later calls are about later memories.
+    fn vector(&mut self, id: MemoryId, text: &str) -> Option<Embedded> {
+        while self.next < self.segment.docs() {
+            let entry = self.segment.entry(self.next).ok()?;
+            if entry.id > id {
+                return None;
+            }
+            self.next += 1;
+            if entry.id == id {
+                let same = self.segment.record(&entry).ok()?.embedding_text() == text;
+                return self.segment.vector(self.next - 1).ok()?.filter(|_| same);
+            }
+        }
+        None
+    }
+}
+
+/// The generation in the name of a segment or journal.
+fn file_generation(name: &str) -> Option<u64> {
+    let stem = name.strip_suffix(".seg").or_else(|| name.strip_suffix(".log"))?;
+    let (_, number) = stem.rsplit_once('-')?;
+    u64::from_str_radix(number, 16).ok()
+}
+
+/// Makes the memories that take part in recall ready, in the order of their ids.
+fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec<Document> {
+    let mut documents: Vec<Document> = memories
+        .iter()
+        .filter(|stored| match stored.memory.status {
+            Status::Active | Status::Draft => true,
+            Status::Rejected | Status::Archived => false,
+        })
+        .map(|stored| document(stored, root))
+        .collect();
+    documents.sort_by(|a, b| {
+        a.entry.id.cmp(&b.entry.id).then_with(|| a.record.file.cmp(&b.record.file))
+    });
+    // A person may have copied a file: the first path stands.
+    documents.dedup_by(|later, first| later.entry.id == first.entry.id);
+    for document in &mut documents {
+        if said.contains(&document.entry.id) {
+            document.entry.flags |= FLAG_SAID;
+        }
+    }
+    documents
+}
+
+/// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file
+/// names, if that is there, or the one that names it. What is held is not given, and stands in nobody's place: to
+/// be called when that is known. What is from the repository names none of this machine's. What expired replaces nothing, and is left out.
+fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
+    // Of several the one with the highest id, the youngest, counts.
+    let pulled: BTreeSet<MemoryId> = documents
+        .iter()
+        .filter(|document| document.record.from_repository)
+        .map(|document| document.entry.id)
+        .collect();
+    let named: BTreeMap<MemoryId, MemoryId> = documents
+        .iter()
+        .filter(|newer| !newer.entry.has(FLAG_HELD))
+        .flat_map(|newer| newer.record.supersedes.iter().map(|&older| (older, newer.entry.id)))
+        .filter(|(older, newer)| older != newer)
+        .filter(|(older, newer)| !pulled.contains(newer) || pulled.contains(older))
+        .collect();
+    let known: BTreeSet<MemoryId> = documents.iter().map(|document| document.entry.id).collect();
+    let successor = |document: &Document| {
+        let own = document.record.superseded_by;
+        let named = named.get(&document.entry.id).copied();
+        Some((document.entry.id, own.filter(|own| known.contains(own)).or(named).or(own)?))
+    };
+    let next: BTreeMap<MemoryId, MemoryId> = documents.iter().filter_map(successor).collect();
+    let expired: BTreeSet<MemoryId> = expired(documents, now).collect();
+    for document in documents.iter_mut() {
+        let current = succession::current(&next, &expired, document.entry.id);
+        document.record.superseded_by = current;
+        match current {
+            Some(_) => document.entry.flags |= FLAG_SUPERSEDED,
+            None => document.entry.flags &= !FLAG_SUPERSEDED,
+        }
+    }
+    documents.retain(|document| !expired.contains(&document.entry.id));
+}
+
+/// The documents whose time is over.
+fn expired(documents: &[Document], now: Timestamp) -> impl Iterator<Item = MemoryId> {
+    let expired = documents.iter().filter(move |document| document.record.is_expired(now));
+    expired.map(|document| document.entry.id)
+}
+
+impl NewTurns {
+    fn of(turns: Turns<'_>) -> Self {
+        match turns {
+            Turns::Keep => Self::Add(Vec::new()),
+            Turns::Add(turns) => Self::Add(collect_turns(turns)),
+            Turns::Replace(turns) => Self::Replace(collect_turns(turns)),
+            Turns::Staged(staged) => Self::Staged(staged),
+        }
+    }
+}
+
+/// Reads turns; of two with the same session and number the later one counts.
+pub(super) fn collect_turns(turns: &mut dyn Iterator<Item = Turn>) -> Vec<Turn> {
+    let mut turns: Vec<(MemoryId, Turn)> = turns.map(|turn| (turn.id(), turn)).collect();
+    turns.reverse();
+    turns.sort_by_key(|(id, _)| *id);
+    turns.dedup_by_key(|(id, _)| *id);
+    turns.into_iter().map(|(_, turn)| turn).collect()
+}
+
+pub(super) fn turn_segments(old: Option<&Manifest>) -> Vec<SegmentRef> {
+    let segments = old.map(|old| old.segments.clone()).unwrap_or_default();
+    segments.into_iter().filter(|segment| segment.collection == Collection::Turns).collect()
+}
+
+/// The segment of memories of a generation, and its gate.
+fn kept_memories(manifest: &Manifest) -> Option<(SegmentRef, Gate)> {
+    let memories = |segment: &&SegmentRef| segment.collection == Collection::Memories;
+    Some((manifest.segments.iter().find(memories)?.clone(), manifest.gate))
+}
+
+fn published(manifest: &Manifest, changed: bool) -> Published {
+    let docs = |collection| {
+        let segments = manifest.segments.iter().filter(|segment| segment.collection == collection);
+        segments.map(|segment| segment.docs - segment.dead.len() as u32).sum()
+    };
+    Published {
+        generation: manifest.generation,
+        changed,
+        memories: docs(Collection::Memories),
+        turns: docs(Collection::Turns),
+        gate: manifest.gate,
+    }
+}
+
+/// Removes an empty folder that stands where a file belongs. One with something in it stays, and whoever writes
+/// the file says so.
+pub(super) fn clear_folder(path: &Path) {
+    let _ = fs::remove_dir(path);
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut options = private_options();
+    let mut file = options.create(true).truncate(true).write(true).open(path).at(path)?;
+    file.write_all(bytes).at(path)?;
+    file.sync_all().at(path)
+}
+
+/// A rename lasts through a power cut once the folder is synced; where that cannot be done the
+/// old generation comes back, which is as good.
+fn sync_dir(dir: &Path) {
+    if let Ok(dir) = File::open(dir) {
+        let _ = dir.sync_all();
+    }
+}
+
+/// Turns are private: only their owner may look.
+pub(super) fn create_private_dir(dir: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).at(dir)
+}

@@ -1,0 +1,105 @@
+//! Appends to the journal of an index, so that the next hook sees what was saved or removed.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+pub use memory_store_recall::index::journal::*;
+use memory_store_recall::index::record::FLAG_HELD;
+use memory_store_recall::index::{manifest, read_manifest};
+
+use super::{build, lock};
+use crate::embed::Table;
+use crate::error::{At, Result};
+use crate::fs::disk::private_options;
+use crate::id::MemoryId;
+use crate::layout::{Tree, UserDirs};
+use crate::lock::LOCK_WAIT;
+use crate::memory::Scope;
+use crate::redact::Redactor;
+use crate::store::Stored;
+use crate::trust::Trust;
+
+/// The change that a memory was saved, without its secrets; `root` as in [`build::document`].
+pub fn put(stored: &Stored, root: &Path) -> Entry {
+    let mut document = build::document(stored, root);
+    document.read();
+    Entry::Put(Box::new(document))
+}
+
+/// Marks what was saved when it is to be held, and labels what is from the repository.
+fn judged(mut entry: Entry, is_held: bool, from_repository: bool) -> Entry {
+    if let Entry::Put(document) = &mut entry {
+        document.record.from_repository = from_repository;
+        document.entry.flags |= if is_held { FLAG_HELD } else { 0 };
+    }
+    entry
+}
+
+/// Appends a change to the journal of the index in `dir`, so that the next hook sees it. Without
+/// an index there is nothing to do: the first one will be made from the files.
+///
+/// ```text
+/// journal::append(&dirs.tree(&tree.root).index(), &put(&stored, &tree.root))?;
+/// journal::append(&dirs.user_state().index(), &put(&stored, &dirs.data))?;
+/// ```
+pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
+    append_within(dir, entry, LOCK_WAIT)
+}
+
+/// The same for who waits this long at most while somebody publishes.
+pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
+    if !dir.join(manifest::FILE_NAME).exists() {
+        return Ok(());
+    }
+    let _lock = lock::shared(dir, most)?;
+    let Some(manifest) = read_manifest(dir)? else { return Ok(()) };
+    let path = manifest.journal_path(dir);
+    let mut options = private_options();
+    let mut file = options.create(true).append(true).open(&path).at(&path)?;
+    file.write_all(&entry.encode()).at(&path)
+}
+
+/// What happened to a memory.
+#[derive(Clone, Copy, Debug)]
+pub enum Change<'a> {
+    /// It was saved in the store that this redactor belongs to: files come from editors and from
+    /// pulls, so that what hooks print is redacted here too. What is held there is held here.
+    Saved(&'a Stored, &'a Redactor, &'a Trust),
+    /// It is gone.
+    Gone(MemoryId),
+}
+
+/// Lets the next hook in a working tree see what happened to a memory: appends it to the journal of
+/// the index that recall reads there, with the table's vector where there is a table.
+pub fn note(dirs: &UserDirs, tree: &Tree, scope: Scope, change: Change<'_>) -> Result<()> {
+    let (index, root) = match scope {
+        Scope::User => (dirs.user_state().index(), dirs.data.as_path()),
+        Scope::Project | Scope::Paths => {
+            // A worktree without an index of its own is served by the main tree's.
+            let own = dirs.tree(&tree.root).index();
+            if own.join(manifest::FILE_NAME).exists() {
+                (own, tree.root.as_path())
+            } else {
+                (dirs.tree(&tree.main_root).index(), tree.main_root.as_path())
+            }
+        }
+    };
+    let entry = match change {
+        Change::Saved(stored, redactor, trust) => {
+            // The ledger learned of it a moment ago.
+            let trust = trust.clone().renewed();
+            let is_held = trust.held(stored, redactor).is_some();
+            let from_repository = trust.is_from_repository(stored);
+            let memory = redactor.redacted(&stored.memory);
+            let stored = Stored { memory, ..stored.clone() };
+            let entry = judged(put(&stored, root), is_held, from_repository);
+            match Table::installed(dirs) {
+                Some(table) => entry.embedded(&table),
+                None => entry,
+            }
+        }
+        Change::Gone(id) => Entry::Remove(id),
+    };
+    append(&index, &entry)
+}

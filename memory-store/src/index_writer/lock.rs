@@ -1,0 +1,55 @@
+//! `writer.lock` keeps two writers from publishing at once, and appends from falling between a
+//! journal and its successor.
+//!
+//! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it
+//! reads the generation until the manifest is replaced. Both wait, for a bounded time. Whoever removes what no manifest names holds
+//! it so, too. Readers never take it. The lock
+//! goes with the process that held it; the file stays and may be deleted when nothing runs.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{At, Result};
+use crate::fs::disk::private_options;
+use crate::lock::{self, Hold, LOCK_WAIT};
+
+/// The lock's name in an index.
+pub const FILE_NAME: &str = "writer.lock";
+
+/// Waits for the right to append, this long at most.
+pub fn shared(dir: &Path, most: Duration) -> Result<File> {
+    let (path, file) = open(dir)?;
+    lock::take(&file, &path, Hold::Shared, most)?;
+    Ok(file)
+}
+
+/// Waits for the right to publish.
+pub fn exclusive(dir: &Path) -> Result<File> {
+    let (path, file) = open(dir)?;
+    lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;
+    Ok(file)
+}
+
+/// Takes the right to publish when nobody else has it; `None` when somebody does.
+pub fn try_exclusive(dir: &Path) -> Result<Option<File>> {
+    let (path, file) = open(dir)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error).at(&path),
+    }
+}
+
+fn open(dir: &Path) -> Result<(std::path::PathBuf, File)> {
+    let path = dir.join(FILE_NAME);
+    super::build::clear_folder(&path);
+    let file = private_options()
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(&path)
+        .at(&path)?;
+    Ok((path, file))
+}

@@ -1,0 +1,130 @@
+//! Turns on their way into an index: segments that no manifest names yet.
+//!
+//! So many can be brought portion by portion, and until all are there readers keep what they have. What is not
+//! published goes when it is dropped, and what a killed run left when somebody begins again: on a full disk each
+//! try would leave less room to the next.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::build::{
+    Publisher, Turns, Vectors, collect_turns, create_private_dir, publish_turns, turn_segments,
+};
+use super::lock;
+use super::turns::Maker;
+use crate::error::Result;
+use crate::time::Timestamp;
+use memory_store_recall::index::document::Turn;
+use memory_store_recall::index::manifest::{Manifest, SegmentRef};
+use memory_store_recall::index::segment::Segment;
+use memory_store_recall::index::{format, read_manifest};
+
+/// Turns for the next generation of an index.
+#[derive(Debug)]
+pub struct Staged {
+    dir: PathBuf,
+    /// The generation that they are added to; `None` when they are all there are from now on.
+    base: Option<u64>,
+    segments: Vec<SegmentRef>,
+    /// The files that were written, to be removed unless a manifest names them.
+    written: Vec<PathBuf>,
+}
+
+impl Staged {
+    /// Begins with the turns that the index in `dir` has. One at a time may bring turns there.
+    pub fn onto(dir: &Path) -> Result<Self> {
+        let manifest = swept(dir)?;
+        let segments = turn_segments(manifest.as_ref());
+        let base = manifest.map(|manifest| manifest.generation);
+        Ok(Self { dir: dir.to_owned(), base, segments, written: Vec::new() })
+    }
+
+    /// Begins with none.
+    pub fn afresh(dir: &Path) -> Result<Self> {
+        swept(dir)?;
+        Ok(Self { dir: dir.to_owned(), base: None, segments: Vec::new(), written: Vec::new() })
+    }
+
+    /// Adds turns, in place of those of the same session and number.
+    ///
+    /// # Errors
+    /// When what is there cannot be read, or a segment cannot be written.
+    pub fn add(
+        &mut self,
+        vectors: Option<&dyn Vectors>,
+        turns: &mut dyn Iterator<Item = Turn>,
+    ) -> Result<()> {
+        let maker = Maker { dir: &self.dir, vectors };
+        let turns = collect_turns(turns);
+        let parts = maker.with(self.segments.clone(), &turns)?;
+        let publisher = Publisher::of(&self.dir);
+        let manifest = read_manifest(&self.dir).ok().flatten();
+        let mut generation = publisher.next_generation(manifest.as_ref());
+        let mut written = Vec::new();
+        self.segments = publisher.write_turns(parts, &mut generation, &mut written)?;
+        self.written.extend(written);
+        Ok(())
+    }
+
+    /// What becomes of the turns of a generation.
+    pub fn turns(self) -> Turns<'static> {
+        Turns::Staged(self)
+    }
+
+    /// Publishes them beside the memories that there are. Says whether any was new.
+    ///
+    /// # Errors
+    /// When there is no index, or it cannot be read or written.
+    pub fn publish(self, now: Timestamp) -> Result<bool> {
+        let _lock = lock::exclusive(&self.dir)?;
+        let missing = || format::damaged(&self.dir, "there is no index");
+        let old = read_manifest(&self.dir)?.ok_or_else(missing)?;
+        let segments = self.segments(Some(&old))?;
+        if segments == turn_segments(Some(&old)) {
+            return Ok(false);
+        }
+        publish_turns(&self.dir, old, segments, now)?;
+        Ok(true)
+    }
+
+    /// The segments, as the generation after `old` is to name them.
+    ///
+    /// # Errors
+    /// When somebody else published meanwhile: that generation may have other turns, and its publisher has
+    /// removed what it did not name.
+    pub(super) fn segments(&self, old: Option<&Manifest>) -> Result<Vec<SegmentRef>> {
+        if self.base.is_some() && self.base != old.map(|old| old.generation) {
+            return Err(format::damaged(&self.dir, "somebody else has published turns meanwhile"));
+        }
+        for segment in &self.segments {
+            Segment::open(&self.dir, segment)?;
+        }
+        Ok(self.segments.clone())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.written.is_empty() {
+            return;
+        }
+        // Nobody is waited for on the way out; what stays goes when somebody begins again.
+        if let Ok(Some(_lock)) = lock::try_exclusive(&self.dir)
+            && let Ok(manifest) = read_manifest(&self.dir)
+        {
+            let named = manifest.map(|manifest| manifest.files(&self.dir)).unwrap_or_default();
+            let unnamed = self.written.iter().filter(|path| !named.contains(*path));
+            unnamed.for_each(|path| drop(fs::remove_file(path)));
+        }
+    }
+}
+
+/// Removes what no manifest names from the index in `dir`, which is made where it is missing. Returns its manifest;
+/// while that cannot be read nobody knows what it names, and all stays.
+fn swept(dir: &Path) -> Result<Option<Manifest>> {
+    create_private_dir(dir)?;
+    let _lock = lock::exclusive(dir)?;
+    let Ok(manifest) = read_manifest(dir) else { return Ok(None) };
+    Publisher::of(dir).remove_unnamed(manifest.as_ref());
+    Ok(manifest)
+}

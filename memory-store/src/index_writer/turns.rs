@@ -1,0 +1,446 @@
+//! Turns of sessions: segments that grow.
+//!
+//! New turns make a small segment. A segment that is not much larger than what follows it is merged
+//! with that, so that there are about as many as the logarithm of the number of turns. Publishing merges
+//! only what costs milliseconds, however long the history is; the rest is *settled* in the
+//! background, one step at a time: larger merges, segments of which much was replaced, and better vectors.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::build::Vectors;
+use crate::embed::{Encoder, Space};
+use crate::error::Result;
+use crate::id::MemoryId;
+use memory_store_base::bytes::kernel::mixed;
+use memory_store_recall::index::document::{Document, Turn};
+use memory_store_recall::index::freeze::Frozen;
+use memory_store_recall::index::manifest::{Collection, SegmentRef};
+use memory_store_recall::index::record::Entry;
+use memory_store_recall::index::segment::Segment;
+use memory_store_recall::index::vectors::Embedded;
+use memory_store_recall::index::write;
+
+/// A segment is merged with what follows it when it is not this many times its size.
+const TIER_RATIO: u32 = 2;
+/// Turns that a segment may have: what a merge, or better vectors, have to write again at most.
+pub const SEGMENT_TURNS_MAX: u32 = 1 << 16;
+/// Turns that are merged while somebody waits for the publication: their words are looked at again.
+const MERGED_AT_ONCE: u32 = 256;
+/// So many segments are merged no matter who waits: each reader opens them all.
+const SEGMENTS_MANY: usize = 64;
+/// A segment is rewritten when one in this many of its documents is dead,
+const DEAD_SHARE: usize = 4;
+/// or so many are, for each hook reads their numbers in the manifest;
+const DEAD_MAX: usize = 1024;
+/// of so many no matter who waits.
+const DEAD_MANY: usize = 8 * DEAD_MAX;
+/// A segment gets its better vectors once they are the better ones for one in so many of its documents,
+/// or for all that are still without: it is written again each time.
+const BETTER_SHARE: usize = 4;
+/// Segments of so many documents get every better vector at once.
+const BETTER_SMALL: u32 = 4096;
+/// All entries of a segment are read to look for new turns in it when there are fewer than this many for
+/// each of these: so many it takes to find one.
+const WALKED: usize = 16;
+/// Documents of a large one that are looked at to tell how many would gain.
+const SAMPLE: usize = 512;
+
+/// A segment of turns of the next generation.
+pub enum Part {
+    /// One that there is.
+    Kept(SegmentRef),
+    /// A new one.
+    New {
+        /// Its documents.
+        docs: u32,
+        /// Those of them that others replaced.
+        dead: Vec<u32>,
+        /// Its bytes.
+        bytes: Vec<u8>,
+    },
+}
+
+/// Makes the segments of turns of an index.
+pub struct Maker<'a> {
+    /// Where the index lies.
+    pub dir: &'a Path,
+    /// Where vectors come from.
+    pub vectors: Option<&'a dyn Vectors>,
+}
+
+impl Maker<'_> {
+    /// Segments of these turns and no others, the oldest first.
+    pub fn all(&self, turns: &[Turn]) -> Vec<Part> {
+        let mut in_time: Vec<&Turn> = turns.iter().collect();
+        in_time.sort_by_key(|turn| turn.at);
+        let chunks = in_time.chunks(SEGMENT_TURNS_MAX as usize);
+        chunks
+            .map(|turns| self.segment(turns.iter().map(|turn| Document::turn(turn)).collect()))
+            .collect()
+    }
+
+    /// The segments with these turns, which are in the order of their ids, added, or in place of those of
+    /// the same session and number. When all are known, nothing is new.
+    pub fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {
+        let mut new: Vec<Document> = turns.iter().map(Document::turn).collect();
+        for segment in &mut segments {
+            self.take_over(segment, &mut new)?;
+        }
+        if new.is_empty() {
+            return Ok(segments.into_iter().map(Part::Kept).collect());
+        }
+        let many = segments.len() >= SEGMENTS_MANY;
+        let mut docs = new.len() as u32;
+        let mut merged = vec![new];
+        while let Some(last) = segments.last()
+            && may_merge(last, docs)
+            && (many || living(last) + docs <= MERGED_AT_ONCE)
+        {
+            docs += living(last);
+            merged.push(self.documents(last)?);
+            segments.pop();
+        }
+        let mut parts = Vec::with_capacity(segments.len() + 1);
+        for segment in segments {
+            let many_dead = segment.dead.len() > DEAD_MANY;
+            parts.push(if many_dead {
+                self.segment(self.documents(&segment)?)
+            } else {
+                Part::Kept(segment)
+            });
+        }
+        let mut merged = merged.concat();
+        // Somebody may bring more at once than a segment may have.
+        while !merged.is_empty() {
+            let rest = merged.split_off(merged.len().min(SEGMENT_TURNS_MAX as usize));
+            parts.push(self.segment(merged));
+            merged = rest;
+        }
+        Ok(parts)
+    }
+
+    /// Does one step of what was put off; when there is none, nothing is new.
+    pub fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
+        let step = match uneven(&segments) {
+            Some((first, last)) => {
+                let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
+                let merged = merged.collect::<Result<Vec<_>>>()?.concat();
+                // Perhaps nothing is left of it.
+                let part = (!merged.is_empty()).then(|| self.segment(merged));
+                Some((first, last, part))
+            }
+            None => self.better(&segments)?.map(|(place, part)| (place, place, Some(part))),
+        };
+        let mut parts: Vec<Part> = segments.into_iter().map(Part::Kept).collect();
+        if let Some((first, last, part)) = step {
+            parts.splice(first..=last, part);
+        }
+        Ok(parts)
+    }
+
+    /// Drops those of the new turns that the segment has as they are, and buries what the others
+    /// replace.
+    fn take_over(&self, reference: &mut SegmentRef, new: &mut Vec<Document>) -> Result<()> {
+        let segment = Segment::open(self.dir, reference)?;
+        let mut replaced = BTreeSet::new();
+        let mut known = BTreeSet::new();
+        // Many are not looked for one by one: both are in the order of their ids.
+        let walks = new.len().saturating_mul(WALKED) >= segment.docs() as usize;
+        let mut next = 0;
+        for document in new.iter() {
+            let id = document.entry.id;
+            let found = if walks { walk_to(&segment, &mut next, id) } else { segment.find(id) };
+            let Some((doc, entry)) = found? else { continue };
+            if segment.is_dead(doc) {
+                continue;
+            }
+            if segment.record(&entry).is_ok_and(|record| record == document.record) {
+                known.insert(document.entry.id);
+            } else {
+                replaced.insert(doc);
+            }
+        }
+        new.retain(|document| !known.contains(&document.entry.id));
+        replaced.extend(&reference.dead);
+        reference.dead = replaced.into_iter().collect();
+        Ok(())
+    }
+
+    /// A segment of some turns.
+    fn segment(&self, mut documents: Vec<Document>) -> Part {
+        documents.sort_by_key(|document| document.entry.id);
+        for document in &mut documents {
+            document.read_terms();
+            document.vector = self.best(document);
+        }
+        let space = space(self.vectors, &documents);
+        let graph = Frozen::default();
+        let bytes = write::segment(Collection::Turns, &documents, &[], space, graph);
+        Part::New { docs: documents.len() as u32, dead: Vec::new(), bytes }
+    }
+
+    /// The best vector that a document can have now.
+    fn best(&self, document: &Document) -> Option<Embedded> {
+        let Some(vectors) = self.vectors else { return document.vector };
+        let space = vectors.space();
+        let known = document.vector.filter(|known| known.space == space);
+        if known.is_some_and(|known| known.encoder == Encoder::Transformer) {
+            return known;
+        }
+        let text = document.embedding_text();
+        let made = if known.is_some() { vectors.best(&text) } else { vectors.of(&text) };
+        made.map(|(encoder, vector)| Embedded { space, encoder, vector }).or(known)
+    }
+
+    /// Reads the documents of a segment that nothing has replaced, with their vectors. Their words
+    /// are to be looked at again.
+    fn documents(&self, reference: &SegmentRef) -> Result<Vec<Document>> {
+        let segment = Segment::open(self.dir, reference)?;
+        let living = (0..segment.docs()).filter(|&doc| !segment.is_dead(doc));
+        living.map(|doc| document(&segment, doc)).collect()
+    }
+
+    /// A segment of which enough documents have better vectors by now, and its place. The latest
+    /// come first, as they are the first to be embedded.
+    fn better(&self, segments: &[SegmentRef]) -> Result<Option<(usize, Part)>> {
+        let Some(vectors) = self.vectors else { return Ok(None) };
+        for (place, reference) in segments.iter().enumerate().rev() {
+            let segment = Segment::open(self.dir, reference)?;
+            let head = segment.vector_head()?.filter(|head| head.space == vectors.space());
+            if head.is_some_and(|head| head.transformed == head.count) {
+                continue;
+            }
+            let waiting = segment.waiting(vectors.space())?;
+            let gains = |doc: u32| -> Result<Option<Embedded>> {
+                let text = segment.record(&segment.entry(doc)?)?.embedding_text();
+                // What lies in another space serves nobody.
+                let made = if head.is_some() { vectors.best(&text) } else { vectors.of(&text) };
+                let space = vectors.space();
+                Ok(made.map(|(encoder, vector)| Embedded { space, encoder, vector }))
+            };
+            if head.is_some() && !is_worth_it(segment.docs(), &waiting, &gains)? {
+                continue;
+            }
+            let mut all: Vec<Option<Embedded>> = match head {
+                Some(_) => {
+                    (0..segment.docs()).map(|doc| segment.vector(doc)).collect::<Result<_>>()?
+                }
+                None => vec![None; segment.docs() as usize],
+            };
+            let mut gained = false;
+            for doc in waiting {
+                if let Some(better) = gains(doc)? {
+                    all[doc as usize] = Some(better);
+                    gained = true;
+                }
+            }
+            if gained {
+                let bytes = write::with_vectors(&segment, &all, vectors.space())?;
+                let (docs, dead) = (reference.docs, reference.dead.clone());
+                return Ok(Some((place, Part::New { docs, dead, bytes })));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether these are the segments that there were.
+pub fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
+    let is_one = |(part, before): (&Part, &SegmentRef)| match part {
+        Part::Kept(segment) => segment == before,
+        Part::New { .. } => false,
+    };
+    parts.len() == before.len() && parts.iter().zip(before).all(is_one)
+}
+
+/// Whether segments are to be merged, or rewritten for what was replaced.
+pub fn are_uneven(segments: &[SegmentRef]) -> bool {
+    uneven(segments).is_some()
+}
+
+/// The space of a segment's vectors. When there is nothing to make new ones with, what is known is
+/// kept.
+pub fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Option<Space> {
+    let known = || documents.iter().find_map(|document| Some(document.vector?.space));
+    vectors.map(Vectors::space).or_else(known)
+}
+
+/// Finds the document with an id from `next` on. Later calls are about later ids.
+fn walk_to(segment: &Segment, next: &mut u32, id: MemoryId) -> Result<Option<(u32, Entry)>> {
+    while *next < segment.docs() {
+        let entry = segment.entry(*next)?;
+        match entry.id.cmp(&id) {
+            Ordering::Less => *next += 1,
+            Ordering::Equal => return Ok(Some((*next, entry))),
+            Ordering::Greater => return Ok(None),
+        }
+    }
+    Ok(None)
+}
+
+fn document(segment: &Segment, doc: u32) -> Result<Document> {
+    let record = segment.record(&segment.entry(doc)?)?;
+    let mut document = Document::turn(&Turn {
+        session: record.session.unwrap_or_default(),
+        agent: record.agent,
+        number: record.turn,
+        at: record.created,
+        text: record.text,
+        errors: record.signatures,
+    });
+    document.vector = segment.vector(doc)?;
+    Ok(document)
+}
+
+/// How many documents of a segment nothing has replaced.
+fn living(segment: &SegmentRef) -> u32 {
+    segment.docs - (segment.dead.len() as u32).min(segment.docs)
+}
+
+/// Whether a segment is to be merged with so many documents that follow it.
+fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
+    let own = living(segment);
+    own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_TURNS_MAX
+}
+
+/// The first and last of some segments that are to be merged, or one that is to be rewritten.
+fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
+    let rotten = segments.iter().position(|segment| {
+        let dead = segment.dead.len();
+        dead * DEAD_SHARE > segment.docs as usize || dead > DEAD_MAX
+    });
+    if let Some(place) = rotten {
+        return Some((place, place));
+    }
+    (1..segments.len()).rev().find_map(|last| {
+        let (mut first, mut docs) = (last, living(&segments[last]));
+        while first > 0 && may_merge(&segments[first - 1], docs) {
+            first -= 1;
+            docs += living(&segments[first]);
+        }
+        (first < last).then_some((first, last))
+    })
+}
+
+/// Whether enough of those that wait would gain for the segment to be written again, as a sample of them
+/// tells.
+fn is_worth_it(
+    docs: u32,
+    waiting: &[u32],
+    gains: &dyn Fn(u32) -> Result<Option<Embedded>>,
+) -> Result<bool> {
+    if docs <= BETTER_SMALL {
+        return Ok(true);
+    }
+    let every = waiting.len().div_ceil(SAMPLE).max(1);
+    let (mut gaining, mut looked_at) = (0, 0);
+    for (number, some) in (1..).zip(waiting.chunks(every)) {
+        // One of each, anywhere in it: those that gain may lie in steps of their own.
+        let doc = some[(mixed(number) % some.len() as u64) as usize];
+        gaining += usize::from(gains(doc)?.is_some());
+        looked_at += 1;
+    }
+    let all = gaining == looked_at;
+    Ok(all || gaining * every * BETTER_SHARE >= docs as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::embed::{DIMENSIONS, Vector};
+
+    fn segment(docs: u32, dead: u32) -> SegmentRef {
+        let dead = (0..dead).collect();
+        SegmentRef { collection: Collection::Turns, generation: 1, bytes: 0, docs, dead }
+    }
+
+    fn sizes(sizes: &[u32]) -> Vec<SegmentRef> {
+        sizes.iter().map(|&docs| segment(docs, 0)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn settling_ends_with_few_segments_of_which_none_is_too_large(
+            mut segments in prop::collection::vec(1u32..40_000, 1..40),
+        ) {
+            let all: u32 = segments.iter().sum();
+            while let Some((first, last)) = uneven(&sizes(&segments)) {
+                let merged = segments[first..=last].iter().sum();
+                segments.splice(first..=last, [merged]);
+            }
+            prop_assert_eq!(segments.iter().sum::<u32>(), all);
+            prop_assert!(segments.iter().all(|&docs| docs <= SEGMENT_TURNS_MAX));
+            // Two neighbours are together too large for one, or the first is twice the second.
+            for pair in segments.windows(2) {
+                let large = pair[0] + pair[1] > SEGMENT_TURNS_MAX;
+                prop_assert!(large || pair[0] >= TIER_RATIO * pair[1], "{pair:?}");
+            }
+        }
+
+        #[test]
+        fn a_segment_is_written_again_for_a_quarter_or_for_all_that_wait(
+            docs in 1u32..70_000,
+            waiting in 1u32..70_000,
+            made in 0u32..70_000,
+        ) {
+            let waiting: Vec<u32> = (0..waiting.min(docs)).collect();
+            // Those that are made lie spread among the others.
+            let made = made.min(waiting.len() as u32);
+            let is_made = |doc: u32| {
+                let before = u64::from(doc) * u64::from(made) / waiting.len() as u64;
+                let after = (u64::from(doc) + 1) * u64::from(made) / waiting.len() as u64;
+                after > before
+            };
+            let vector = Vector([1; DIMENSIONS]);
+            let better = Embedded { space: Space([0; 16]), encoder: Encoder::Transformer, vector };
+            let gains = |doc| Ok(is_made(doc).then_some(better));
+            let worth = is_worth_it(docs, &waiting, &gains).unwrap();
+            if made as usize == waiting.len() || docs <= BETTER_SMALL {
+                prop_assert!(worth);
+            } else if made == 0 {
+                prop_assert!(!worth);
+            } else if waiting.len() >= 8 * SAMPLE {
+                // A sample is not exact.
+                let share = f64::from(made) / f64::from(docs);
+                let nearly_all = f64::from(made) > 0.9 * waiting.len() as f64;
+                prop_assert!(share > 0.15 || nearly_all || !worth, "{share}");
+                prop_assert!(share < 0.35 || worth, "{share}");
+            }
+        }
+    }
+
+    #[test]
+    fn walking_finds_what_searching_finds() {
+        let turn = |number| Turn { session: "s".into(), number, ..Turn::default() };
+        let mut there: Vec<Document> =
+            (0..40).step_by(3).map(|number| Document::turn(&turn(number))).collect();
+        there.sort_by_key(|document| document.entry.id);
+        let (collection, docs) = (Collection::Memories, there.len() as u32);
+        let bytes = write::segment(collection, &there, &[], None, Frozen::default());
+        let (generation, dead, length) = (1, Vec::new(), bytes.len() as u64);
+        let reference = SegmentRef { collection, generation, bytes: length, docs, dead };
+        let segment = Segment::from_bytes(Path::new("test.seg"), bytes, &reference).unwrap();
+        let mut ids: Vec<MemoryId> = (0..50).map(|number| turn(number).id()).collect();
+        ids.sort();
+        let doc = |found: Option<(u32, Entry)>| found.map(|(doc, _)| doc);
+        let mut next = 0;
+        let walked = ids.iter().map(|&id| doc(walk_to(&segment, &mut next, id).unwrap()));
+        let walked: Vec<Option<u32>> = walked.collect();
+        let searched: Vec<Option<u32>> =
+            ids.iter().map(|&id| doc(segment.find(id).unwrap())).collect();
+        assert_eq!(walked, searched);
+        assert_eq!(walked.iter().flatten().count(), there.len());
+    }
+
+    #[test]
+    fn much_that_is_dead_is_left_behind() {
+        assert_eq!(uneven(&[segment(4000, 999), segment(1000, 0)]), None);
+        assert_eq!(uneven(&[segment(4000, 1001), segment(1000, 0)]), Some((0, 0)));
+        assert_eq!(uneven(&[segment(60_000, 1025)]), Some((0, 0)));
+        assert_eq!(uneven(&[]), None);
+    }
+}
