@@ -40,6 +40,7 @@ mod neighbours;
 mod off;
 mod ollama;
 mod on;
+mod overview;
 mod pack;
 mod preview;
 mod programs;
@@ -62,6 +63,7 @@ mod trace;
 mod trust;
 mod uninstall;
 pub mod view;
+mod visit;
 mod watch;
 mod why;
 mod why_memory;
@@ -74,8 +76,11 @@ pub struct Args {
     /// Act as if started in this folder
     #[arg(long = "project", short = 'C', id = "folder", global = true, value_name = "DIR")]
     folder: Option<PathBuf>,
+    /// Print the overview as JSON
+    #[arg(long = "json", id = "overview_json")]
+    json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -114,6 +119,42 @@ enum Command {
 }
 
 impl Command {
+    fn run(&self, world: &World, out: &mut dyn Write) -> Result {
+        match self {
+            Self::Init(args) => init::run(args, world, out),
+            Self::Uninstall(args) => uninstall::run(args, world, out),
+            Self::Trust(args) => trust::run(args, world, out),
+            Self::Link(args) => link::run(args, world, out),
+            Self::Sync(args) => sync::run(args, world, out),
+            Self::Watch(args) => watch::run(args, world, out),
+            Self::Service(args) => service::run(args, world, out),
+            Self::Search(args) => search::run(args, world, out),
+            Self::Show(args) => show::run(args, world, out),
+            Self::List(args) => list::run(args, world, out),
+            Self::Add(args) => add::run(args, world, out),
+            Self::Edit(args) => edit::run(args, world, out),
+            Self::Forget(args) => forget::run(args, world, out),
+            Self::Restore(args) => restore::run(args, world, out),
+            Self::Review(args) => review::run(args, world, out),
+            Self::Tombstones(args) => tombstones::run(args, world, out),
+            Self::Pack(args) => pack::run(args, world, out),
+            Self::Handoff(args) => handoff::run(args, world, out),
+            Self::Status(args) => status::run(args, world, out),
+            Self::Why(args) => why::run(args, world, out),
+            Self::Purge(args) => purge::run(args, world, out),
+            Self::Off(args) => off::run(args, world, out),
+            Self::On(args) => on::run(args, world, out),
+            Self::Share(args) => share::run(args, world, out),
+            Self::Mcp(_) => mcp::run(world),
+            Self::Config(args) => config::run(args, world, out),
+            Self::Audit(args) => audit::run(args, world, out),
+            Self::Redact(args) => redact::run(args, world, out),
+            Self::Doctor(args) => doctor::run(args, world, out),
+            Self::Eval(args) => eval::run(args, world, out),
+            Self::Completions(args) => completions::run(args, out),
+        }
+    }
+
     /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
     fn is_prose(&self) -> bool {
         !matches!(
@@ -129,43 +170,18 @@ impl Command {
 
 /// Runs the command that was asked for.
 pub fn run(args: Args) -> Result {
+    if args.json && args.command.is_some() {
+        return Err(Failure::new("`--json` stands after the command").code(exit::USAGE));
+    }
     let world = World::read(args.folder.as_deref())?;
     let mut stdout = anstream::stdout().lock();
-    let columns = wrap::columns(&Term::stdout()).filter(|_| args.command.is_prose());
+    let columns = wrap::columns(&Term::stdout())
+        .filter(|_| args.command.as_ref().is_none_or(Command::is_prose));
     let mut wrapped = Wrapped::new(&mut stdout, columns);
     let out: &mut dyn Write = &mut wrapped;
     match &args.command {
-        Command::Init(args) => init::run(args, &world, out),
-        Command::Uninstall(args) => uninstall::run(args, &world, out),
-        Command::Trust(args) => trust::run(args, &world, out),
-        Command::Link(args) => link::run(args, &world, out),
-        Command::Sync(args) => sync::run(args, &world, out),
-        Command::Watch(args) => watch::run(args, &world, out),
-        Command::Service(args) => service::run(args, &world, out),
-        Command::Search(args) => search::run(args, &world, out),
-        Command::Show(args) => show::run(args, &world, out),
-        Command::List(args) => list::run(args, &world, out),
-        Command::Add(args) => add::run(args, &world, out),
-        Command::Edit(args) => edit::run(args, &world, out),
-        Command::Forget(args) => forget::run(args, &world, out),
-        Command::Restore(args) => restore::run(args, &world, out),
-        Command::Review(args) => review::run(args, &world, out),
-        Command::Tombstones(args) => tombstones::run(args, &world, out),
-        Command::Pack(args) => pack::run(args, &world, out),
-        Command::Handoff(args) => handoff::run(args, &world, out),
-        Command::Status(args) => status::run(args, &world, out),
-        Command::Why(args) => why::run(args, &world, out),
-        Command::Purge(args) => purge::run(args, &world, out),
-        Command::Off(args) => off::run(args, &world, out),
-        Command::On(args) => on::run(args, &world, out),
-        Command::Share(args) => share::run(args, &world, out),
-        Command::Mcp(_) => mcp::run(&world),
-        Command::Config(args) => config::run(args, &world, out),
-        Command::Audit(args) => audit::run(args, &world, out),
-        Command::Redact(args) => redact::run(args, &world, out),
-        Command::Doctor(args) => doctor::run(args, &world, out),
-        Command::Eval(args) => eval::run(args, &world, out),
-        Command::Completions(args) => completions::run(args, out),
+        None => overview::run(args.json, &world, out),
+        Some(command) => command.run(&world, out),
     }?;
     out.flush()?;
     Ok(())

@@ -2,6 +2,7 @@
 
 mod common;
 mod configuration;
+mod daily;
 mod damaged;
 mod guide;
 mod learned;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::common::Machine;
+use crate::common::{Machine, strip};
 
 /// A proxy on this machine, which is asked for what is elsewhere: it answers as an Ollama with one model, and counts.
 fn proxy() -> (String, Arc<AtomicUsize>) {
@@ -372,14 +372,4 @@ fn lines_are_broken_at_words_on_a_terminal_and_nowhere_else() {
     assert!(strip(&machine.on_screen(&["list"], 200)).contains(TITLE));
     let json = machine.on_screen(&["list", "--json"], 80);
     serde_json::from_str::<serde_json::Value>(&json).unwrap();
-}
-
-/// A text without its colours.
-fn strip(text: &str) -> String {
-    let mut plain = String::new();
-    for (number, part) in text.split("\u{1b}[").enumerate() {
-        let from = if number == 0 { 0 } else { part.find('m').map_or(0, |at| at + 1) };
-        plain.push_str(&part[from..]);
-    }
-    plain.replace('\r', "")
 }
