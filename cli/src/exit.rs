@@ -1,9 +1,11 @@
 //! The exit codes of `throughline`. They are part of its interface: scripts may rely on them.
 
-/// Done, also when there was nothing to do or nothing was found, or when a day's bound leaves sessions to the next day.
+/// Done, also when there was nothing to do or a list is empty, or when a day's bound leaves sessions to the next day.
 pub const OK: u8 = 0;
 /// Something went wrong that is none of the below, for example a full disk.
 pub const FAILED: u8 = 1;
+/// A search found nothing, as with `grep`; nothing went wrong then, and stderr is empty.
+pub const NOTHING: u8 = 1;
 /// The command line was not understood (also clap's own code).
 pub const USAGE: u8 = 2;
 /// What was named does not exist, for example no memory has this id.
@@ -25,8 +27,8 @@ pub const LOCKED: u8 = 10;
 
 /// All of them as `--help` and docs/usage.md tell them; `cli/tests/command/newcomer.rs` compares these.
 pub const TABLE: [(u8, &str); 11] = [
-    (OK, "done, also when nothing was found or there was nothing to do"),
-    (FAILED, "failed for another reason than those below"),
+    (OK, "done, also when there was nothing to do or a list is empty"),
+    (FAILED, "a search found nothing, or it failed for another reason than those below"),
     (USAGE, "the command line was not understood"),
     (NOT_FOUND, "the thing that was named does not exist"),
     (NOT_SET_UP, "the folder is not set up, or not trusted"),

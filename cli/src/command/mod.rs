@@ -49,10 +49,12 @@ mod reader;
 mod receipts;
 mod redact;
 mod restore;
+mod resume;
 mod review;
 mod search;
 mod second;
 mod service;
+mod sessions;
 mod share;
 mod show;
 mod status;
@@ -99,6 +101,7 @@ enum Command {
     Edit(edit::Edit),
     Forget(forget::Forget),
     Restore(restore::Restore),
+    Resume(resume::Resume),
     Review(review::Review),
     Tombstones(tombstones::Tombstones),
     Pack(pack::Pack),
@@ -135,6 +138,7 @@ impl Command {
             Self::Edit(args) => edit::run(args, world, out),
             Self::Forget(args) => forget::run(args, world, out),
             Self::Restore(args) => restore::run(args, world, out),
+            Self::Resume(args) => resume::run(args, world, out),
             Self::Review(args) => review::run(args, world, out),
             Self::Tombstones(args) => tombstones::run(args, world, out),
             Self::Pack(args) => pack::run(args, world, out),

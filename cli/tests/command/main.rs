@@ -10,6 +10,7 @@ mod learning;
 mod memories;
 mod neighbours;
 mod newcomer;
+mod resume;
 mod secrets;
 mod setup;
 mod trust;

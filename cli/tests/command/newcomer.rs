@@ -67,7 +67,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// What each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 28] = [
+const READING: [&[&str]; 30] = [
     &["init", "--preview"],
     &["uninstall", "--purge"],
     &["trust"],
@@ -81,6 +81,8 @@ const READING: [&[&str]; 28] = [
     &["search", "nothing-like-it"],
     &["search", "--turns", "bread"],
     &["search", "--thinking", "bread"],
+    &["resume", "bread"],
+    &["resume"],
     &["show", "ID"],
     &["list"],
     &["list", "--archived"],
@@ -199,7 +201,8 @@ fn exit_codes_are_what_help_and_docs_say() {
     machine.ok(&["init", "--yes"]);
     for (args, expected) in [
         (&["list"][..], 0),
-        (&["search", "nothing-like-it"], 0),
+        (&["search", "nothing-like-it"], 1),
+        (&["resume", "nothing-like-it"], 1),
         (&["config", "llm", "ollama"], 1),
         (&["nonsense"], 2),
         (&["list", "--kind", "nonsense"], 2),
