@@ -16,6 +16,7 @@ use crate::wrap::{self, Wrapped};
 mod add;
 mod ask;
 mod audit;
+mod blame;
 mod checks;
 mod completions;
 mod config;
@@ -26,6 +27,7 @@ mod duration;
 mod edit;
 pub mod elsewhere;
 mod eval;
+mod fixes;
 mod folders;
 mod forget;
 mod guide;
@@ -34,6 +36,7 @@ mod init;
 mod learned;
 mod link;
 mod list;
+mod log;
 mod mcp;
 mod meaning;
 mod neighbours;
@@ -57,9 +60,12 @@ mod service;
 mod sessions;
 mod share;
 mod show;
+mod stats;
 mod status;
+mod statusline;
 mod stores;
 mod sync;
+mod timeline;
 mod tombstones;
 mod trace;
 mod trust;
@@ -108,6 +114,12 @@ enum Command {
     Handoff(handoff::Handoff),
     Status(status::Status),
     Why(why::Why),
+    Stats(stats::Stats),
+    Timeline(timeline::Timeline),
+    Blame(blame::Blame),
+    Fixes(fixes::Fixes),
+    Log(log::Log),
+    Statusline(statusline::Statusline),
     Purge(purge::Purge),
     Off(off::Off),
     On(on::On),
@@ -145,6 +157,12 @@ impl Command {
             Self::Handoff(args) => handoff::run(args, world, out),
             Self::Status(args) => status::run(args, world, out),
             Self::Why(args) => why::run(args, world, out),
+            Self::Stats(args) => stats::run(args, world, out),
+            Self::Timeline(args) => timeline::run(args, world, out),
+            Self::Blame(args) => blame::run(args, world, out),
+            Self::Fixes(args) => fixes::run(args, world, out),
+            Self::Log(args) => log::run(args, world, out),
+            Self::Statusline(args) => statusline::run(args, world, out),
             Self::Purge(args) => purge::run(args, world, out),
             Self::Off(args) => off::run(args, world, out),
             Self::On(args) => on::run(args, world, out),
@@ -177,7 +195,11 @@ pub fn run(args: Args) -> Result {
     if args.json && args.command.is_some() {
         return Err(Failure::new("`--json` stands after the command").code(exit::USAGE));
     }
-    let world = World::read(args.folder.as_deref())?;
+    let world = match World::read(args.folder.as_deref()) {
+        // A status line never fails.
+        Err(_) if matches!(args.command, Some(Command::Statusline(_))) => return Ok(()),
+        read => read?,
+    };
     let mut stdout = anstream::stdout().lock();
     let columns = wrap::columns(&Term::stdout())
         .filter(|_| args.command.as_ref().is_none_or(Command::is_prose));

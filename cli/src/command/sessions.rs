@@ -6,7 +6,7 @@ use memory_store::Timestamp;
 use processor::archive::{Archive, SessionFile, file_name};
 use processor::transcript::parts;
 use processor::transcript::record::{Record, RecordWhat};
-use processor::transcript::session::PromptBy;
+use processor::transcript::session::{Input, PromptBy};
 use serde::Serialize;
 
 use super::stores::Stores;
@@ -41,26 +41,71 @@ pub fn archive(world: &World, stores: &Stores) -> Archive {
 
 /// Reads one session; `None` when nothing of it is kept, or it cannot be read, which `doctor` tells.
 pub fn of(archive: &Archive, session: &str) -> Option<Session> {
-    let name = file_name(session, None);
-    let file = archive.load(&name).ok()??;
-    let mut read = Session { session: file.header.session.clone(), ..Session::default() };
-    for part in 1..=file.header.parts {
-        if let Ok(Some(closed)) = archive.load(&parts::name(&name, part)) {
-            closed.records.iter().for_each(|record| read.add(record));
-        }
-    }
-    file.records.iter().for_each(|record| read.add(record));
-    read.is_resumable = is_plain(&read.session) && has_transcript(&file);
-    Some(read)
+    of_name(archive, &file_name(session, None)).map(|(session, _)| session)
 }
 
-/// Reads all sessions, without subagents, newest first.
-pub fn all(archive: &Archive) -> Result<Vec<Session>> {
-    let names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
-    let names = names.iter().filter(|name| is_main(name));
-    let mut sessions: Vec<Session> = names.filter_map(|name| of(archive, name)).collect();
-    sessions.sort_by_key(|session| (std::cmp::Reverse(session.last), session.session.clone()));
+/// Reads a session and its records, by the name of its file.
+fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
+    let file = archive.load(name).ok()??;
+    let mut records = Vec::new();
+    for part in 1..=file.header.parts {
+        if let Ok(Some(closed)) = archive.load(&parts::name(name, part)) {
+            records.extend(closed.records);
+        }
+    }
+    let id = &file.header.session;
+    let is_resumable = is_plain(id) && has_transcript(&file);
+    let mut session = Session { session: id.clone(), is_resumable, ..Session::default() };
+    records.extend(file.records);
+    records.iter().for_each(|record| session.add(record));
+    Some((session, records))
+}
+
+/// Reads a session and what was done in it; subagents have files of their own.
+pub fn with_records(archive: &Archive, session: &str) -> Option<(Session, Vec<Record>)> {
+    of_name(archive, &file_name(session, None))
+}
+
+/// The names of all sessions, without subagents.
+pub fn names(archive: &Archive) -> Result<Vec<String>> {
+    let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
+    names.retain(|name| is_main(name));
+    names.sort();
+    Ok(names)
+}
+
+/// Reads all sessions with what was done in them, and keeps what `told` makes of each; newest first.
+pub fn all<T>(
+    archive: &Archive,
+    told: impl Fn(&Session, &[Record]) -> Option<T>,
+) -> Result<Vec<(Session, T)>> {
+    let mut sessions: Vec<(Session, T)> = names(archive)?
+        .iter()
+        .filter_map(|name| {
+            let (session, records) = of_name(archive, name)?;
+            let told = told(&session, &records)?;
+            Some((session, told))
+        })
+        .collect();
+    sessions.sort_by_key(|(session, _)| (std::cmp::Reverse(session.last), session.session.clone()));
     Ok(sessions)
+}
+
+/// The file that a call reads or edits, and whether it edits it.
+pub fn touched(record: &Record) -> Option<(&str, bool)> {
+    match &record.what {
+        RecordWhat::Call { what: Input::Read { path }, .. } => Some((path, false)),
+        RecordWhat::Call { what: Input::Edit { path, .. }, .. } => Some((path, true)),
+        _ => None,
+    }
+}
+
+/// The command line that a call runs.
+pub fn ran(record: &Record) -> Option<&str> {
+    match &record.what {
+        RecordWhat::Call { what: Input::Shell { command, .. }, .. } => Some(command),
+        _ => None,
+    }
 }
 
 impl Session {

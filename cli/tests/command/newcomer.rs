@@ -67,7 +67,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// What each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 30] = [
+const READING: [&[&str]; 38] = [
     &["init", "--preview"],
     &["uninstall", "--purge"],
     &["trust"],
@@ -82,6 +82,14 @@ const READING: [&[&str]; 30] = [
     &["search", "--turns", "bread"],
     &["search", "--thinking", "bread"],
     &["resume", "bread"],
+    &["stats"],
+    &["timeline"],
+    &["blame", "src/bread.rs"],
+    &["fixes"],
+    &["fixes", "bread"],
+    &["log"],
+    &["statusline"],
+    &["blame", "src"],
     &["resume"],
     &["show", "ID"],
     &["list"],
