@@ -88,6 +88,34 @@ impl Write for Wrapped<'_> {
     }
 }
 
+/// A writer that passes on an answer in JSON, and nothing else.
+pub struct JsonAlone<'a> {
+    out: &'a mut dyn Write,
+    /// `None` before anything was written.
+    is_json: Option<bool>,
+}
+
+impl<'a> JsonAlone<'a> {
+    /// Waits for what is written first.
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, is_json: None }
+    }
+}
+
+impl Write for JsonAlone<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let starts = || matches!(bytes.first(), Some(b'{' | b'['));
+        if *self.is_json.get_or_insert_with(starts) {
+            self.out.write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// Breaks a line at words; each further one begins where its text does. A word that is longer than the line stays whole.
 pub fn broken(line: &str, columns: usize) -> String {
     let (text, end) = match line.strip_suffix('\n') {

@@ -5,6 +5,7 @@ mod configuration;
 mod daily;
 mod damaged;
 mod guide;
+mod habits;
 mod learned;
 mod learning;
 mod memories;
