@@ -6,6 +6,8 @@ use jiff::Zoned;
 use jiff::tz::TimeZone;
 use memory_store::Timestamp;
 
+const MINUTE_MS: i64 = 60_000;
+
 /// The user's zone: what `TZ` says, or else the system; UTC where neither does.
 static ZONE: LazyLock<TimeZone> = LazyLock::new(TimeZone::system);
 
@@ -17,6 +19,32 @@ pub fn time(at: Timestamp) -> String {
 /// A day.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)
+}
+
+/// A time as people say it: how long ago within the last hour, the time of today and yesterday, days ago within a week,
+/// and else the day.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    ago_in(at, now, &ZONE)
+}
+
+fn ago_in(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
+    let day = |at: Timestamp| zoned(at, zone).map(|at| at.date());
+    let (Some(then), Some(today), Some(told)) = (day(at), day(now), zoned(at, zone)) else {
+        return at.to_string();
+    };
+    let minutes = (now.0 - at.0) / MINUTE_MS;
+    let days = today.since(then).map_or(i64::MAX, |span| i64::from(span.get_days()));
+    match (minutes, days) {
+        // A clock that was set back, or one of another machine.
+        (..0, _) => date_in(at, zone),
+        (0, _) => "just now".to_owned(),
+        (1, _) => "1 minute ago".to_owned(),
+        (2..60, _) => format!("{minutes} minutes ago"),
+        (_, 0) => format!("today {}", told.strftime("%H:%M")),
+        (_, 1) => format!("yesterday {}", told.strftime("%H:%M")),
+        (_, 2..7) => format!("{days} days ago"),
+        _ => date_in(at, zone),
+    }
 }
 
 fn time_in(at: Timestamp, zone: &TimeZone) -> String {
@@ -37,6 +65,30 @@ fn zoned(at: Timestamp, zone: &TimeZone) -> Option<Zoned> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn recent_times_are_told_from_now_and_in_the_zone() {
+        let zone = TimeZone::fixed(jiff::tz::offset(2));
+        let at = |text: &str| Timestamp::parse(text).unwrap();
+        let now = at("2026-10-02T09:30:00Z");
+        for (then, expected) in [
+            ("2026-10-02T09:29:30Z", "just now"),
+            ("2026-10-02T09:28:40Z", "1 minute ago"),
+            ("2026-10-02T08:31:00Z", "59 minutes ago"),
+            ("2026-10-02T08:30:00Z", "today 10:30"),
+            ("2026-10-01T22:00:00Z", "today 00:00"),
+            ("2026-10-01T21:59:00Z", "yesterday 23:59"),
+            ("2026-09-30T12:00:00Z", "2 days ago"),
+            ("2026-09-26T12:00:00Z", "6 days ago"),
+            ("2026-09-25T12:00:00Z", "2026-09-25"),
+            ("2026-10-03T09:30:00Z", "2026-10-03"),
+        ] {
+            assert_eq!(ago_in(at(then), now, &zone), expected, "{then}");
+        }
+        // What no calendar has is told as it is.
+        let beyond = Timestamp(i64::MAX);
+        assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
+    }
 
     #[test]
     fn times_are_those_of_the_zone() {

@@ -1,9 +1,11 @@
 //! The exit codes of `throughline`. They are part of its interface: scripts may rely on them.
 
-/// Done, also when there was nothing to do or nothing was found, or when a day's bound leaves sessions to the next day.
+/// Done, also when there was nothing to do or a list is empty, or when a day's bound leaves sessions to the next day.
 pub const OK: u8 = 0;
 /// Something went wrong that is none of the below, for example a full disk.
 pub const FAILED: u8 = 1;
+/// A search found nothing, as with `grep`; nothing went wrong then, and stderr is empty.
+pub const NOTHING: u8 = 1;
 /// The command line was not understood (also clap's own code).
 pub const USAGE: u8 = 2;
 /// What was named does not exist, for example no memory has this id.
@@ -23,23 +25,60 @@ pub const DEGRADED: u8 = 9;
 /// Another process kept a lock that is needed for longer than is waited; the message says what was not done.
 pub const LOCKED: u8 = 10;
 
-/// All of them as `--help` and docs/usage.md tell them; `cli/tests/command/newcomer.rs` compares these.
-pub const TABLE: [(u8, &str); 11] = [
-    (OK, "done, also when nothing was found or there was nothing to do"),
-    (FAILED, "failed for another reason than those below"),
-    (USAGE, "the command line was not understood"),
-    (NOT_FOUND, "the thing that was named does not exist"),
-    (NOT_SET_UP, "the folder is not set up, or not trusted"),
-    (INVALID, "a file that a person wrote is not valid"),
-    (UNHEALTHY, "`doctor` found something that needs attention"),
-    (FOUND, "`redact --check` or `audit` found a secret"),
-    (RUNNING, "`watch` runs already"),
-    (DEGRADED, "`search --turns` or `--thinking` could not read all of the index"),
-    (LOCKED, "another process kept a lock for too long"),
+/// All of them: in few words for `--help`, and as docs/usage.md tells them.
+pub const TABLE: [(u8, &str, &str); 11] = [
+    (OK, "done", "done, also when there was nothing to do or a list is empty"),
+    (
+        FAILED,
+        "nothing found or failed",
+        "a search found nothing, or it failed for another reason than those below",
+    ),
+    (USAGE, "not understood", "the command line was not understood"),
+    (NOT_FOUND, "no such thing", "the thing that was named does not exist"),
+    (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
+    (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
+    (UNHEALTHY, "`doctor` found a fault", "`doctor` found something that needs attention"),
+    (FOUND, "a secret was found", "`redact --check` or `audit` found a secret"),
+    (RUNNING, "`watch` runs already", "`watch` runs already"),
+    (
+        DEGRADED,
+        "index not whole",
+        "`search --turns` or `--thinking` could not read all of the index",
+    ),
+    (LOCKED, "locked by another", "another process kept a lock for too long"),
 ];
 
-/// The table for `--help`.
+/// Columns of the lines for `--help`.
+const HELP_COLUMNS: usize = 79;
+
+/// All of them for `--help`, in as few lines as they need.
 pub fn help() -> String {
-    let lines = TABLE.map(|(code, meaning)| format!("  {code:>2}  {meaning}"));
-    format!("Exit codes:\n{}", lines.join("\n"))
+    let mut text = "Exit codes:".to_owned();
+    let mut columns = text.len();
+    for (number, (code, brief, _)) in TABLE.iter().enumerate() {
+        let end = if number + 1 < TABLE.len() { "," } else { "" };
+        let word = format!("{code} {brief}{end}");
+        if columns + 1 + word.len() > HELP_COLUMNS {
+            text.push_str("\n ");
+            columns = 1;
+        }
+        text.push_str(&format!(" {word}"));
+        columns += 1 + word.len();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_tells_each_code() {
+        let page = include_str!("../../docs/usage.md");
+        let (_, table) = page.split_once("| code | meaning |\n|--|--|\n").unwrap();
+        let (table, _) = table.split_once("\n\n").unwrap();
+        let told: Vec<String> = table.lines().map(str::to_owned).collect();
+        assert_eq!(told, TABLE.map(|(code, _, meaning)| format!("| {code} | {meaning} |")));
+        assert!(TABLE.iter().enumerate().all(|(at, (code, ..))| usize::from(*code) == at));
+    }
 }

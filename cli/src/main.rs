@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 mod answer;
 mod claude;
@@ -18,7 +18,9 @@ mod world;
 mod wrap;
 
 fn main() -> ExitCode {
-    let args = command::Args::try_parse().unwrap_or_else(|error| usage::told(error).exit());
+    let parsed = command::help::command().try_get_matches();
+    let parsed = parsed.and_then(|matches| command::Args::from_arg_matches(&matches));
+    let args = parsed.unwrap_or_else(|error| usage::told(error).exit());
     match command::run(args) {
         Ok(()) => ExitCode::from(exit::OK),
         Err(failure) => {

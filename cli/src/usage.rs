@@ -4,8 +4,8 @@ use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Commands and options that take something away: only who mistyped one is told of it.
-const TAKING: [&str; 7] =
-    ["purge", "uninstall", "forget", "off", "--purge", "--delete", "--everything"];
+const TAKING: [&str; 8] =
+    ["purge", "uninstall", "forget", "rm", "off", "--purge", "--delete", "--everything"];
 /// Mistakes of somebody who meant a word: in one of up to four letters, in a longer one, and in what takes something
 /// away. A letter too many or too few is one, and so are two that changed places.
 const MISTAKES_SHORT: usize = 1;

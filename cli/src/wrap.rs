@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use dialoguer::console::{Term, measure_text_width, strip_ansi_codes};
+use dialoguer::console::{Term, measure_text_width, strip_ansi_codes, truncate_str};
 
 /// Columns below which nothing is broken: there is no good place for it.
 const COLUMNS_MIN: usize = 30;
@@ -15,6 +15,20 @@ const SIGNS: [&str; 3] = ["! ", "- ", "-> "];
 pub fn columns(terminal: &Term) -> Option<usize> {
     let (_, columns) = terminal.size_checked()?;
     Some(usize::from(columns)).filter(|columns| *columns >= COLUMNS_MIN)
+}
+
+/// Columns of what goes elsewhere than to a terminal, where a line has to be cut.
+const COLUMNS_ELSEWHERE: usize = 80;
+
+/// How many columns there are for a line that is cut rather than broken.
+pub fn room() -> usize {
+    columns(&Term::stdout()).unwrap_or(COLUMNS_ELSEWHERE)
+}
+
+/// A text in one line of so many columns.
+pub fn cut(text: &str, columns: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    truncate_str(&text, columns, "...").into_owned()
 }
 
 /// A writer that breaks lines at words. JSON and blocks of code stay as they are.
@@ -70,6 +84,34 @@ impl Write for Wrapped<'_> {
     fn flush(&mut self) -> io::Result<()> {
         let line = std::mem::take(&mut self.line);
         self.put(&line)?;
+        self.out.flush()
+    }
+}
+
+/// A writer that passes on an answer in JSON, and nothing else.
+pub struct JsonAlone<'a> {
+    out: &'a mut dyn Write,
+    /// `None` before anything was written.
+    is_json: Option<bool>,
+}
+
+impl<'a> JsonAlone<'a> {
+    /// Waits for what is written first.
+    pub fn new(out: &'a mut dyn Write) -> Self {
+        Self { out, is_json: None }
+    }
+}
+
+impl Write for JsonAlone<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let starts = || matches!(bytes.first(), Some(b'{' | b'['));
+        if *self.is_json.get_or_insert_with(starts) {
+            self.out.write_all(bytes)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 }

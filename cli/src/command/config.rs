@@ -13,8 +13,8 @@ use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
-use super::ollama;
 use super::view::{self, Sentences};
+use super::{ollama, values};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};
@@ -47,6 +47,37 @@ pub struct Config {
 enum What {
     /// Chooses who reads sessions to find what is worth remembering
     Llm(Reading),
+    /// Prints the value of a setting; exit code 1 where it is not set
+    Get {
+        /// The setting, for example start_tokens or llm.model
+        key: String,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Sets a value in your own file; what the setting does not take is refused
+    Set {
+        /// The setting
+        key: String,
+        /// The value, as in TOML; a text may stand without quotes
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Takes a setting out of your own file
+    Unset {
+        /// The setting
+        key: String,
+        /// Say what would be done, and do nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+    /// Opens your own file in your editor, and checks it afterwards
+    Edit,
+    /// Prints a JSON schema of the file, for editors
+    Schema,
 }
 
 #[derive(Debug, Args)]
@@ -115,7 +146,17 @@ struct Line {
 
 /// Runs the command.
 pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
-    let reading = args.what.as_ref().map(|What::Llm(reading)| reading);
+    let reading = match &args.what {
+        Some(What::Llm(reading)) => Some(reading),
+        Some(What::Get { key, json }) => return values::get(key, *json, world, out),
+        Some(What::Set { key, value, dry_run }) => {
+            return values::set(key, value, *dry_run, world, out);
+        }
+        Some(What::Unset { key, dry_run }) => return values::unset(key, *dry_run, world, out),
+        Some(What::Edit) => return values::edit(world, out),
+        Some(What::Schema) => return values::schema(world, out),
+        None => None,
+    };
     let json = args.json || reading.is_some_and(|reading| reading.json);
     let told: &mut dyn Write = &mut Sentences::of(json, out);
     if let Some(reading) = reading {
@@ -349,13 +390,23 @@ fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
         other => other.at(path)?,
     };
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
+    let mut document = parsed(path, &text)?;
+    change(&mut document);
+    write(path, &document.to_string())
+}
+
+/// Reads the text of our own settings file, so that it can be changed.
+pub fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
+    text.parse().map_err(|error: toml_edit::TomlError| {
         Failure::new(format!("{}: {}", path.display(), error.message()))
             .code(exit::INVALID)
             .hint("Correct the file and run the command again; it was left as it is.")
-    })?;
-    change(&mut document);
-    Ok(replace(path, document.to_string().as_bytes(), Privacy::Private)?)
+    })
+}
+
+/// Writes our own settings file.
+pub fn write(path: &Path, text: &str) -> Result {
+    Ok(replace(path, text.as_bytes(), Privacy::Private)?)
 }
 
 #[cfg(test)]

@@ -128,15 +128,12 @@ fn new_folder(below: &Path) -> Result<TempDir> {
 /// what is half done is in nobody's way, and what is wrong costs nothing.
 fn edit_by_hand(store: &Store, stored: Stored, redactor: &Redactor, edits: &Path) -> Result<Saved> {
     let path = &stored.path;
-    let editor = ["VISUAL", "EDITOR"]
-        .into_iter()
-        .find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
-        .ok_or_else(|| {
-            Failure::new("no editor is set").code(exit::USAGE).hint(format!(
-                "Set EDITOR, use an option such as --title, or open {} yourself.",
-                path.display()
-            ))
-        })?;
+    let editor = editor().ok_or_else(|| {
+        Failure::new("no editor is set").code(exit::USAGE).hint(format!(
+            "Set EDITOR, use an option such as --title, or open {} yourself.",
+            path.display()
+        ))
+    })?;
     let (before, _) = read_bounded(path, FILE_BYTES_MAX)?;
     let folder = new_folder(edits)?;
     // Editors choose their mode by the name.
@@ -186,8 +183,14 @@ fn keep(copy: &Path, redactor: &Redactor, edits: &Path) -> Result<PathBuf> {
     Ok(kept)
 }
 
+/// The editor that the environment names.
+pub fn editor() -> Option<OsString> {
+    let mut names = ["VISUAL", "EDITOR"].into_iter();
+    names.find_map(|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+}
+
 /// An editor may be set with arguments, as in `code --wait`.
-fn editor_command(editor: &OsString) -> Command {
+pub fn editor_command(editor: &OsString) -> Command {
     let text = editor.to_string_lossy();
     let mut words = text.split_whitespace();
     match words.next() {

@@ -23,6 +23,9 @@ pub struct Forget {
     /// Remove them for good instead, also what was put aside before
     #[arg(long)]
     delete: bool,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -51,6 +54,9 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
             ((_, stored, true), How::Archive) => return Err(is_aside(&stored)),
         }
     }
+    if args.dry_run {
+        return would(&found, &aside, how, args.json, out);
+    }
     let told: &mut dyn Write = &mut Sentences::of(args.json, out);
     for (store, stored) in &found {
         put_aside(world, &stores, store, stored, how, told)?;
@@ -62,13 +68,36 @@ pub fn run(args: &Forget, world: &World, out: &mut dyn Write) -> Result {
     if !args.json {
         return Ok(());
     }
-    let gone = found.iter().chain(&aside).map(|(_, stored)| Gone {
+    view::json(&gone(found.iter().chain(&aside), how), out)
+}
+
+fn gone<'a>(all: impl Iterator<Item = &'a (&'a Store, Stored)>, how: How) -> Vec<Gone<'a>> {
+    all.map(|(_, stored)| Gone {
         id: stored.memory.id,
         short: stored.memory.id.short(),
         title: &stored.memory.title,
         deleted: how == How::Delete,
-    });
-    view::json(&gone.collect::<Vec<_>>(), out)
+    })
+    .collect()
+}
+
+/// Says what would be done.
+fn would(
+    found: &[(&Store, Stored)],
+    aside: &[(&Store, Stored)],
+    how: How,
+    json: bool,
+    out: &mut dyn Write,
+) -> Result {
+    let all = found.iter().chain(aside);
+    if json {
+        return view::json(&gone(all, how), out);
+    }
+    let word = if how == How::Delete { "Would delete" } else { "Would put aside" };
+    for (_, Stored { memory, .. }) in all {
+        writeln!(out, "{word} {} {}.", paint(NAME, memory.id.short()), plain(&memory.title))?;
+    }
+    Ok(())
 }
 
 fn is_aside(stored: &Stored) -> Failure {

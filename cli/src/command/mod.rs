@@ -2,20 +2,23 @@
 
 use std::io::Write;
 use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 use dialoguer::console::Term;
 use memory_store::layout::Tree;
 use memory_store::{Kind, Timestamp};
 
 use crate::exit;
 use crate::failure::{Failure, Result};
+use crate::style::{QUIET, paint};
 use crate::world::World;
-use crate::wrap::{self, Wrapped};
+use crate::wrap::{self, JsonAlone, Wrapped};
 
 mod add;
 mod ask;
 mod audit;
+mod blame;
 mod checks;
 mod completions;
 mod config;
@@ -26,21 +29,26 @@ mod duration;
 mod edit;
 pub mod elsewhere;
 mod eval;
+mod fixes;
 mod folders;
 mod forget;
 mod guide;
 mod handoff;
+pub mod help;
 mod init;
 mod learned;
 mod link;
 mod list;
+mod log;
 mod mcp;
 mod meaning;
 mod neighbours;
 mod off;
 mod ollama;
 mod on;
+mod overview;
 mod pack;
+mod pager;
 mod preview;
 mod programs;
 mod purge;
@@ -48,34 +56,97 @@ mod reader;
 mod receipts;
 mod redact;
 mod restore;
+mod resume;
 mod review;
 mod search;
 mod second;
 mod service;
+mod sessions;
 mod share;
 mod show;
+mod stats;
 mod status;
+mod statusline;
 mod stores;
 mod sync;
+mod timeline;
 mod tombstones;
 mod trace;
 mod trust;
 mod uninstall;
+mod values;
 pub mod view;
+mod visit;
 mod watch;
 mod why;
 mod why_memory;
 
 /// Memory for Claude Code that runs through every session of a project.
 #[derive(Debug, Parser)]
-#[command(name = "throughline", version, max_term_width = 100)]
-#[command(after_help = exit::help())]
+#[command(name = "throughline", version = VERSION, max_term_width = 100)]
 pub struct Args {
     /// Act as if started in this folder
-    #[arg(long = "project", short = 'C', id = "folder", global = true, value_name = "DIR")]
+    #[arg(
+        long = "project",
+        short = 'C',
+        id = "folder",
+        global = true,
+        hide = true,
+        value_name = "DIR"
+    )]
     folder: Option<PathBuf>,
+    /// When to print in colours
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN"
+    )]
+    color: Color,
+    /// Print nothing but answers, errors and questions
+    #[arg(long, short = 'q', global = true, hide = true)]
+    quiet: bool,
+    /// Say on stderr where it looked and how long it took
+    #[arg(long, short = 'v', global = true, hide = true)]
+    verbose: bool,
+    /// Print long output as it is
+    #[arg(long, global = true, hide = true)]
+    no_pager: bool,
+    /// Print the overview as JSON
+    #[arg(long = "json", id = "overview_json")]
+    json: bool,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
+}
+
+/// The version, with the commit that it was built from where that is known.
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), env!("THROUGHLINE_BUILD"));
+
+/// When to print in colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Color {
+    /// Where a terminal shows them, and NO_COLOR does not say otherwise.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    /// Applies it to all that is printed from now on.
+    fn apply(self) {
+        let (choice, is_on) = match self {
+            Self::Auto => return,
+            Self::Always => (anstream::ColorChoice::Always, true),
+            Self::Never => (anstream::ColorChoice::Never, false),
+        };
+        choice.write_global();
+        dialoguer::console::set_colors_enabled(is_on);
+        dialoguer::console::set_colors_enabled_stderr(is_on);
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -87,19 +158,29 @@ enum Command {
     Sync(sync::Sync),
     Watch(watch::Watch),
     Service(service::Service),
+    #[command(visible_alias = "recall")]
     Search(search::Search),
     Show(show::Show),
     List(list::List),
+    #[command(visible_alias = "remember")]
     Add(add::Add),
     Edit(edit::Edit),
+    #[command(visible_alias = "rm")]
     Forget(forget::Forget),
     Restore(restore::Restore),
+    Resume(resume::Resume),
     Review(review::Review),
     Tombstones(tombstones::Tombstones),
     Pack(pack::Pack),
     Handoff(handoff::Handoff),
     Status(status::Status),
     Why(why::Why),
+    Stats(stats::Stats),
+    Timeline(timeline::Timeline),
+    Blame(blame::Blame),
+    Fixes(fixes::Fixes),
+    Log(log::Log),
+    Statusline(statusline::Statusline),
     Purge(purge::Purge),
     Off(off::Off),
     On(on::On),
@@ -114,6 +195,86 @@ enum Command {
 }
 
 impl Command {
+    fn run(&self, world: &World, out: &mut dyn Write) -> Result {
+        match self {
+            Self::Init(args) => init::run(args, world, out),
+            Self::Uninstall(args) => uninstall::run(args, world, out),
+            Self::Trust(args) => trust::run(args, world, out),
+            Self::Link(args) => link::run(args, world, out),
+            Self::Sync(args) => sync::run(args, world, out),
+            Self::Watch(args) => watch::run(args, world, out),
+            Self::Service(args) => service::run(args, world, out),
+            Self::Search(args) => search::run(args, world, out),
+            Self::Show(args) => show::run(args, world, out),
+            Self::List(args) => list::run(args, world, out),
+            Self::Add(args) => add::run(args, world, out),
+            Self::Edit(args) => edit::run(args, world, out),
+            Self::Forget(args) => forget::run(args, world, out),
+            Self::Restore(args) => restore::run(args, world, out),
+            Self::Resume(args) => resume::run(args, world, out),
+            Self::Review(args) => review::run(args, world, out),
+            Self::Tombstones(args) => tombstones::run(args, world, out),
+            Self::Pack(args) => pack::run(args, world, out),
+            Self::Handoff(args) => handoff::run(args, world, out),
+            Self::Status(args) => status::run(args, world, out),
+            Self::Why(args) => why::run(args, world, out),
+            Self::Stats(args) => stats::run(args, world, out),
+            Self::Timeline(args) => timeline::run(args, world, out),
+            Self::Blame(args) => blame::run(args, world, out),
+            Self::Fixes(args) => fixes::run(args, world, out),
+            Self::Log(args) => log::run(args, world, out),
+            Self::Statusline(args) => statusline::run(args, world, out),
+            Self::Purge(args) => purge::run(args, world, out),
+            Self::Off(args) => off::run(args, world, out),
+            Self::On(args) => on::run(args, world, out),
+            Self::Share(args) => share::run(args, world, out),
+            Self::Mcp(_) => mcp::run(world),
+            Self::Config(args) => config::run(args, world, out),
+            Self::Audit(args) => audit::run(args, world, out),
+            Self::Redact(args) => redact::run(args, world, out),
+            Self::Doctor(args) => doctor::run(args, world, out),
+            Self::Eval(args) => eval::run(args, world, out),
+            Self::Completions(args) => completions::run(args, out),
+        }
+    }
+
+    /// Whether what it prints is what somebody asked for, and not a word about what it did.
+    fn is_answer(&self) -> bool {
+        !matches!(
+            self,
+            Self::Init(_)
+                | Self::Uninstall(_)
+                | Self::Link(_)
+                | Self::Sync(_)
+                | Self::Watch(_)
+                | Self::Add(_)
+                | Self::Edit(_)
+                | Self::Forget(_)
+                | Self::Restore(_)
+                | Self::Purge(_)
+                | Self::Off(_)
+                | Self::On(_)
+        )
+    }
+
+    /// Whether it lists what may be longer than the screen, and asks nothing.
+    fn is_paged(&self) -> bool {
+        matches!(
+            self,
+            Self::Search(_)
+                | Self::Show(_)
+                | Self::List(_)
+                | Self::Tombstones(_)
+                | Self::Handoff(_)
+                | Self::Why(_)
+                | Self::Stats(_)
+                | Self::Timeline(_)
+                | Self::Blame(_)
+                | Self::Fixes(_)
+                | Self::Log(_)
+        )
+    }
+
     /// Whether what it prints is for reading: texts that are pasted, run or kept stay as they are.
     fn is_prose(&self) -> bool {
         !matches!(
@@ -129,46 +290,66 @@ impl Command {
 
 /// Runs the command that was asked for.
 pub fn run(args: Args) -> Result {
-    let world = World::read(args.folder.as_deref())?;
-    let mut stdout = anstream::stdout().lock();
-    let columns = wrap::columns(&Term::stdout()).filter(|_| args.command.is_prose());
-    let mut wrapped = Wrapped::new(&mut stdout, columns);
-    let out: &mut dyn Write = &mut wrapped;
-    match &args.command {
-        Command::Init(args) => init::run(args, &world, out),
-        Command::Uninstall(args) => uninstall::run(args, &world, out),
-        Command::Trust(args) => trust::run(args, &world, out),
-        Command::Link(args) => link::run(args, &world, out),
-        Command::Sync(args) => sync::run(args, &world, out),
-        Command::Watch(args) => watch::run(args, &world, out),
-        Command::Service(args) => service::run(args, &world, out),
-        Command::Search(args) => search::run(args, &world, out),
-        Command::Show(args) => show::run(args, &world, out),
-        Command::List(args) => list::run(args, &world, out),
-        Command::Add(args) => add::run(args, &world, out),
-        Command::Edit(args) => edit::run(args, &world, out),
-        Command::Forget(args) => forget::run(args, &world, out),
-        Command::Restore(args) => restore::run(args, &world, out),
-        Command::Review(args) => review::run(args, &world, out),
-        Command::Tombstones(args) => tombstones::run(args, &world, out),
-        Command::Pack(args) => pack::run(args, &world, out),
-        Command::Handoff(args) => handoff::run(args, &world, out),
-        Command::Status(args) => status::run(args, &world, out),
-        Command::Why(args) => why::run(args, &world, out),
-        Command::Purge(args) => purge::run(args, &world, out),
-        Command::Off(args) => off::run(args, &world, out),
-        Command::On(args) => on::run(args, &world, out),
-        Command::Share(args) => share::run(args, &world, out),
-        Command::Mcp(_) => mcp::run(&world),
-        Command::Config(args) => config::run(args, &world, out),
-        Command::Audit(args) => audit::run(args, &world, out),
-        Command::Redact(args) => redact::run(args, &world, out),
-        Command::Doctor(args) => doctor::run(args, &world, out),
-        Command::Eval(args) => eval::run(args, &world, out),
-        Command::Completions(args) => completions::run(args, out),
-    }?;
-    out.flush()?;
-    Ok(())
+    args.color.apply();
+    if args.json && args.command.is_some() {
+        return Err(Failure::new("`--json` stands after the command").code(exit::USAGE));
+    }
+    let start = Instant::now();
+    let world = match World::read(args.folder.as_deref()) {
+        // A status line never fails.
+        Err(_) if matches!(args.command, Some(Command::Statusline(_))) => return Ok(()),
+        read => read?,
+    };
+    let done = run_in(&args, &world);
+    if args.verbose {
+        tell_more(&world, start);
+    }
+    done
+}
+
+fn run_in(args: &Args, world: &World) -> Result {
+    let columns = wrap::columns(&Term::stdout());
+    let columns = columns.filter(|_| args.command.as_ref().is_none_or(Command::is_prose));
+    let run = |out: &mut dyn Write| -> Result {
+        let mut wrapped = Wrapped::new(out, columns);
+        let out: &mut dyn Write = &mut wrapped;
+        match &args.command {
+            None => overview::run(args.json, world, out),
+            Some(command) => command.run(world, out),
+        }?;
+        out.flush()?;
+        Ok(())
+    };
+    let is_answer = args.command.as_ref().is_none_or(Command::is_answer);
+    if args.quiet && !is_answer {
+        return run(&mut JsonAlone::new(&mut anstream::stdout().lock()));
+    }
+    let is_paged = args.command.as_ref().is_some_and(Command::is_paged) && !args.no_pager;
+    match pager::find(world).filter(|_| is_paged) {
+        Some(pager) => pager::through(&pager, run),
+        None => run(&mut anstream::stdout().lock()),
+    }
+}
+
+/// Says where it looked and how long it took.
+fn tell_more(world: &World, start: Instant) {
+    let mut stderr = anstream::stderr().lock();
+    let took = start.elapsed().as_secs_f64() * 1e3;
+    let tree = Tree::find(&world.dirs, &world.cwd);
+    let state = tree.as_ref().map(|tree| world.dirs.tree(&tree.root).0);
+    let rows = [
+        ("version", Some(VERSION.to_owned())),
+        ("project", tree.as_ref().map(|tree| view::path(&tree.root))),
+        ("memories", tree.as_ref().map(|tree| view::path(tree.store()))),
+        ("data", Some(view::path(&world.dirs.data))),
+        ("state", state.map(view::path)),
+        ("settings", Some(view::path(world.dirs.config_file()))),
+        ("took", Some(format!("{took:.1} ms"))),
+    ];
+    for (name, text) in rows.into_iter().filter_map(|(name, text)| Some((name, text?))) {
+        // Nothing can be done about a closed stderr.
+        let _ = writeln!(stderr, "{}", paint(QUIET, format_args!("{name:<9} {text}")));
+    }
 }
 
 /// The root of the git working tree that a folder lies in, or the folder itself.

@@ -1,7 +1,7 @@
 //! Receipts that hooks left: what was injected, why, and what it cost.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,12 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of one day's file that are read.
 const DAY_BYTES_MAX: u64 = 32 << 20;
+
+/// Bytes of the end of a day's file in which one session is looked for.
+const TAIL_BYTES_MAX: u64 = 1 << 20;
+
+/// Days on which one session is looked for: it may have gone over midnight.
+const DAYS_OF_SESSION: usize = 2;
 
 /// One injection, as its line says it. Fields that are missing were written by another version.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -74,6 +80,31 @@ pub fn last(tree: &TreeDir, count: usize, wanted: impl Fn(&Receipt) -> bool) -> 
     }
     found.truncate(count);
     found
+}
+
+/// Reads the receipts of one session, oldest first, from the last days alone and the ends of their files: for who may
+/// not wait.
+pub fn of_session(tree: &TreeDir, session: &str) -> Vec<Receipt> {
+    let mut found = Vec::new();
+    for file in files(tree).into_iter().take(DAYS_OF_SESSION).rev() {
+        let text = tail(&file).unwrap_or_default();
+        // Few lines are this session's, and only those are parsed.
+        let lines = text.split(|byte| *byte == b'\n');
+        let lines = lines.filter_map(|line| std::str::from_utf8(line).ok());
+        let lines = lines.filter(|line| line.contains(session));
+        found.extend(lines.filter_map(|line| serde_json::from_str::<Receipt>(line).ok()));
+    }
+    found.retain(|receipt| receipt.session == session);
+    found
+}
+
+fn tail(file: &Path) -> std::io::Result<Vec<u8>> {
+    let mut file = File::open(file)?;
+    let len = file.metadata()?.len();
+    file.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES_MAX)))?;
+    let mut text = Vec::new();
+    file.take(TAIL_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// The files with receipts, newest first: they are named by date.

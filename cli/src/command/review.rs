@@ -167,6 +167,36 @@ pub fn run(args: &Review, world: &World, out: &mut dyn Write) -> Result {
     if waiting.is_empty() { Ok(()) } else { list(&stores.project, &waiting, out) }
 }
 
+/// How many memories there are to look at, by the reason.
+#[derive(Debug, Default, Serialize)]
+pub struct Counts {
+    /// Learned since a person last looked.
+    pub new: usize,
+    /// Waiting to be taken in.
+    pub waiting: usize,
+    /// Perhaps true no longer, since their files changed.
+    pub stale: usize,
+    /// Pairs that contradict each other.
+    pub contradictions: usize,
+    /// Held back.
+    pub held: usize,
+}
+
+/// Counts what this command would show.
+pub fn counts(world: &World, stores: &Stores) -> Result<Counts> {
+    let waiting = stores.project.drafts()?.memories;
+    let held = stores.held()?;
+    let items = learned::items(world, stores, &waiting, &ids_of(&held))?;
+    let count = |is_it: fn(&learned::Item) -> bool| items.iter().filter(|item| is_it(item)).count();
+    Ok(Counts {
+        new: count(|item| item.new && !item.waits),
+        waiting: count(|item| item.waits),
+        stale: count(|item| item.stale.is_some() && !item.new && !item.waits),
+        contradictions: contradictions::pairs(stores, &ids_of(&held))?.len(),
+        held: held.len(),
+    })
+}
+
 /// A memory that waits, and why it is held back if it is.
 #[derive(Serialize)]
 struct Waiting<'a> {

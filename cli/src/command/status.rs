@@ -40,15 +40,20 @@ pub struct Status {
     json: bool,
 }
 
+/// What is known here, and how fresh it is.
 #[derive(Serialize)]
-struct Summary {
-    root: PathBuf,
+pub struct Summary {
+    /// The working tree.
+    pub root: PathBuf,
     project: String,
     folder: PathBuf,
-    mode: &'static str,
-    off: bool,
+    /// Where memories are kept: `committed` or `private`.
+    pub mode: &'static str,
+    /// Whether everything is silent.
+    pub off: bool,
     promote: memory_store::settings::Promote,
-    memories: usize,
+    /// Memories of the project.
+    pub memories: usize,
     waiting_for_review: usize,
     held_back: usize,
     /// Memories that were neither learned, written nor released on this machine.
@@ -56,12 +61,14 @@ struct Summary {
     settings_changed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     arrived: Option<Arrived>,
-    user_memories: usize,
+    /// Memories for all of the user's projects.
+    pub user_memories: usize,
     broken_files: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     index_damage: Option<String>,
     settings_problems: Vec<String>,
-    by_kind: BTreeMap<&'static str, usize>,
+    /// How many memories there are of each kind.
+    pub by_kind: BTreeMap<&'static str, usize>,
     archived_sessions: usize,
     /// Sessions in a folder of this name elsewhere, where there are none of this one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -71,7 +78,8 @@ struct Summary {
     missing: Vec<String>,
     lost_sessions: usize,
     archive_bytes: u64,
-    last_sync: Option<Timestamp>,
+    /// The last time that transcripts were read.
+    pub last_sync: Option<Timestamp>,
     unprocessed_bytes: u64,
     failures: u32,
     failure: Option<String>,
@@ -91,14 +99,19 @@ struct Summary {
 /// Runs the command.
 pub fn run(args: &Status, world: &World, out: &mut dyn Write) -> Result {
     let stores = Stores::open(world)?;
-    let summary = summarise(world, &stores)?;
+    let mut summary = summarise(world, &stores)?;
+    // A model on this machine is offered where rules work alone.
+    if summary.llm.is_none() {
+        summary.ollama = ollama::offer(world);
+    }
     if args.json {
         return view::json(&summary, out);
     }
     show(&summary, out)
 }
 
-fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
+/// Adds up what is known here. No program is run, and no other machine is asked.
+pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
     let tree = &stores.tree;
     let survey = stores.survey()?;
     let listing = &survey.project;
@@ -168,13 +181,52 @@ fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
             .embedder
             .as_ref()
             .map(|embedder| second::shown(world, tree, embedder)),
-        ollama: if settings.llm.is_none() { ollama::offer(world) } else { None },
+        ollama: None,
         llm_cost: settings
             .llm
             .as_ref()
             .map(|llm| reader::cost(world, &world.dirs.project(tree.project), llm)),
         llm: settings.llm.map(|llm| format!("{} ({})", llm.model, llm.provider)),
     })
+}
+
+impl Summary {
+    /// What a person should do something about, each as a sentence.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.off {
+            problems.push("Everything is off: `throughline on`, or unset THROUGHLINE.".to_owned());
+        }
+        if !self.hooks_registered {
+            problems.push("The hooks are not registered: run `throughline init`.".to_owned());
+        }
+        problems.extend(self.missing.iter().map(|missing| format!("{missing}.")));
+        problems.extend(self.elsewhere.iter().map(Elsewhere::told));
+        problems.extend(self.settings_problems.iter().cloned());
+        problems.extend(self.llm_cost.iter().flat_map(Cost::warnings));
+        if self.broken_files > 0 {
+            let count = self.broken_files;
+            problems.push(format!("{count} files cannot be read: `throughline doctor`."));
+        }
+        if self.lost_sessions > 0 {
+            let count = self.lost_sessions;
+            problems.push(format!(
+                "{count} archived sessions are lost, their memories stay: `throughline doctor`."
+            ));
+        }
+        if let Some(damage) = &self.index_damage {
+            problems.push(format!("{damage}; run `throughline sync`."));
+        }
+        if self.failures > 0 {
+            let why = self.failure.as_deref().unwrap_or("no reason was noted");
+            let count = self.failures;
+            problems.push(format!("Background work failed {count} times in a row: {why}"));
+        }
+        if let Some(warning) = &self.warning {
+            problems.push(format!("Background work warned on {warning}"));
+        }
+        problems
+    }
 }
 
 fn mean(values: impl ExactSizeIterator<Item = u64>) -> u64 {
@@ -248,42 +300,8 @@ fn show(summary: &Summary, out: &mut dyn Write) -> Result {
     for told in summary.llm_cost.iter().flat_map(Cost::lines) {
         line("", told)?;
     }
-    let mut warn = |text: String| -> Result {
-        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&text))?;
-        Ok(())
-    };
-    if summary.off {
-        warn("Everything is off: `throughline on`, or unset THROUGHLINE.".to_owned())?;
-    }
-    if !summary.hooks_registered {
-        warn("The hooks are not registered: run `throughline init`.".to_owned())?;
-    }
-    summary.missing.iter().try_for_each(|missing| warn(format!("{missing}.")))?;
-    summary.elsewhere.iter().try_for_each(|elsewhere| warn(elsewhere.told()))?;
-    for problem in &summary.settings_problems {
-        warn(problem.clone())?;
-    }
-    for told in summary.llm_cost.iter().flat_map(Cost::warnings) {
-        warn(told)?;
-    }
-    if summary.broken_files > 0 {
-        warn(format!("{} files cannot be read: `throughline doctor`.", summary.broken_files))?;
-    }
-    if summary.lost_sessions > 0 {
-        let count = summary.lost_sessions;
-        warn(format!(
-            "{count} archived sessions are lost, their memories stay: `throughline doctor`."
-        ))?;
-    }
-    if let Some(damage) = &summary.index_damage {
-        warn(format!("{damage}; run `throughline sync`."))?;
-    }
-    if summary.failures > 0 {
-        let why = summary.failure.as_deref().unwrap_or("no reason was noted");
-        warn(format!("Background work failed {} times in a row: {why}", summary.failures))?;
-    }
-    if let Some(warning) = &summary.warning {
-        warn(format!("Background work warned on {warning}"))?;
+    for problem in summary.problems() {
+        writeln!(out, "  {} {}", paint(CARE, "!"), view::plain(&problem))?;
     }
     if summary.last_sync.is_none() {
         writeln!(out, "{}", paint(QUIET, "  Next: `throughline sync`"))?;

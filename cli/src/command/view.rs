@@ -116,6 +116,33 @@ impl<'a> From<&'a Stored> for MemoryView<'a> {
     }
 }
 
+/// How many of a kind there are, in words.
+pub fn counted(count: usize, kind: Kind) -> String {
+    let (one, many) = match kind {
+        Kind::FailedApproach => ("failed approach", "failed approaches"),
+        Kind::Fix => ("fix", "fixes"),
+        Kind::Synthesis => ("synthesis", "syntheses"),
+        Kind::Gotcha => ("gotcha", "gotchas"),
+        Kind::Session => ("session summary", "session summaries"),
+        kind => return plural(count, kind.name()),
+    };
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// How many there are of a thing whose name takes an s.
+pub fn plural(count: usize, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A folder as people write it: the home folder is `~`.
+pub fn folder(path: &Path, home: &Path) -> String {
+    match path.strip_prefix(home) {
+        Ok(below) if below.as_os_str().is_empty() => "~".to_owned(),
+        Ok(below) => self::path(Path::new("~").join(below)),
+        Err(_) => self::path(path),
+    }
+}
+
 /// When a memory happened, or was written.
 pub fn date(memory: &Memory) -> Timestamp {
     memory.occurred.unwrap_or(memory.created)

@@ -109,7 +109,7 @@ fn show(receipt: &Receipt, titles: &HashMap<MemoryId, String>, out: &mut dyn Wri
 }
 
 /// What the memories are called, and the turns that were given.
-fn titles(
+pub fn titles(
     stores: &Stores,
     world: &World,
     receipts: &[Receipt],

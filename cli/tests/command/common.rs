@@ -245,6 +245,17 @@ impl Machine {
         self.write(below, &transcript(&self.work(), session, day));
     }
 
+    /// Leaves a receipt in the state of the only working tree, as a hook does.
+    pub fn receipt(&self, line: &serde_json::Value) {
+        let trees = self.path("home/.local/state/throughline/trees");
+        let tree = fs::read_dir(trees).unwrap().next().unwrap().unwrap().path();
+        fs::create_dir_all(tree.join("receipts")).unwrap();
+        let day = &line["at"].as_str().unwrap()[..10];
+        let path = tree.join(format!("receipts/{day}.jsonl"));
+        let before = fs::read_to_string(&path).unwrap_or_default();
+        fs::write(path, format!("{before}{line}\n")).unwrap();
+    }
+
     fn tidy(&self, text: &str) -> String {
         text.replace(self.path("").to_str().unwrap().trim_end_matches('/'), "")
     }
@@ -380,4 +391,14 @@ pub fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
+}
+
+/// A text without its colours.
+pub fn strip(text: &str) -> String {
+    let mut plain = String::new();
+    for (number, part) in text.split("\u{1b}[").enumerate() {
+        let from = if number == 0 { 0 } else { part.find('m').map_or(0, |at| at + 1) };
+        plain.push_str(&part[from..]);
+    }
+    plain.replace('\r', "")
 }

@@ -2,13 +2,16 @@
 
 mod common;
 mod configuration;
+mod daily;
 mod damaged;
 mod guide;
+mod habits;
 mod learned;
 mod learning;
 mod memories;
 mod neighbours;
 mod newcomer;
+mod resume;
 mod secrets;
 mod setup;
 mod trust;

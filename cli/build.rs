@@ -1,0 +1,29 @@
+//! Tells the program which commit it was built from, for `--version`. Without git, or outside of a repository, as in a
+//! release archive, the variable `THROUGHLINE_COMMIT` tells it; where that is unset, too, the version stands alone.
+
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=THROUGHLINE_COMMIT");
+    println!("cargo::rerun-if-changed=build.rs");
+    // Both files change with the commit, and with nothing else that a build depends on.
+    for file in ["HEAD", "logs/HEAD"] {
+        let file = git(&["rev-parse", "--git-path", file]);
+        if let Some(path) = file.filter(|path| std::path::Path::new(path).exists()) {
+            println!("cargo::rerun-if-changed={path}");
+        }
+    }
+    let told = std::env::var("THROUGHLINE_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = told.or_else(|| git(&["log", "-1", "--format=%h %cs"]));
+    let build = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
+    println!("cargo::rustc-env=THROUGHLINE_BUILD={build}");
+}
+
+/// What git says in one line; `None` where it says nothing, or these files are not in its hands.
+fn git(args: &[&str]) -> Option<String> {
+    let ours =
+        Command::new("git").args(["ls-files", "--error-unmatch", "build.rs"]).output().ok()?;
+    let output = Command::new("git").args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (ours.status.success() && output.status.success() && !text.is_empty()).then_some(text)
+}

@@ -1,0 +1,202 @@
+//! `throughline blame`: memories about a file, and sessions that touched it.
+
+use std::cmp::Reverse;
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use memory_store::memory::{Memory, Status};
+use memory_store::store::Stored;
+use memory_store::{Timestamp, short_session};
+use processor::transcript::record::Record;
+use serde::Serialize;
+
+use super::sessions::{self, Session};
+use super::stores::Stores;
+use super::view::{self, MemoryView, plain, plural};
+use crate::clock;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{NAME, QUIET, STRONG, paint};
+use crate::world::World;
+use crate::wrap;
+
+/// Shows what is known about a file or folder, and which sessions read or edited it.
+#[derive(Debug, Args)]
+pub struct Blame {
+    /// The file or folder
+    #[arg(value_name = "FILE")]
+    path: String,
+    /// At most this many sessions
+    #[arg(long, short = 'n', default_value_t = 10, value_name = "COUNT", value_parser = super::count)]
+    limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Blamed<'a> {
+    path: String,
+    memories: Vec<MemoryView<'a>>,
+    sessions: Vec<Touched>,
+}
+
+/// A session that touched the file.
+#[derive(Serialize)]
+struct Touched {
+    #[serde(flatten)]
+    session: Session,
+    #[serde(flatten)]
+    touches: Touches,
+}
+
+/// How often, and when last.
+#[derive(Default, Serialize)]
+struct Touches {
+    edits: usize,
+    reads: usize,
+    touched: Timestamp,
+}
+
+/// Runs the command.
+pub fn run(args: &Blame, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let path = super::project_path(world, &stores.tree, &args.path)?;
+    let path = path.trim_end_matches('/').to_owned();
+    let listing = stores.list()?;
+    view::warn_broken(&listing.broken);
+    let mut memories: Vec<Stored> = listing.memories;
+    memories.retain(|stored| is_about(&stored.memory, &path));
+    memories.sort_by_key(|stored| (Reverse(view::date(&stored.memory)), stored.memory.id));
+    let roots = [&stores.tree.root, &stores.tree.main_root];
+    let archive = sessions::archive(world, &stores);
+    let touched = sessions::all(&archive, |session, records| {
+        touches(session, records, &path, &roots.map(|root| root.as_path()))
+    })?;
+    let mut touched: Vec<Touched> =
+        touched.into_iter().map(|(session, touches)| Touched { session, touches }).collect();
+    touched.sort_by_key(|one| Reverse(one.touches.touched));
+    touched.truncate(args.limit);
+    let is_empty = memories.is_empty() && touched.is_empty();
+    if args.json {
+        let (held, is_pulled) = (stores.held_files()?, stores.labels()?);
+        let views = memories.iter().map(|stored| {
+            let is_held = held.contains(&stored.path);
+            MemoryView::from(stored).held(is_held).labelled(is_pulled(stored))
+        });
+        let memories = views.collect();
+        view::json(&Blamed { path, memories, sessions: touched }, out)?;
+    } else {
+        show(&path, &memories, &touched, world, out)?;
+    }
+    match is_empty {
+        true => Err(Failure::new(String::new()).code(exit::NOTHING)),
+        false => Ok(()),
+    }
+}
+
+/// Whether a memory that counts names the file, a folder above it, or something below it.
+fn is_about(memory: &Memory, path: &str) -> bool {
+    let counts = matches!(memory.status, Status::Active | Status::Draft);
+    counts
+        && memory.superseded_by.is_none()
+        && memory.paths.iter().any(|named| names(&named.path, path))
+}
+
+/// Whether what a memory names, perhaps as a glob, is the file, above it, or below it.
+pub fn names(named: &str, path: &str) -> bool {
+    let plain = named.split(['*', '?', '[']).next().unwrap_or_default();
+    if plain.len() < named.len() {
+        // What stands before the first wildcard decides: what follows is seldom more than an ending.
+        return !plain.is_empty() && path.starts_with(plain);
+    }
+    is_within(path, named) || is_within(named, path)
+}
+
+fn is_within(path: &str, folder: &str) -> bool {
+    let folder = folder.trim_end_matches('/');
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// How often a session touched what is at the path; `None` if it did not.
+fn touches(session: &Session, records: &[Record], path: &str, roots: &[&Path]) -> Option<Touches> {
+    let mut touches = Touches::default();
+    for record in records {
+        let Some((file, edits)) = sessions::touched(record) else { continue };
+        if !is_within(&relative(file, session, roots), path) {
+            continue;
+        }
+        *(if edits { &mut touches.edits } else { &mut touches.reads }) += 1;
+        touches.touched = touches.touched.max(record.at);
+    }
+    (touches.edits + touches.reads > 0).then_some(touches)
+}
+
+/// A file as memories name it: below the root of its working tree, or of the folder that the session was in.
+pub fn relative(file: &str, session: &Session, roots: &[&Path]) -> String {
+    let file = Path::new(file);
+    let below = roots.iter().find_map(|root| file.strip_prefix(root).ok());
+    let below = below.or_else(|| file.strip_prefix(&session.folder).ok()).unwrap_or(file);
+    below.to_string_lossy().into_owned()
+}
+
+fn show(
+    path: &str,
+    memories: &[Stored],
+    touched: &[Touched],
+    world: &World,
+    out: &mut dyn Write,
+) -> Result {
+    if memories.is_empty() && touched.is_empty() {
+        writeln!(out, "Nothing is known about {}, and no session touched it.", plain(path))?;
+        return Ok(());
+    }
+    if !memories.is_empty() {
+        writeln!(out, "{}", paint(STRONG, format_args!("Memories about {}", plain(path))))?;
+        memories.iter().try_for_each(|stored| view::line(&stored.memory, out))?;
+    }
+    if touched.is_empty() {
+        return Ok(());
+    }
+    if !memories.is_empty() {
+        writeln!(out)?;
+    }
+    writeln!(out, "{}", paint(STRONG, format_args!("Sessions that touched {}", plain(path))))?;
+    for Touched { session, touches } in touched {
+        let counts = [(touches.edits, "edit"), (touches.reads, "read")];
+        let counts: Vec<String> = counts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| plural(count, what))
+            .collect();
+        let at = format!("{:<15}", clock::ago(touches.touched, world.now));
+        let (short, counts) = (plain(short_session(&session.session)), counts.join(", "));
+        let before = short.len() + at.len() + counts.len() + 6;
+        let wish = wrap::cut(&plain(&session.wish), wrap::room().saturating_sub(before));
+        writeln!(out, "{}  {}  {counts}  {wish}", paint(NAME, short), paint(QUIET, at))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_is_about_a_file_it_names_is_above_or_has_in_a_glob() {
+        for (named, path, expected) in [
+            ("src/price.rs", "src/price.rs", true),
+            ("src", "src/price.rs", true),
+            ("src/", "src/price.rs", true),
+            ("src/price.rs", "src", true),
+            ("src/**/*.rs", "src/price.rs", true),
+            ("src/price.rs", "src/price.rst", false),
+            ("src/pri", "src/price.rs", false),
+            ("docs/**", "src/price.rs", false),
+            ("*.rs", "src/price.rs", false),
+        ] {
+            assert_eq!(names(named, path), expected, "{named} {path}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! What `--help` says beyond what each command declares: commands in groups, the environment, and examples.
+
+use clap::{Arg, ArgAction, Command, CommandFactory as _};
+
+use super::Args;
+use crate::exit;
+
+/// A command and what it does, in few words.
+type Entry = (&'static str, &'static str);
+
+/// All commands, by what they are for. They are printed in two columns.
+const GROUPS: [(&str, &[Entry]); 4] = [
+    (
+        "Every day",
+        &[
+            ("search", "find memories, or turns"),
+            ("resume", "go on with a past session"),
+            ("show", "a memory whole"),
+            ("list", "memories, newest first"),
+            ("add", "tell it something"),
+            ("edit", "change a memory"),
+            ("forget", "put memories aside"),
+            ("restore", "bring them back"),
+            ("review", "what was learned lately"),
+            ("fixes", "known errors, their cure"),
+            ("blame", "what is known of a file"),
+            ("handoff", "where the work was left"),
+        ],
+    ),
+    (
+        "What it did",
+        &[
+            ("status", "what is stored and due"),
+            ("log", "the last injections"),
+            ("why", "reasons of an injection"),
+            ("stats", "numbers over time"),
+            ("timeline", "what happened, by day"),
+            ("tombstones", "what is not learned again"),
+            ("doctor", "check every part"),
+            ("audit", "look for stored secrets"),
+        ],
+    ),
+    (
+        "Setup and learning",
+        &[
+            ("init", "set a project up"),
+            ("uninstall", "take the hooks out again"),
+            ("config", "settings, and models"),
+            ("off", "silence"),
+            ("on", "end it"),
+            ("trust", "look at a memory folder"),
+            ("link", "join another project"),
+            ("share", "let your projects ask it"),
+            ("sync", "read new transcripts now"),
+            ("watch", "learn without hooks"),
+            ("service", "keep `watch` running"),
+            ("purge", "remove turns for good"),
+        ],
+    ),
+    (
+        "For other programs",
+        &[
+            ("pack", "the project's brief"),
+            ("mcp", "the MCP server"),
+            ("statusline", "for Claude Code's line"),
+            ("redact", "a text without secrets"),
+            ("completions", "for your shell"),
+            ("eval", "measure recall"),
+        ],
+    ),
+];
+
+/// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
+pub const EXAMPLES: [(&str, [&str; 2]); 38] = [
+    ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
+    ("resume", ["resume upload retry", "resume rounding --run"]),
+    ("show", ["show 96tfds", "show 96tfds --json"]),
+    ("list", ["list --kind decision", "list --path src/ -n 20"]),
+    (
+        "add",
+        ["add 'We deploy on Tuesdays'", "add 'Cents, never floats' -k convention -p src/price.rs"],
+    ),
+    ("edit", ["edit 96tfds --title 'Bread is bought'", "edit 96tfds --pin"]),
+    ("forget", ["forget 96tfds --dry-run", "forget 96tfds"]),
+    ("restore", ["restore 96tfds", "restore 96tfds --json"]),
+    ("review", ["review", "review --keep 96tfds"]),
+    ("fixes", ["fixes", "fixes mismatched types"]),
+    ("blame", ["blame src/price.rs", "blame src/ -n 3"]),
+    ("handoff", ["handoff", "handoff -n 1"]),
+    ("status", ["status", "status --json"]),
+    ("log", ["log", "log -n 5 --session 1111"]),
+    ("why", ["why", "why 'how are amounts kept?'"]),
+    ("stats", ["stats", "stats --json"]),
+    ("timeline", ["timeline", "timeline -n 30"]),
+    ("tombstones", ["tombstones", "tombstones --json"]),
+    ("doctor", ["doctor", "doctor --json"]),
+    ("audit", ["audit", "audit --fix"]),
+    ("init", ["init --preview", "init --yes --private"]),
+    ("uninstall", ["uninstall", "uninstall --purge --yes"]),
+    ("config", ["config get start_tokens", "config set notice off"]),
+    ("off", ["off", "off --for 2h"]),
+    ("on", ["on", "on --json"]),
+    ("trust", ["trust", "trust --list"]),
+    ("link", ["link .", "link ~/work"]),
+    ("share", ["share on", "share off"]),
+    ("sync", ["sync", "sync --all"]),
+    ("watch", ["watch", "watch --poll=5"]),
+    ("service", ["service install --dry-run", "service status"]),
+    ("purge", ["purge --before 2026-06-01 --yes", "purge --session 1111 --yes"]),
+    ("pack", ["pack --tokens 1000", "pack --format json"]),
+    ("mcp", ["mcp", "mcp </dev/null"]),
+    ("statusline", ["statusline", "statusline --json </dev/null"]),
+    ("redact", ["redact notes.txt", "redact --check notes.txt"]),
+    ("completions", ["completions bash", "completions zsh"]),
+    ("eval", ["eval self", "eval self --json"]),
+];
+
+/// Variables of the environment that decide something.
+const ENVIRONMENT: [Entry; 5] = [
+    ("THROUGHLINE", "off, read or full: the mode of this process"),
+    ("THROUGHLINE_MODELS", "folder of the embedder's files"),
+    ("CLAUDE_CONFIG_DIR, XDG_*_HOME", "where Claude Code's files and ours lie"),
+    ("NO_COLOR, PAGER, NO_PAGER", "colours, and what shows long output"),
+    ("OLLAMA_HOST, EDITOR", "your model, and your editor"),
+];
+
+/// Columns of a command with its text.
+const COLUMN: usize = 40;
+/// Columns of a command's name.
+const NAME_COLUMNS: usize = 12;
+
+/// The command line with its help.
+pub fn command() -> Command {
+    let mut command = compact(Args::command()).help_template(format!(
+        "{{about}}\n\nUsage: throughline [OPTIONS] [COMMAND]   (without a command: an overview)\n\n{}{}",
+        groups(),
+        footer()
+    ));
+    for (name, [one, other]) in EXAMPLES {
+        let alias = |command: &Command| {
+            let alias = command.get_visible_aliases().next().map(str::to_owned);
+            alias.map(|alias| format!("Also called: throughline {alias}\n")).unwrap_or_default()
+        };
+        let also = command.find_subcommand(name).map(alias).unwrap_or_default();
+        let examples = format!(
+            "{also}Examples:\n  throughline {one}\n  throughline {other}\nFor every command: -C DIR, --color WHEN, -q, -v, --no-pager"
+        );
+        command = command.mut_subcommand(name, |command| command.after_help(examples));
+    }
+    command
+}
+
+/// Lets `--help` be as short as `-h`, with all that is said about the command itself: one screen.
+fn compact(command: Command) -> Command {
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort);
+    let mut command = command.disable_help_flag(true).arg(help.help("Print help"));
+    if let Some(about) = command.get_long_about().cloned() {
+        command = command.about(about);
+    }
+    let names: Vec<String> =
+        command.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, compact))
+}
+
+fn groups() -> String {
+    let mut text = String::new();
+    for (heading, entries) in GROUPS {
+        text.push_str(&format!("{heading}:\n"));
+        // Down the first column, then down the second.
+        let rows = entries.len().div_ceil(2);
+        let (left, right) = entries.split_at(rows);
+        for (row, (name, does)) in left.iter().enumerate() {
+            let left = format!("  {name:<NAME_COLUMNS$}{does}");
+            let line = match right.get(row) {
+                Some((name, does)) => format!("{left:<COLUMN$}{name:<NAME_COLUMNS$}{does}"),
+                None => left,
+            };
+            text.push_str(&format!("{line}\n"));
+        }
+    }
+    text
+}
+
+fn footer() -> String {
+    let variables = ENVIRONMENT.map(|(name, does)| format!("  {name:<30}  {does}\n"));
+    format!(
+        "\nOptions:\n  \
+           -C, --project DIR    act as if started in this folder\n  \
+           --color WHEN         auto, always or never\n  \
+           -q, --quiet          nothing but answers, errors and questions\n  \
+           -v, --verbose        say on stderr where it looked and how long it took\n  \
+           --no-pager           print long output as it is\n  \
+           --json               the answer for programs; stands after the command\n  \
+           -h, --help           this, or with a command its options and examples\n  \
+           -V, --version        the version and its commit\n\n\
+         Environment:\n{}\n{}",
+        variables.concat(),
+        exit::help()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_command_has_a_group_and_examples_and_every_line_fits() {
+        let all = Args::command();
+        let names: BTreeSet<&str> = all.get_subcommands().map(Command::get_name).collect();
+        let grouped = GROUPS.iter().flat_map(|(_, entries)| entries.iter().map(|(name, _)| *name));
+        let grouped: Vec<&str> = grouped.collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), names);
+        assert_eq!(grouped.len(), names.len(), "one is in two groups");
+        assert_eq!(EXAMPLES.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>(), names);
+        let words = |example: &str| example.split(' ').next().map(str::to_owned);
+        for (name, examples) in EXAMPLES {
+            assert!(examples.iter().all(|it| words(it).as_deref() == Some(name)), "{name}");
+        }
+        for line in groups().lines().chain(footer().lines()) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `throughline log`: the last injections, one line each.
+
+use std::io::Write;
+
+use clap::Args;
+use memory_store::short_session;
+use serde::Serialize;
+
+use super::receipts::{self, Receipt};
+use super::stores::Stores;
+use super::view::{self, plain};
+use super::why;
+use crate::clock;
+use crate::failure::Result;
+use crate::style::{NAME, QUIET, paint};
+use crate::world::World;
+use crate::wrap;
+
+/// Columns of a time and of what it was given at.
+const TIME_COLUMNS: usize = 15;
+const EVENT_COLUMNS: usize = 7;
+
+/// Lists the last injections, one line each; `throughline why` has the reasons.
+#[derive(Debug, Args)]
+pub struct Log {
+    /// At most this many
+    #[arg(long, short = 'n', default_value_t = 20, value_name = "COUNT", value_parser = super::count)]
+    limit: usize,
+    /// Only of this Claude Code session, as its id starts
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A receipt with the titles of what was given.
+#[derive(Serialize)]
+struct Line<'a> {
+    #[serde(flatten)]
+    receipt: &'a Receipt,
+    titles: Vec<&'a str>,
+}
+
+/// Runs the command.
+pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let wanted = |receipt: &Receipt| {
+        args.session.as_ref().is_none_or(|start| receipt.session.starts_with(start.as_str()))
+    };
+    let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
+    let titles = why::titles(&stores, world, &found)?;
+    let lines: Vec<Line<'_>> = found
+        .iter()
+        .map(|receipt| {
+            let given = receipt.memories.iter();
+            let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
+            Line { receipt, titles: given.map(|given| title(&given.id)).collect() }
+        })
+        .collect();
+    if args.json {
+        return view::json(&lines, out);
+    }
+    if lines.is_empty() {
+        writeln!(out, "Nothing was injected here yet.")?;
+    }
+    lines.iter().try_for_each(|line| show(line, world, out))
+}
+
+/// What an event is to a person.
+pub fn occasion(event: &str) -> &str {
+    match event {
+        "SessionStart" => "start",
+        "UserPromptSubmit" => "prompt",
+        "PostToolUse" => "file",
+        "PostToolUseFailure" => "error",
+        "SubagentStart" => "agent",
+        other => other,
+    }
+}
+
+fn show(line: &Line<'_>, world: &World, out: &mut dyn Write) -> Result {
+    let Line { receipt, titles } = line;
+    let at = format!("{:<TIME_COLUMNS$}", clock::ago(receipt.at, world.now));
+    let event = format!("{:<EVENT_COLUMNS$}", plain(occasion(&receipt.event)));
+    let cost = format!("{:>4} tokens", receipt.tokens);
+    let what = match titles.as_slice() {
+        [] => "where the work was left".to_owned(),
+        [title] => (*title).to_owned(),
+        [title, rest @ ..] => format!("{title} (+{})", rest.len()),
+    };
+    let session = plain(short_session(&receipt.session));
+    let before = at.len() + event.len() + cost.len() + session.len() + 8;
+    let what = wrap::cut(&plain(&what), wrap::room().saturating_sub(before));
+    writeln!(
+        out,
+        "{}  {event}  {}  {}  {what}",
+        paint(QUIET, at),
+        paint(NAME, session),
+        paint(QUIET, cost)
+    )?;
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! The pager, through which a person reads what is longer than the screen.
+
+use std::io::{IsTerminal as _, Write};
+use std::process::{Command, Stdio};
+
+use dialoguer::console::Term;
+
+use crate::failure::Result;
+use crate::world::World;
+
+/// The pager where the environment names none, if it is there.
+const USUAL: &str = "less";
+/// Its options where the environment sets none: colours as they are, and what was read stays on the screen.
+const LESS: &str = "FRX";
+
+/// The command line of the pager; `None` where there is no terminal to page on, or the user wants none.
+pub fn find(world: &World) -> Option<String> {
+    let get = |name: &str| std::env::var(name).ok();
+    if !std::io::stdout().is_terminal() || get("NO_PAGER").is_some_and(|value| !value.is_empty()) {
+        return None;
+    }
+    match get("THROUGHLINE_PAGER").or_else(|| get("PAGER")) {
+        Some(pager) if matches!(pager.trim(), "" | "cat") => None,
+        Some(pager) => Some(pager),
+        None => {
+            let mut folders = world.path.iter().flat_map(std::env::split_paths);
+            folders.any(|folder| folder.join(USUAL).is_file()).then(|| USUAL.to_owned())
+        }
+    }
+}
+
+/// Runs a command and shows what it prints, with the pager where that is longer than the screen. It is printed as it is
+/// where the pager cannot be started.
+pub fn through(pager: &str, run: impl FnOnce(&mut dyn Write) -> Result) -> Result {
+    let mut text = Vec::new();
+    // Nothing is lost of what was printed before something failed.
+    let done = run(&mut text);
+    let has_colours =
+        anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+    let mut shown = Vec::new();
+    let choice = match has_colours {
+        true => anstream::ColorChoice::AlwaysAnsi,
+        false => anstream::ColorChoice::Never,
+    };
+    anstream::AutoStream::new(&mut shown, choice).write_all(&text)?;
+    let rows = Term::stdout().size_checked().map_or(0, |(rows, _)| usize::from(rows));
+    let is_long = rows > 0 && shown.iter().filter(|byte| **byte == b'\n').count() >= rows;
+    if !is_long || !page(pager, &shown) {
+        let mut stdout = std::io::stdout().lock();
+        stdout.write_all(&shown)?;
+        stdout.flush()?;
+    }
+    done
+}
+
+/// Has the pager show a text; `false` where it cannot be started.
+fn page(pager: &str, text: &[u8]) -> bool {
+    let mut command = Command::new("sh");
+    command.args(["-c", pager]).stdin(Stdio::piped());
+    if std::env::var_os("LESS").is_none() {
+        command.env("LESS", LESS);
+    }
+    let Ok(mut child) = command.spawn() else { return false };
+    if let Some(mut stdin) = child.stdin.take() {
+        // Who quits the pager has read enough.
+        let _ = stdin.write_all(text);
+    }
+    // A shell says by 127 that there is no such program; it has said so on stderr, too.
+    child.wait().is_ok_and(|status| status.code() != Some(127))
+}

@@ -1,0 +1,265 @@
+//! `throughline resume`: finds a past session by what was said in it, and goes on with it.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use dialoguer::Input;
+use memory_store::recall::{Hit, Recall, Search};
+use memory_store::text::excerpt;
+use memory_store::{Timestamp, short_session};
+use serde::Serialize;
+
+use super::sessions::{self, Session};
+use super::stores::Stores;
+use super::view::{self, plain, plural};
+use crate::claude::client;
+use crate::clock;
+use crate::exit;
+use crate::failure::{Failure, Result};
+use crate::style::{CARE, NAME, QUIET, STRONG, paint};
+use crate::world::World;
+use crate::wrap;
+
+/// Turns that are found, from which sessions are told.
+const TURNS_MAX: usize = 200;
+/// Columns before what is said of a session.
+const INDENT: usize = 4;
+
+/// Finds past sessions by what was said in them, with the command that resumes each; without words, the last ones.
+///
+/// At a terminal it asks which one to resume. Filters may stand among the words, as with `search`.
+#[derive(Debug, Args)]
+pub struct Resume {
+    /// Words that were said
+    words: Vec<String>,
+    /// Start Claude Code with the best session, or with that of this number
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, require_equals = true, default_missing_value = "1", value_parser = super::count)]
+    run: Option<usize>,
+    /// At most this many
+    #[arg(long, short = 'n', default_value_t = 5, value_name = "COUNT", value_parser = super::count)]
+    limit: usize,
+    /// Print JSON
+    #[arg(long, conflicts_with = "run")]
+    json: bool,
+}
+
+/// A session that was found.
+#[derive(Serialize)]
+struct Found {
+    #[serde(flatten)]
+    session: Session,
+    /// How many of its turns fit.
+    turns: usize,
+    /// The turn that fits best, from 1 on, and the place in it.
+    turn: u32,
+    said: String,
+    said_at: Timestamp,
+    /// What starts it again; not where its transcript is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(args: &Resume, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let words = args.words.join(" ");
+    // A number that names one is among those that are looked for.
+    let limit = args.limit.max(args.run.unwrap_or_default());
+    let (found, degraded) = find(&words, limit, world, &stores)?;
+    if let Some(number) = args.run {
+        return match found.get(number - 1) {
+            Some(found) => start(&found.session, world, out),
+            None => Err(nothing(number, found.len())),
+        };
+    }
+    if args.json {
+        view::json(&found, out)?;
+    } else {
+        show(&found, world, out)?;
+    }
+    if let Some(damage) = degraded {
+        return Err(Failure::new(format!("what was found may not be all: {damage}"))
+            .code(exit::DEGRADED)
+            .hint("Run `throughline sync`, which makes the index again."));
+    }
+    if found.is_empty() {
+        return Err(Failure::new(String::new()).code(exit::NOTHING));
+    }
+    if args.json || !world.interactive || !world.is_seen {
+        return Ok(());
+    }
+    out.flush()?;
+    match pick(found.len())? {
+        Some(number) => start(&found[number - 1].session, world, out),
+        None => Ok(()),
+    }
+}
+
+fn nothing(number: usize, count: usize) -> Failure {
+    match count {
+        0 => Failure::new("no session was found")
+            .hint("Try fewer or other words, or `throughline sync` to read the latest sessions."),
+        count => {
+            Failure::new(format!("there is no number {number}, only {}", plural(count, "session")))
+        }
+    }
+}
+
+/// Finds the sessions whose turns fit best, best first.
+fn find(
+    words: &str,
+    limit: usize,
+    world: &World,
+    stores: &Stores,
+) -> Result<(Vec<Found>, Option<String>)> {
+    let search = Search {
+        text: words.to_owned(),
+        exact: true,
+        turns: true,
+        limit: TURNS_MAX,
+        ..Search::default()
+    };
+    if let Some(problem) = search.problem(world.now) {
+        return Err(Failure::new(problem).code(exit::USAGE));
+    }
+    let recall = world.with_second(&stores.tree, Recall::open(&world.dirs, &stores.tree));
+    let recalled = recall.search(&search, world.now);
+    let mut best: Vec<(Hit, usize)> = Vec::new();
+    for hit in recalled.hits {
+        match best.iter_mut().find(|(known, _)| known.session == hit.session) {
+            Some((_, turns)) => *turns += 1,
+            None => best.push((hit, 1)),
+        }
+    }
+    let archive = sessions::archive(world, stores);
+    let found = best.into_iter().filter_map(|(hit, turns)| {
+        let session = sessions::of(&archive, hit.session.as_deref()?)?;
+        let command = session.is_resumable.then(|| command(&session, &world.cwd));
+        let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
+        let said = excerpt(&text, words, SAID_CHARS_MAX);
+        let (turn, said_at) = (hit.turn + 1, hit.date);
+        Some(Found { session, turns, turn, said, said_at, command })
+    });
+    Ok((found.take(limit).collect(), recalled.degraded))
+}
+
+/// Characters of the place that fits.
+const SAID_CHARS_MAX: usize = 200;
+
+/// What starts a session again, typed in `here`.
+fn command(session: &Session, here: &Path) -> String {
+    let resume = format!("claude --resume {}", session.session);
+    if session.folder == here || session.folder.as_os_str().is_empty() {
+        return resume;
+    }
+    format!("cd {} && {resume}", quoted(&session.folder))
+}
+
+/// A folder as a shell takes it.
+fn quoted(folder: &Path) -> String {
+    let folder = folder.to_string_lossy();
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    if folder.starts_with('/') && folder.chars().all(is_safe) {
+        return folder.into_owned();
+    }
+    format!("'{}'", folder.replace('\'', r"'\''"))
+}
+
+fn show(found: &[Found], world: &World, out: &mut dyn Write) -> Result {
+    if found.is_empty() {
+        writeln!(out, "No session was found.")?;
+        return Ok(());
+    }
+    let room = wrap::room().saturating_sub(INDENT);
+    for (number, found) in found.iter().enumerate() {
+        let session = &found.session;
+        let branch = match session.branch.as_str() {
+            "" => String::new(),
+            branch => format!(" on {}", plain(branch)),
+        };
+        writeln!(
+            out,
+            "{}  {}{branch}, {} {}",
+            paint(STRONG, format_args!("{:>2}", number + 1)),
+            clock::ago(session.last, world.now),
+            plural(session.prompts, "prompt"),
+            paint(QUIET, format_args!("({})", plain(short_session(&session.session)))),
+        )?;
+        let wish = wrap::cut(&plain(&session.wish), room);
+        if !wish.is_empty() {
+            writeln!(out, "{:INDENT$}{wish}", "")?;
+        }
+        // The beginning of the first turn has been said.
+        if found.turn > 1 {
+            let said = format!("turn {}: {}", found.turn, found.said);
+            writeln!(out, "{:INDENT$}{}", "", paint(QUIET, wrap::cut(&said, room)))?;
+        }
+        match &found.command {
+            Some(command) => writeln!(out, "{:INDENT$}{}", "", paint(NAME, plain(command)))?,
+            None => writeln!(
+                out,
+                "{:INDENT$}{}",
+                "",
+                paint(CARE, "its transcript is gone, so Claude Code cannot resume it")
+            )?,
+        }
+    }
+    Ok(())
+}
+
+/// Asks for a number; `None` for none of them.
+fn pick(count: usize) -> Result<Option<usize>> {
+    let chosen: String = Input::new()
+        .with_prompt(format!("Resume which one? 1 to {count}, empty for none"))
+        .allow_empty(true)
+        .validate_with(|typed: &String| match typed.trim().parse::<usize>() {
+            Ok(number) if (1..=count).contains(&number) => Ok(()),
+            Err(_) if typed.trim().is_empty() => Ok(()),
+            Ok(_) | Err(_) => Err(format!("write a number from 1 to {count}")),
+        })
+        .interact_text()
+        .map_err(|error| Failure::new(format!("the terminal: {error}")))?;
+    Ok(chosen.trim().parse().ok())
+}
+
+/// Becomes Claude Code with a session, in the session's folder.
+fn start(session: &Session, world: &World, out: &mut dyn Write) -> Result {
+    use std::os::unix::process::CommandExt as _;
+    let id = short_session(&session.session);
+    if !session.is_resumable {
+        return Err(Failure::new(format!("the transcript of session {id} is gone")).hint(format!(
+            "`throughline search --turns session:{id}` shows what was said in it."
+        )));
+    }
+    if !session.folder.is_dir() {
+        let folder = session.folder.display();
+        return Err(Failure::new(format!("the folder of session {id} is gone: {folder}"))
+            .code(exit::NOT_FOUND));
+    }
+    let Some(program) = client::find(world.path.clone()) else {
+        return Err(Failure::new("`claude` is not in PATH")
+            .hint(format!("Once it is: {}", command(session, &world.cwd))));
+    };
+    out.flush()?;
+    let error = Command::new(&program)
+        .args(["--resume", &session.session])
+        .current_dir(&session.folder)
+        .exec();
+    Err(Failure::new(format!("{}: {error}", program.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_quoted_as_the_shell_needs_it() {
+        let quoted = |folder: &str| quoted(Path::new(folder));
+        assert_eq!(quoted("/home/ada/work-2"), "/home/ada/work-2");
+        assert_eq!(quoted("/home/ada/my work"), "'/home/ada/my work'");
+        assert_eq!(quoted("/tmp/it's"), r"'/tmp/it'\''s'");
+        assert_eq!(quoted("-n"), "'-n'");
+    }
+}

@@ -1,0 +1,166 @@
+//! Past sessions as the archive keeps them.
+
+use std::path::PathBuf;
+
+use memory_store::Timestamp;
+use processor::archive::{Archive, SessionFile, file_name};
+use processor::transcript::parts;
+use processor::transcript::record::{Record, RecordWhat};
+use processor::transcript::session::{Input, PromptBy};
+use serde::Serialize;
+
+use super::stores::Stores;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// A session of the archive.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Session {
+    /// Its id.
+    pub session: String,
+    /// The time of its first record.
+    pub first: Timestamp,
+    /// The time of its last one.
+    pub last: Timestamp,
+    /// The branch it was on last; empty outside git.
+    pub branch: String,
+    /// The folder it was started in.
+    pub folder: PathBuf,
+    /// The first prompt that a person typed.
+    pub wish: String,
+    /// How many prompts a person typed.
+    pub prompts: usize,
+    /// Whether Claude Code still has its transcript, so that it can go on.
+    pub is_resumable: bool,
+}
+
+/// The archive of a project.
+pub fn archive(world: &World, stores: &Stores) -> Archive {
+    Archive::open(&world.dirs.project(stores.tree.project))
+}
+
+/// Reads one session; `None` when nothing of it is kept, or it cannot be read, which `doctor` tells.
+pub fn of(archive: &Archive, session: &str) -> Option<Session> {
+    of_name(archive, &file_name(session, None)).map(|(session, _)| session)
+}
+
+/// Reads a session and its records, by the name of its file.
+fn of_name(archive: &Archive, name: &str) -> Option<(Session, Vec<Record>)> {
+    let file = archive.load(name).ok()??;
+    let mut records = Vec::new();
+    for part in 1..=file.header.parts {
+        if let Ok(Some(closed)) = archive.load(&parts::name(name, part)) {
+            records.extend(closed.records);
+        }
+    }
+    let id = &file.header.session;
+    let is_resumable = is_plain(id) && has_transcript(&file);
+    let mut session = Session { session: id.clone(), is_resumable, ..Session::default() };
+    records.extend(file.records);
+    records.iter().for_each(|record| session.add(record));
+    Some((session, records))
+}
+
+/// Reads a session and what was done in it; subagents have files of their own.
+pub fn with_records(archive: &Archive, session: &str) -> Option<(Session, Vec<Record>)> {
+    of_name(archive, &file_name(session, None))
+}
+
+/// The names of all sessions, without subagents.
+pub fn names(archive: &Archive) -> Result<Vec<String>> {
+    let mut names = archive.names().map_err(|error| Failure::new(format!("{error:#}")))?;
+    names.retain(|name| is_main(name));
+    names.sort();
+    Ok(names)
+}
+
+/// Reads all sessions with what was done in them, and keeps what `told` makes of each; newest first.
+pub fn all<T>(
+    archive: &Archive,
+    told: impl Fn(&Session, &[Record]) -> Option<T>,
+) -> Result<Vec<(Session, T)>> {
+    let mut sessions: Vec<(Session, T)> = names(archive)?
+        .iter()
+        .filter_map(|name| {
+            let (session, records) = of_name(archive, name)?;
+            let told = told(&session, &records)?;
+            Some((session, told))
+        })
+        .collect();
+    sessions.sort_by_key(|(session, _)| (std::cmp::Reverse(session.last), session.session.clone()));
+    Ok(sessions)
+}
+
+/// The file that a call reads or edits, and whether it edits it.
+pub fn touched(record: &Record) -> Option<(&str, bool)> {
+    match &record.what {
+        RecordWhat::Call { what: Input::Read { path }, .. } => Some((path, false)),
+        RecordWhat::Call { what: Input::Edit { path, .. }, .. } => Some((path, true)),
+        _ => None,
+    }
+}
+
+/// The command line that a call runs.
+pub fn ran(record: &Record) -> Option<&str> {
+    match &record.what {
+        RecordWhat::Call { what: Input::Shell { command, .. }, .. } => Some(command),
+        _ => None,
+    }
+}
+
+impl Session {
+    fn add(&mut self, record: &Record) {
+        if record.at != Timestamp::default() {
+            self.last = self.last.max(record.at);
+            if self.first == Timestamp::default() {
+                self.first = record.at;
+            }
+        }
+        let RecordWhat::Prompt { cwd, branch, text, by, .. } = &record.what else { return };
+        if self.folder.as_os_str().is_empty() {
+            self.folder = cwd.into();
+        }
+        if !branch.is_empty() {
+            self.branch.clone_from(branch);
+        }
+        if *by == PromptBy::User && !text.trim().is_empty() {
+            self.prompts += 1;
+            if self.wish.is_empty() {
+                self.wish.clone_from(text);
+            }
+        }
+    }
+}
+
+/// Whether an archive file is of a session itself, and not of a subagent or a closed part.
+fn is_main(name: &str) -> bool {
+    !name.contains('.') && parts::of_name(name).1 == 0
+}
+
+fn has_transcript(file: &SessionFile) -> bool {
+    let name = format!("{}.jsonl", file.header.session);
+    let mut sources = file.header.sources.iter();
+    sources.any(|source| {
+        source.path.file_name().is_some_and(|it| *it == *name) && source.path.is_file()
+    })
+}
+
+/// Whether an id can stand in a command line: it comes from a transcript, which others may have written.
+fn is_plain(session: &str) -> bool {
+    let mut bytes = session.bytes();
+    bytes.next().is_some_and(|first| first.is_ascii_alphanumeric())
+        && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_id_that_the_shell_takes_as_it_is_can_be_resumed() {
+        assert!(is_plain("1111aaaa-1111-4111-8111-111111111111"));
+        for id in ["", "-p", "--model", "a b", "a;reboot", "a$(x)", "../a"] {
+            assert!(!is_plain(id), "{id}");
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! `throughline stats`: how much was learned, given and spent.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::Path;
+
+use clap::Args;
+use memory_store::memory::Memory;
+use memory_store::{Kind, MemoryId, Timestamp};
+use processor::llm::usage::{self, Spent};
+use processor::transcript::record::Record;
+use serde::Serialize;
+
+use super::receipts::{self, Receipt};
+use super::sessions::{self, Session};
+use super::stores::Stores;
+use super::view::{self, counted, plural};
+use super::{blame, log};
+use crate::clock;
+use crate::failure::Result;
+use crate::style::{QUIET, STRONG, paint};
+use crate::world::World;
+
+/// Sessions in which it is looked for what came of injections, the last ones.
+const SESSIONS_MAX: usize = 100;
+/// Months that are shown.
+const MONTHS_MAX: usize = 12;
+/// Columns of a bar.
+const BAR_COLUMNS: usize = 30;
+/// Columns before the text of a line.
+const LABEL_COLUMNS: usize = 12;
+
+/// Shows how many memories there are and when they were learned, what was given and what came of it, how long hooks
+/// took, and what models cost.
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Numbers {
+    memories: usize,
+    user_memories: usize,
+    by_kind: BTreeMap<&'static str, usize>,
+    /// Memories that are there by the month in which they were learned, in the user's zone.
+    by_month: BTreeMap<String, usize>,
+    replaced: usize,
+    forgotten: usize,
+    injections: Injections,
+    /// By event.
+    hooks: BTreeMap<String, Latency>,
+    /// By provider and model, over all projects.
+    models: BTreeMap<String, Spent>,
+}
+
+#[derive(Default, Serialize)]
+struct Injections {
+    count: usize,
+    since: Option<Timestamp>,
+    sessions: usize,
+    tokens: u64,
+    outcome: Outcomes,
+}
+
+/// What sessions did after a memory was given. Nothing shows whether it was because of the memory.
+#[derive(Default, Serialize)]
+struct Outcomes {
+    /// Times that a memory was given to a session that is in the archive.
+    given: usize,
+    /// The session went on to read or edit a file that the memory names, or to run its command.
+    followed: usize,
+    /// It did not.
+    not_followed: usize,
+    /// The memory names neither a file nor a command, or is gone.
+    unclear: usize,
+}
+
+/// How long hooks took, in microseconds.
+#[derive(Serialize)]
+struct Latency {
+    count: usize,
+    p50: u64,
+    p90: u64,
+    p99: u64,
+    max: u64,
+}
+
+/// Runs the command.
+pub fn run(args: &Stats, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let numbers = numbers(world, &stores)?;
+    if args.json { view::json(&numbers, out) } else { show(&numbers, world, out) }
+}
+
+fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
+    let (project, user) = (stores.project.list()?, stores.user.list()?);
+    view::warn_broken(&project.broken);
+    view::warn_broken(&user.broken);
+    let all: Vec<&Memory> =
+        project.memories.iter().chain(&user.memories).map(|stored| &stored.memory).collect();
+    let (mut by_kind, mut by_month) = (BTreeMap::new(), BTreeMap::new());
+    for memory in &all {
+        *by_kind.entry(memory.kind.name()).or_default() += 1;
+        let day = clock::date(memory.created);
+        let month = day.get(..7).unwrap_or(&day).to_owned();
+        *by_month.entry(month).or_default() += 1;
+    }
+    let given = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
+    let by_id: BTreeMap<MemoryId, &Memory> =
+        all.iter().map(|memory| (memory.id, *memory)).collect();
+    let mut models: BTreeMap<String, Spent> = BTreeMap::new();
+    for spent in usage::spent(&usage::ledger(&world.dirs)) {
+        let sum = models.entry(spent.provider.clone()).or_default();
+        sum.provider.clone_from(&spent.provider);
+        sum.questions += spent.questions;
+        sum.failed += spent.failed;
+        sum.usage.tokens_in += spent.usage.tokens_in;
+        sum.usage.tokens_out += spent.usage.tokens_out;
+        sum.usage.millis += spent.usage.millis;
+        if let Some(usd) = spent.usage.usd {
+            *sum.usage.usd.get_or_insert_default() += usd;
+        }
+    }
+    Ok(Numbers {
+        memories: all.len(),
+        user_memories: user.memories.len(),
+        by_kind,
+        by_month,
+        replaced: all.iter().filter(|memory| memory.superseded_by.is_some()).count(),
+        forgotten: stores.project.tombstones()?.len() + stores.user.tombstones()?.len(),
+        hooks: latencies(&given),
+        injections: injections(&given, &by_id, world, stores),
+        models,
+    })
+}
+
+fn latencies(receipts: &[Receipt]) -> BTreeMap<String, Latency> {
+    let mut by_event: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    for receipt in receipts {
+        by_event.entry(&receipt.event).or_default().push(receipt.micros);
+    }
+    by_event
+        .into_iter()
+        .filter_map(|(event, mut micros)| {
+            micros.sort_unstable();
+            let latency = Latency {
+                count: micros.len(),
+                p50: percentile(&micros, 50)?,
+                p90: percentile(&micros, 90)?,
+                p99: percentile(&micros, 99)?,
+                max: *micros.last()?,
+            };
+            Some((event.to_owned(), latency))
+        })
+        .collect()
+}
+
+/// The nearest rank: the least value that this percentage of the values do not exceed.
+fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted.get(rank - 1).copied()
+}
+
+fn injections(
+    receipts: &[Receipt],
+    memories: &BTreeMap<MemoryId, &Memory>,
+    world: &World,
+    stores: &Stores,
+) -> Injections {
+    let mut by_session: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
+    let mut order: Vec<&str> = Vec::new();
+    for receipt in receipts {
+        let of_session = by_session.entry(&receipt.session).or_default();
+        if of_session.is_empty() {
+            order.push(&receipt.session);
+        }
+        of_session.push(receipt);
+    }
+    let archive = sessions::archive(world, stores);
+    let roots = [stores.tree.root.as_path(), stores.tree.main_root.as_path()];
+    let mut outcome = Outcomes::default();
+    for session in order.iter().take(SESSIONS_MAX) {
+        let Some((session, records)) = sessions::with_records(&archive, session) else { continue };
+        for receipt in by_session.get(&*session.session).into_iter().flatten() {
+            for given in &receipt.memories {
+                let memory = memories.get(&given.id).copied();
+                let followed = memory
+                    .and_then(|memory| follows(memory, receipt.at, &session, &records, &roots));
+                outcome.given += 1;
+                match followed {
+                    Some(true) => outcome.followed += 1,
+                    Some(false) => outcome.not_followed += 1,
+                    None => outcome.unclear += 1,
+                }
+            }
+        }
+    }
+    Injections {
+        count: receipts.len(),
+        since: receipts.last().map(|receipt| receipt.at),
+        sessions: receipts.iter().map(|receipt| &receipt.session).collect::<BTreeSet<_>>().len(),
+        tokens: receipts.iter().map(|receipt| receipt.tokens).sum(),
+        outcome,
+    }
+}
+
+/// Whether a session went on to touch what a memory is about; `None` where that cannot be seen.
+fn follows(
+    memory: &Memory,
+    given: Timestamp,
+    session: &Session,
+    records: &[Record],
+    roots: &[&Path],
+) -> Option<bool> {
+    let command = memory.command.as_ref().map(|command| command.line.as_str());
+    if memory.paths.is_empty() && command.is_none() {
+        return None;
+    }
+    let mut after = records.iter().filter(|record| record.at >= given);
+    Some(after.any(|record| {
+        let is_run =
+            || sessions::ran(record).zip(command).is_some_and(|(ran, it)| ran.contains(it));
+        let is_touched = || {
+            sessions::touched(record).is_some_and(|(file, _)| {
+                let file = blame::relative(file, session, roots);
+                memory.paths.iter().any(|named| blame::names(&named.path, &file))
+            })
+        };
+        is_touched() || is_run()
+    }))
+}
+
+fn line(label: &str, text: &str, out: &mut dyn Write) -> Result {
+    let label = format!("{label:<width$}", width = LABEL_COLUMNS - 2);
+    let label = if label.starts_with(' ') { paint(QUIET, label) } else { paint(STRONG, label) };
+    writeln!(out, "{label}  {text}")?;
+    Ok(())
+}
+
+fn show(numbers: &Numbers, world: &World, out: &mut dyn Write) -> Result {
+    let parts = [
+        (numbers.user_memories, "yours for every project"),
+        (numbers.replaced, "replaced by newer ones"),
+        (numbers.forgotten, "removed and not learned again"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: String = parts.map(|(count, what)| format!(", {count} {what}")).collect();
+    line("Memories", &format!("{}{parts}", numbers.memories), out)?;
+    let kinds: Vec<String> = Kind::ALL
+        .into_iter()
+        .filter_map(|kind| Some(counted(*numbers.by_kind.get(kind.name())?, kind)))
+        .collect();
+    if !kinds.is_empty() {
+        line("  by kind", &kinds.join(", "), out)?;
+    }
+    let most = numbers.by_month.values().max().copied().unwrap_or_default().max(1);
+    let months = numbers.by_month.len().saturating_sub(MONTHS_MAX);
+    for (number, (month, count)) in numbers.by_month.iter().skip(months).enumerate() {
+        let label = if number == 0 { "  learned" } else { "" };
+        let bar = "#".repeat((count * BAR_COLUMNS).div_ceil(most));
+        line(label, &format!("{month}  {bar} {count}"), out)?;
+    }
+    let Injections { count, since, sessions, tokens, outcome } = &numbers.injections;
+    writeln!(out)?;
+    if *count == 0 {
+        line("Given", "nothing to a session yet", out)?;
+        return models(numbers, out);
+    }
+    let since = since.map(|since| format!(" since {}", clock::ago(since, world.now)));
+    let each = tokens.checked_div(*count as u64).map(|each| format!(", {each} each"));
+    line(
+        "Given",
+        &format!(
+            "{} to {}{}, {tokens} tokens{}",
+            plural(*count, "injection"),
+            plural(*sessions, "session"),
+            since.unwrap_or_default(),
+            each.unwrap_or_default()
+        ),
+        out,
+    )?;
+    if outcome.given > 0 {
+        let Outcomes { given, followed, not_followed, unclear } = outcome;
+        line(
+            "  and then",
+            &format!(
+                "{followed} of {given} memories: the session touched their file or ran their command"
+            ),
+            out,
+        )?;
+        line(
+            "",
+            &format!("{not_followed}: it did neither; {unclear}: they name no file or command"),
+            out,
+        )?;
+    }
+    if !numbers.hooks.is_empty() {
+        writeln!(out)?;
+        line(
+            "Hooks",
+            &paint(QUIET, "            count     p50     p90     p99 slowest, in ms"),
+            out,
+        )?;
+    }
+    for (event, latency) in &numbers.hooks {
+        let ms = |micros: u64| format!("{:>7.1}", micros as f64 / 1e3);
+        let Latency { count, p50, p90, p99, max } = latency;
+        let event = view::plain(log::occasion(event));
+        let row =
+            format!("{event:<10} {count:>6} {} {} {} {}", ms(*p50), ms(*p90), ms(*p99), ms(*max));
+        line("", &row, out)?;
+    }
+    models(numbers, out)
+}
+
+fn models(numbers: &Numbers, out: &mut dyn Write) -> Result {
+    writeln!(out)?;
+    if numbers.models.is_empty() {
+        return line("Models", "none was asked", out);
+    }
+    for (number, (provider, spent)) in numbers.models.iter().enumerate() {
+        let label = if number == 0 { "Models" } else { "" };
+        let usd = spent.usage.usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
+        let (questions, tokens) = (spent.questions, spent.usage.tokens());
+        let provider = view::plain(provider);
+        line(
+            label,
+            &format!("{provider}: {questions} questions, {tokens} tokens{usd}, all projects"),
+            out,
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_is_a_value_that_was_measured() {
+        let hundred: Vec<u64> = (1..=100).collect();
+        assert_eq!([50, 90, 99].map(|it| percentile(&hundred, it)), [Some(50), Some(90), Some(99)]);
+        assert_eq!([50, 90, 99].map(|it| percentile(&[3, 7], it)), [Some(3), Some(7), Some(7)]);
+        assert_eq!(percentile(&[], 50), None);
+    }
+}

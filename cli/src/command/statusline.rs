@@ -1,0 +1,130 @@
+//! `throughline statusline`: one short line for the status line of Claude Code, which says what this session was given.
+//!
+//! Claude Code runs it again and again and shows what it prints. So it answers from a few small files, waits for
+//! nothing, and says nothing rather than fail.
+
+use std::io::{IsTerminal as _, Read as _, Write};
+use std::path::PathBuf;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap::Args;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use serde::{Deserialize, Serialize};
+
+use super::view;
+use super::{off, receipts};
+use crate::failure::Result;
+use crate::world::World;
+
+/// Bytes of the payload that are read.
+const PAYLOAD_BYTES_MAX: u64 = 1 << 20;
+/// How long the payload is waited for.
+const PAYLOAD_WAIT: Duration = Duration::from_millis(200);
+
+/// Prints one short line for Claude Code's status line: what this session was given.
+///
+/// It reads on stdin what Claude Code passes. In Claude Code's settings.json:
+/// "statusLine": { "type": "command", "command": "throughline statusline" }
+#[derive(Debug, Args)]
+pub struct Statusline {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What Claude Code passes, as far as it is needed.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct PayloadWire {
+    session_id: String,
+    cwd: Option<PathBuf>,
+    workspace: WorkspaceWire,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WorkspaceWire {
+    current_dir: Option<PathBuf>,
+    project_dir: Option<PathBuf>,
+}
+
+/// What this session was given.
+#[derive(Default, Serialize)]
+struct Given {
+    /// Whether the folder is set up.
+    set_up: bool,
+    /// Whether everything is silent.
+    off: bool,
+    session: String,
+    /// Memories, each once.
+    memories: usize,
+    injections: usize,
+    tokens: u64,
+}
+
+/// Runs the command.
+pub fn run(args: &Statusline, world: &World, out: &mut dyn Write) -> Result {
+    let given = look(world);
+    if args.json {
+        return view::json(&given, out);
+    }
+    if let Some(text) = told(&given) {
+        writeln!(out, "{text}")?;
+    }
+    Ok(())
+}
+
+fn look(world: &World) -> Given {
+    let payload = payload().unwrap_or_default();
+    let WorkspaceWire { current_dir, project_dir } = payload.workspace;
+    let folders = [project_dir, current_dir, payload.cwd, Some(world.cwd.clone())];
+    let tree = folders.into_iter().flatten().find_map(|folder| Tree::find(&world.dirs, &folder));
+    let off = off::until(world).is_some() || world.mode == Mode::Off;
+    let mut given = Given { off, session: payload.session_id, ..Given::default() };
+    let Some(tree) = tree else { return given };
+    given.set_up = true;
+    if given.session.is_empty() {
+        return given;
+    }
+    let receipts = receipts::of_session(&world.dirs.tree(&tree.root), &given.session);
+    let mut ids: Vec<_> =
+        receipts.iter().flat_map(|receipt| &receipt.memories).map(|given| given.id).collect();
+    ids.sort();
+    ids.dedup();
+    given.memories = ids.len();
+    given.injections = receipts.len();
+    given.tokens = receipts.iter().map(|receipt| receipt.tokens).sum();
+    given
+}
+
+fn told(given: &Given) -> Option<String> {
+    if !given.set_up {
+        return None;
+    }
+    let what = match given {
+        Given { off: true, .. } => "off".to_owned(),
+        Given { injections: 0, .. } => "nothing given yet".to_owned(),
+        Given { memories: 0, tokens, .. } => format!("handoff, {tokens} tokens"),
+        Given { memories: 1, tokens, .. } => format!("1 memory, {tokens} tokens"),
+        Given { memories, tokens, .. } => format!("{memories} memories, {tokens} tokens"),
+    };
+    Some(format!("throughline: {what}"))
+}
+
+/// Reads stdin, unless that takes too long: who opened it may never close it.
+fn payload() -> Option<PayloadWire> {
+    if std::io::stdin().is_terminal() {
+        return None;
+    }
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        let read = std::io::stdin().lock().take(PAYLOAD_BYTES_MAX).read_to_end(&mut text);
+        // Nobody may be waiting any more.
+        let _ = sender.send(read.map(|_| text));
+    });
+    let text = receiver.recv_timeout(PAYLOAD_WAIT).ok()?.ok()?;
+    serde_json::from_slice(&text).ok()
+}

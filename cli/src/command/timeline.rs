@@ -1,0 +1,167 @@
+//! `throughline timeline`: what happened, day by day.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use clap::Args;
+use memory_store::ledger::Reason;
+use memory_store::store::Stored;
+use memory_store::{Kind, MemoryId, Timestamp, short_session};
+use serde::Serialize;
+
+use super::sessions::{self, Session};
+use super::stores::Stores;
+use super::view::{self, plain, plural};
+use crate::clock;
+use crate::failure::Result;
+use crate::style::{BAD, CARE, GOOD, NAME, QUIET, STRONG, paint};
+use crate::world::World;
+use crate::wrap;
+
+/// Shows day by day which sessions there were, and which memories were learned, replaced and forgotten.
+#[derive(Debug, Args)]
+pub struct Timeline {
+    /// At most this many days, the last ones on which something happened
+    #[arg(long, short = 'n', default_value_t = 7, value_name = "COUNT", value_parser = super::count)]
+    limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What happened on a day of the user's zone.
+#[derive(Default, Serialize)]
+struct Day {
+    day: String,
+    sessions: Vec<Session>,
+    learned: Vec<Change>,
+    replaced: Vec<Change>,
+    forgotten: Vec<Change>,
+}
+
+/// A memory that came or went.
+#[derive(Serialize)]
+struct Change {
+    at: Timestamp,
+    id: MemoryId,
+    short: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<Kind>,
+    title: String,
+    /// What it was replaced by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<MemoryId>,
+    /// Why it went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<Reason>,
+}
+
+impl Change {
+    fn of(stored: &Stored, at: Timestamp) -> Self {
+        let memory = &stored.memory;
+        let (id, short, title) = (memory.id, memory.id.short(), memory.title.clone());
+        Self { at, id, short, title, kind: Some(memory.kind), by: None, reason: None }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Timeline, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let days = days(args.limit, world, &stores)?;
+    if args.json {
+        return view::json(&days, out);
+    }
+    if days.is_empty() {
+        writeln!(out, "Nothing happened here yet.")?;
+    }
+    days.iter().enumerate().try_for_each(|(number, day)| {
+        if number > 0 {
+            writeln!(out)?;
+        }
+        show(day, out)
+    })
+}
+
+fn days(limit: usize, world: &World, stores: &Stores) -> Result<Vec<Day>> {
+    let mut days: BTreeMap<String, Day> = BTreeMap::new();
+    let mut on = |at: Timestamp, add: &mut dyn FnMut(&mut Day)| {
+        let day = clock::date(at);
+        add(days.entry(day.clone()).or_insert_with(|| Day { day, ..Day::default() }));
+    };
+    let archive = sessions::archive(world, stores);
+    for (session, ()) in sessions::all(&archive, |_, _| Some(()))? {
+        on(session.last, &mut |day| day.sessions.push(session.clone()));
+    }
+    let listing = stores.list()?;
+    view::warn_broken(&listing.broken);
+    let find = |id: MemoryId| listing.memories.iter().find(|stored| stored.memory.id == id);
+    for stored in &listing.memories {
+        let at = stored.memory.created;
+        on(at, &mut |day| day.learned.push(Change::of(stored, at)));
+        if let Some(newer) = stored.memory.superseded_by.and_then(find) {
+            // It was replaced when the newer one came.
+            let at = newer.memory.created.max(at);
+            let by = Some(newer.memory.id);
+            on(at, &mut |day| day.replaced.push(Change { by, ..Change::of(stored, at) }));
+        }
+    }
+    for store in [&stores.project, &stores.user] {
+        for gone in store.tombstones()? {
+            on(gone.at, &mut |day| {
+                day.forgotten.push(Change {
+                    at: gone.at,
+                    id: gone.id,
+                    short: gone.id.short(),
+                    title: gone.title.clone(),
+                    kind: None,
+                    by: None,
+                    reason: Some(gone.reason),
+                });
+            });
+        }
+    }
+    let mut days: Vec<Day> = days.into_values().rev().take(limit).collect();
+    for day in &mut days {
+        for changes in [&mut day.learned, &mut day.replaced, &mut day.forgotten] {
+            changes.sort_by_key(|change| (change.at, change.id));
+        }
+    }
+    Ok(days)
+}
+
+fn show(day: &Day, out: &mut dyn Write) -> Result {
+    let counts = [
+        (day.sessions.len(), plural(day.sessions.len(), "session")),
+        (day.learned.len(), format!("{} learned", day.learned.len())),
+        (day.replaced.len(), format!("{} replaced", day.replaced.len())),
+        (day.forgotten.len(), format!("{} forgotten", day.forgotten.len())),
+    ];
+    let counts: Vec<String> =
+        counts.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+    writeln!(out, "{}  {}", paint(STRONG, &day.day), paint(QUIET, counts.join(", ")))?;
+    for session in &day.sessions {
+        let id = plain(short_session(&session.session));
+        let branch = match session.branch.as_str() {
+            "" => String::new(),
+            branch => format!("{}: ", plain(branch)),
+        };
+        let room = wrap::room().saturating_sub(id.len() + 6);
+        let wish = wrap::cut(&format!("{branch}{}", plain(&session.wish)), room);
+        writeln!(out, "  > {}  {wish}", paint(NAME, id))?;
+    }
+    let changes = [
+        (&day.learned, paint(GOOD, "+")),
+        (&day.replaced, paint(CARE, "~")),
+        (&day.forgotten, paint(BAD, "-")),
+    ];
+    for (changes, sign) in changes {
+        for change in changes {
+            let kind = change.kind.map(|kind| format!("{}: ", kind.name())).unwrap_or_default();
+            let by = change.by.map(|by| format!(" (by {})", by.short())).unwrap_or_default();
+            let room = wrap::room().saturating_sub(change.short.len() + by.len() + 6);
+            let title = wrap::cut(&format!("{kind}{}", plain(&change.title)), room);
+            writeln!(out, "  {sign} {}  {title}{}", paint(NAME, &change.short), paint(QUIET, by))?;
+        }
+    }
+    Ok(())
+}

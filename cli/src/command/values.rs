@@ -1,0 +1,181 @@
+//! `throughline config get`, `set`, `unset`, `edit` and `schema`: single settings of the user's own file.
+
+use std::fs;
+use std::io::{ErrorKind, Write};
+
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::settings_file::{self, Explained};
+use serde_json::{Map, Value, json};
+use toml_edit::{DocumentMut, Item, Table};
+
+use super::edit::{editor, editor_command};
+use super::{config, view};
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+
+/// Prints the value in effect: a text as it is, anything else as JSON. A setting without one ends with the code of a
+/// search that found nothing.
+pub fn get(key: &str, json: bool, world: &World, out: &mut dyn Write) -> Result {
+    let tree = Tree::find(&world.dirs, &world.cwd);
+    let value = find(key, &settings_file::explain(&world.dirs, tree.as_ref()))?;
+    if json {
+        return view::json(&value, out);
+    }
+    match value {
+        Value::Null => return Err(Failure::new(String::new()).code(exit::NOTHING)),
+        Value::String(text) => writeln!(out, "{}", view::plain(&text))?,
+        value => writeln!(out, "{value}")?,
+    }
+    Ok(())
+}
+
+/// Finds a setting by its name, or what is within one, as in `redact.paths`.
+fn find(key: &str, all: &[Explained]) -> Result<Value> {
+    let mut names = key.split('.');
+    let first = names.next().unwrap_or_default();
+    let explained = all.iter().find(|explained| explained.key == first).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|explained| explained.key).collect();
+        Failure::new(format!("`{first}` is no setting"))
+            .code(exit::NOT_FOUND)
+            .hint(format!("There are: {}.", names.join(", ")))
+    })?;
+    let mut value = &explained.json;
+    for name in names {
+        value = value.get(name).unwrap_or(&Value::Null);
+    }
+    Ok(value.clone())
+}
+
+/// Sets a value, unless the settings would not take it.
+pub fn set(key: &str, text: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
+    // What is no TOML is a text without its quotes.
+    let value = text.parse().unwrap_or_else(|_| toml_edit::Value::from(text));
+    change(key, world, dry_run, |place, name| drop(place.insert(name, Item::Value(value))))?;
+    let would = if dry_run { "Would set" } else { "Set" };
+    writeln!(out, "{would} {key} in {}.", view::path(world.dirs.config_file()))?;
+    Ok(())
+}
+
+/// Takes a value out of the user's file: then the default holds, or what the repository says.
+pub fn unset(key: &str, dry_run: bool, world: &World, out: &mut dyn Write) -> Result {
+    change(key, world, dry_run, |place, name| drop(place.remove(name)))?;
+    let would = if dry_run { "Would unset" } else { "Unset" };
+    writeln!(out, "{would} {key} in {}.", view::path(world.dirs.config_file()))?;
+    Ok(())
+}
+
+/// Changes the place of a key, in a copy first: what the settings refuse is not written.
+fn change(
+    key: &str,
+    world: &World,
+    dry_run: bool,
+    change: impl FnOnce(&mut dyn toml_edit::TableLike, &str),
+) -> Result {
+    find(key, &settings_file::explain(&world.dirs, None))?;
+    let path = world.dirs.config_file();
+    let before = match fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        other => other.at(&path)?,
+    };
+    let mut copy: DocumentMut = config::parsed(&path, &before)?;
+    let (tables, name) = key.rsplit_once('.').unwrap_or(("", key));
+    let mut place: &mut dyn toml_edit::TableLike = copy.as_table_mut();
+    for table in tables.split('.').filter(|table| !table.is_empty()) {
+        let item = place.entry(table).or_insert(Item::Table(Table::new()));
+        place = item.as_table_like_mut().ok_or_else(|| {
+            Failure::new(format!("`{table}` holds no other settings")).code(exit::USAGE)
+        })?;
+    }
+    change(place, name);
+    let after = copy.to_string();
+    let known = problems(&before, world)?;
+    let new = problems(&after, world)?.into_iter().find(|problem| !known.contains(problem));
+    if let Some(problem) = new {
+        return Err(Failure::new(problem).code(exit::USAGE).hint("Nothing was changed."));
+    }
+    if dry_run {
+        return Ok(());
+    }
+    config::write(&path, &after)
+}
+
+/// What is wrong with a settings file of the user that holds this text.
+fn problems(text: &str, world: &World) -> Result<Vec<String>> {
+    let folder = tempfile::tempdir().map_err(|error| {
+        Failure::new(format!("no temporary folder: {error}"))
+            .hint("Set TMPDIR to a folder that you may write.")
+    })?;
+    let dirs = UserDirs { config: folder.path().to_owned(), ..world.dirs.clone() };
+    let path = dirs.config_file();
+    fs::write(&path, text).at(&path)?;
+    let (_, warnings) = settings_file::load(&dirs, None);
+    Ok(warnings
+        .into_iter()
+        .map(|warning| format!("{}: {}", warning.key, warning.message))
+        .collect())
+}
+
+/// Opens the user's file in an editor, and says what is wrong in it afterwards.
+pub fn edit(world: &World, out: &mut dyn Write) -> Result {
+    let path = world.dirs.config_file();
+    let editor = editor().ok_or_else(|| {
+        Failure::new("no editor is set")
+            .code(exit::USAGE)
+            .hint(format!("Set EDITOR, use `config set`, or open {} yourself.", path.display()))
+    })?;
+    if !path.exists() {
+        config::write(&path, "")?;
+    }
+    let status = editor_command(&editor).arg(&path).status();
+    let status = status.map_err(|error| Failure::new(format!("{}: {error}", editor.display())))?;
+    if !status.success() {
+        return Err(Failure::new(format!("{} ended with {status}", editor.display())));
+    }
+    let text = fs::read_to_string(&path).at(&path)?;
+    match problems(&text, world)?.first() {
+        Some(problem) => Err(Failure::new(format!("{}: {problem}", path.display()))
+            .code(exit::INVALID)
+            .hint("`throughline config edit` opens it again.")),
+        None => {
+            writeln!(out, "{} is valid.", view::path(&path))?;
+            Ok(())
+        }
+    }
+}
+
+/// Prints a JSON schema of the settings file, for editors.
+pub fn schema(world: &World, out: &mut dyn Write) -> Result {
+    // The defaults tell the types: nothing of the user's own files is in it.
+    let nowhere = UserDirs { config: world.dirs.state.join("no-settings"), ..world.dirs.clone() };
+    let mut properties = Map::new();
+    for explained in settings_file::explain(&nowhere, None) {
+        properties.insert(explained.key.to_owned(), of(&explained.json));
+    }
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Settings of Throughline",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    });
+    view::json(&schema, out)
+}
+
+fn of(default: &Value) -> Value {
+    let kind = match default {
+        // What is not set may be a text or a table.
+        Value::Null => return json!({}),
+        Value::Object(values) => {
+            let values: Map<String, Value> =
+                values.iter().map(|(name, value)| (name.clone(), of(value))).collect();
+            return json!({ "type": "object", "properties": values });
+        }
+        Value::Bool(_) => "boolean",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+    };
+    json!({ "type": kind, "default": default })
+}

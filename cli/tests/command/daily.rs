@@ -1,0 +1,364 @@
+//! What a person looks at every day: the overview, and views of what was learned, given and spent.
+
+use serde_json::json;
+
+use crate::common::{Machine, strip};
+
+const SESSION: &str = "11111111-1111-4111-8111-111111111111";
+const TRANSCRIPT: &str =
+    "home/.claude/projects/-home-work/11111111-1111-4111-8111-111111111111.jsonl";
+
+/// A machine on which a session of yesterday was learned from, with hooks.
+pub fn learned() -> Machine {
+    let machine = Machine::new();
+    machine.transcript(TRANSCRIPT, SESSION, "2026-10-01");
+    machine.ok(&["init", "--yes"]);
+    machine
+}
+
+fn at(machine: &Machine, now: &str, args: &[&str]) -> String {
+    let said = machine.run_with(args, &[("THROUGHLINE_NOW", now)]);
+    assert_eq!(said.code, 0, "{args:?}\n{}", said.whole());
+    said.stdout
+}
+
+/// A text with a word in the place of each id.
+fn without_ids(machine: &Machine, text: &str) -> String {
+    let all = machine.json(&["list", "--all", "--json"]);
+    let ids = all.as_array().unwrap().iter().map(|one| one["short"].as_str().unwrap());
+    ids.fold(text.to_owned(), |text, id| text.replace(id, "[id]"))
+}
+
+#[test]
+fn the_overview_is_one_screen() {
+    let machine = learned();
+    insta::assert_snapshot!(without_ids(&machine, &machine.ok(&[])), @r#"
+    ~/work  2 memories, committed with the project
+
+    Known       1 decision, 1 preference
+    Learned     2 so far
+                [id]  decision    The total was computed in f64, which loses ce...
+                [id]  preference  From now on, never use floats for money: alwa...
+    Review      2 not looked at yet
+    Given       nothing to a session yet
+    Health      good, last sync just now
+
+    Next        throughline review  look at them, one key each
+    "#);
+}
+
+#[test]
+fn the_overview_tells_what_came_since_the_last_look() {
+    let machine = learned();
+    assert!(machine.json(&["--json"])["since"].is_null());
+    assert!(machine.ok(&[]).contains(" so far\n"));
+    // Another look within the hour is the same visit.
+    machine.ok(&["add", "Berths are numbered from the north pier"]);
+    for now in ["2026-10-02T09:50:00Z", "2026-10-02T10:29:59Z"] {
+        let said = at(&machine, now, &[]);
+        assert!(said.contains("  1 since ") && said.contains("Berths are numbered"), "{said}");
+    }
+    // JSON is for programs: it is no look.
+    let later = "2026-10-02T18:00:00Z";
+    at(&machine, later, &["--json"]);
+    assert!(at(&machine, later, &[]).contains("  1 since today 09:30\n"));
+    assert!(at(&machine, later, &[]).contains("  nothing since just now\n"));
+    assert!(at(&machine, "2026-10-03T08:00:00Z", &[]).contains("nothing since yesterday 18:00"));
+}
+
+#[test]
+fn nothing_is_noted_where_nothing_may_be_written() {
+    let machine = learned();
+    for _ in 0..2 {
+        let said = machine.run_with(&[], &[("THROUGHLINE", "read")]);
+        assert!(said.stdout.contains(" so far\n"), "{}", said.whole());
+    }
+}
+
+#[test]
+fn the_overview_names_what_was_given_and_what_is_wrong() {
+    let machine = learned();
+    let id = machine.json(&["add", "Berths are numbered", "--json"])["id"].clone();
+    machine.receipt(&json!({ "at": "2026-10-02T09:10:00Z", "event": "UserPromptSubmit",
+        "session": SESSION, "tokens": 42, "memories": [{ "id": id }] }));
+    machine.receipt(&json!({ "at": "2026-10-02T09:12:00Z", "event": "SessionStart",
+        "session": SESSION, "tokens": 1, "memories": [] }));
+    let said = machine.ok(&[]);
+    assert!(
+        said.contains(
+            "Given       18 minutes ago    where the work was left (1 token)\n            20 minutes ago    \
+             Berths are numbered (42 tokens)\n"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("Health      good, last sync "), "{said}");
+    machine.ok(&["off"]);
+    let said = machine.ok(&[]);
+    assert!(said.contains("Health      ! Everything is off: `throughline on`"), "{said}");
+    assert!(said.contains("Next        throughline on  "), "{said}");
+    let told = machine.json(&["--json"]);
+    assert_eq!(
+        (&told["next"], &told["injections"][1]["titles"][0]),
+        (&json!("throughline on"), &json!("Berths are numbered"))
+    );
+}
+
+#[test]
+fn the_overview_fits_a_small_terminal_however_much_there_is() {
+    let machine = learned();
+    let long = "The harbour master wants every berth to be numbered from the north pier and never from the south";
+    for kind in
+        ["fact", "decision", "gotcha", "convention", "procedure", "preference", "failed-approach"]
+    {
+        let id =
+            machine.json(&["add", &format!("{long} ({kind})"), "-k", kind, "--json"])["id"].clone();
+        machine.receipt(&json!({ "at": "2026-10-02T09:10:00Z", "event": "UserPromptSubmit",
+            "session": SESSION, "tokens": 1234, "memories": [{ "id": id }, { "id": id }] }));
+    }
+    machine.write("home/work/.throughline/memories/broken.md", "---\nid: [\n---\n");
+    let shown = strip(&machine.on_screen(&[], 80));
+    let lines: Vec<&str> = shown.lines().collect();
+    // The prompt of the shell takes a line, too.
+    assert!(lines.len() < 24, "{shown}");
+    assert_eq!(lines.iter().find(|line| line.chars().count() > 80), None, "{shown}");
+}
+
+#[test]
+fn outside_of_a_project_three_lines_say_what_to_do() {
+    let machine = Machine::new();
+    insta::assert_snapshot!(machine.run(&[]).whole(), @r#"
+    code: 4
+    /home/work is not set up.
+    Run `throughline init` in the project's folder.
+    `throughline --help` lists all commands.
+    ---
+    "#);
+    let said = machine.run(&["--json"]);
+    assert_eq!(said.code, 4);
+    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(told["set_up"], false);
+    // Where a memory folder came with the repository, it is to be looked at first.
+    machine.write("home/work/.throughline/memories/a.md", "");
+    assert!(machine.run(&[]).stdout.contains("`throughline trust`"));
+    assert_eq!(machine.run(&["--json", "status"]).code, 2);
+}
+
+/// A machine with a memory about a file, one about a command, one about neither, and receipts of a session that goes on
+/// to edit the file and to run the command.
+fn given() -> (Machine, [serde_json::Value; 3]) {
+    let machine = learned();
+    let add = |args: &[&str]| machine.json(&[&["add"], args, &["--json"]].concat())["id"].clone();
+    let ids = [
+        add(&["Prices are rounded once", "-p", "src/price.rs"]),
+        add(&["Ferries have a timetable", "-p", "src/ferry.rs"]),
+        add(&["Berths are numbered"]),
+    ];
+    let given = |minute: u32, event: &str, micros: u64, of: &[usize]| {
+        let memories: Vec<_> = of.iter().map(|at| json!({ "id": ids[*at] })).collect();
+        machine.receipt(&json!({ "at": format!("2026-10-01T10:0{minute}:00Z"), "event": event,
+            "session": SESSION, "tokens": 40, "micros": micros, "memories": memories }));
+    };
+    given(0, "SessionStart", 900, &[]);
+    given(1, "UserPromptSubmit", 1100, &[0, 1, 2]);
+    given(3, "UserPromptSubmit", 2100, &[0]);
+    // After the edit nothing touches the file.
+    given(5, "PostToolUseFailure", 700, &[0]);
+    (machine, ids)
+}
+
+#[test]
+fn stats_count_what_was_learned_given_and_spent() {
+    let (machine, _) = given();
+    machine.write(
+        "home/.local/share/throughline/llm-usage.jsonl",
+        "{\"day\":\"2026-10-01\",\"provider\":\"ollama/tiny\",\"session\":\"a\",\"questions\":2,\"tokens_in\":900,\"tokens_out\":100,\"millis\":3000}\n\
+         {\"day\":\"2026-10-01\",\"provider\":\"claude/small\",\"session\":\"a\",\"questions\":1,\"tokens_in\":50,\"tokens_out\":5,\"usd\":0.0125,\"millis\":1}\n\
+         {\"day\":\"2026-10-02\",\"provider\":\"claude/small\",\"session\":\"b\",\"questions\":1,\"tokens_in\":50,\"tokens_out\":5,\"usd\":0.0125,\"millis\":1}\n",
+    );
+    insta::assert_snapshot!(machine.ok(&["stats"]), @r#"
+    Memories    5
+      by kind   1 decision, 1 preference, 3 facts
+      learned   2026-10  ############################## 5
+
+    Given       4 injections to 1 session since yesterday 10:00, 160 tokens, 40 each
+      and then  2 of 5 memories: the session touched their file or ran their command
+                2: it did neither; 1: they name no file or command
+
+    Hooks                   count     p50     p90     p99 slowest, in ms
+                error           1     0.7     0.7     0.7     0.7
+                start           1     0.9     0.9     0.9     0.9
+                prompt          2     1.1     2.1     2.1     2.1
+
+    Models      claude/small: 2 questions, 110 tokens, $0.0250, all projects
+                ollama/tiny: 2 questions, 1000 tokens, all projects
+    "#);
+    let told = machine.json(&["stats", "--json"]);
+    assert_eq!(
+        told["injections"]["outcome"],
+        json!({ "given": 5, "followed": 2, "not_followed": 2, "unclear": 1 })
+    );
+    assert_eq!(told["injections"]["since"], "2026-10-01T10:00:00Z");
+    assert_eq!(
+        told["hooks"]["UserPromptSubmit"],
+        json!({ "count": 2, "p50": 1100, "p90": 2100, "p99": 2100, "max": 2100 })
+    );
+}
+
+#[test]
+fn stats_of_an_empty_project_are_short() {
+    let machine = Machine::new();
+    machine.ok(&["init", "--yes"]);
+    insta::assert_snapshot!(machine.ok(&["stats"]), @r#"
+    Memories    0
+
+    Given       nothing to a session yet
+
+    Models      none was asked
+    "#);
+}
+
+#[test]
+fn the_timeline_tells_what_came_and_went() {
+    let machine = learned();
+    let old =
+        machine.json(&["add", "Berths are counted from the south", "--json"])["short"].clone();
+    let soon = [("THROUGHLINE_NOW", "2026-10-02T10:00:00Z")];
+    let north = ["add", "Berths are counted from the north", "--supersedes", old.as_str().unwrap()];
+    assert_eq!(machine.run_with(&north, &soon).code, 0);
+    let all = machine.json(&["list", "--json"]);
+    let mut all = all.as_array().unwrap().iter();
+    let new = all.find(|one| one["title"] == north[1]).unwrap()["short"].clone();
+    let gone = machine.json(&["add", "Ferries wait for nobody", "--json"])["short"].clone();
+    let later = [("THROUGHLINE_NOW", "2026-10-03T12:00:00Z")];
+    assert_eq!(machine.run_with(&["forget", gone.as_str().unwrap()], &later).code, 0);
+    let text = without_ids(&machine, &machine.ok(&["timeline"]));
+    let text = text.replace(gone.as_str().unwrap(), "[id]");
+    insta::assert_snapshot!(text, @r#"
+    2026-10-03  1 forgotten
+      - [id]  Ferries wait for nobody
+
+    2026-10-02  2 learned, 1 replaced
+      + [id]  fact: Berths are counted from the south
+      + [id]  fact: Berths are counted from the north
+      ~ [id]  fact: Berths are counted from the south (by [id])
+
+    2026-10-01  1 session, 2 learned
+      > 11111111  main: From now on, never use floats for money: always keep amou...
+      + [id]  preference: From now on, never use floats for money: always keep ...
+      + [id]  decision: The total was computed in f64, which loses cents; it is...
+    "#);
+    let days = machine.json(&["timeline", "--json", "-n", "2"]);
+    assert_eq!(days.as_array().unwrap().len(), 2);
+    assert_eq!(days[0]["forgotten"][0]["reason"], "forgotten");
+    let by = days[1]["replaced"][0]["by"].as_str().unwrap();
+    assert!(by.ends_with(new.as_str().unwrap()), "{days:#}");
+    // Days are those of the user's zone.
+    let west = machine.run_with(&["timeline"], &[("TZ", "<-11>11")]).stdout;
+    assert!(west.contains("2026-09-30  1 session"), "{west}");
+}
+
+#[test]
+fn blame_tells_memories_and_sessions_of_a_file() {
+    let (machine, _) = given();
+    machine.write("home/work/src/price.rs", "");
+    let text = without_ids(&machine, &machine.ok(&["blame", "src/price.rs"]));
+    insta::assert_snapshot!(text, @r#"
+    Memories about src/price.rs
+    [id]  2026-10-02  fact            Prices are rounded once
+    [id]  2026-10-01  decision        The total was computed in f64, which loses cents; it is now computed with i64::from, and all tests pass
+    [id]  2026-10-01  preference      From now on, never use floats for money: always keep amounts as integer cents
+
+    Sessions that touched src/price.rs
+    11111111  yesterday 10:04  1 edit  From now on, never use floats for money: a...
+    "#);
+    let folder = machine.json(&["blame", "src/", "--json"]);
+    assert!(folder["memories"].as_array().unwrap().len() > 1, "{folder:#}");
+    assert_eq!(folder["sessions"][0]["edits"], 1);
+    let said = machine.run(&["blame", "src/pier.rs"]);
+    assert_eq!((said.code, &*said.stderr), (1, ""), "{}", said.whole());
+    assert_eq!(machine.run(&["blame", "/elsewhere/pier.rs"]).code, 2);
+}
+
+#[test]
+fn fixes_tell_errors_and_their_cure() {
+    let machine = learned();
+    machine.ok(&[
+        "add",
+        "error: the lock file is stale",
+        "-k",
+        "fix",
+        "-b",
+        "Remove it.\n\nThen build again.",
+    ]);
+    machine.ok(&["add", "The lock file is committed", "-k", "decision"]);
+    insta::assert_snapshot!(without_ids(&machine, &machine.ok(&["fixes", "lock", "stale"])), @r#"
+    [id]  2026-10-02  error: the lock file is stale
+            Remove it.
+            Then build again.
+    "#);
+    let all = machine.json(&["fixes", "--json"]);
+    assert!(all.as_array().unwrap().iter().all(|one| one["kind"] == "fix"), "{all:#}");
+    let said = machine.run(&["fixes", "zeppelin"]);
+    assert_eq!((said.code, &*said.stdout), (1, "No known error fits.\n"));
+}
+
+#[test]
+fn the_log_has_a_line_for_each_injection() {
+    let (machine, _) = given();
+    insta::assert_snapshot!(machine.ok(&["log", "-n", "3"]), @r#"
+    yesterday 10:05  error    11111111    40 tokens  Prices are rounded once
+    yesterday 10:03  prompt   11111111    40 tokens  Prices are rounded once
+    yesterday 10:01  prompt   11111111    40 tokens  Prices are rounded once (+2)
+    "#);
+    let all = machine.json(&["log", "--json"]);
+    assert_eq!(all.as_array().unwrap().len(), 4);
+    assert_eq!(all[1]["titles"], json!(["Prices are rounded once"]));
+    assert_eq!(machine.json(&["log", "--session", "9", "--json"]), json!([]));
+}
+
+#[test]
+fn the_status_line_says_what_the_session_was_given() {
+    let (machine, _) = given();
+    let payload = |session: &str| {
+        json!({ "hook_event_name": "Status", "session_id": session, "cwd": "/nowhere",
+            "workspace": { "current_dir": machine.work().join("src"), "project_dir": machine.work() },
+            "model": { "display_name": "M" } })
+        .to_string()
+    };
+    let said = |payload: &str| {
+        // Claude Code may run it anywhere.
+        let said = machine.run_on(&["-C", "/", "statusline"], payload);
+        assert_eq!((said.code, &*said.stderr), (0, ""), "{payload}");
+        said.stdout
+    };
+    assert_eq!(said(&payload(SESSION)), "throughline: 3 memories, 160 tokens\n");
+    assert_eq!(said(&payload("another")), "throughline: nothing given yet\n");
+    let told = machine.run_on(&["statusline", "--json"], &payload(SESSION)).stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((&told["memories"], &told["injections"]), (&json!(3), &json!(4)));
+    machine.ok(&["off"]);
+    assert_eq!(said(&payload(SESSION)), "throughline: off\n");
+}
+
+#[test]
+fn the_status_line_never_fails_and_waits_for_nobody() {
+    let machine = Machine::new();
+    for payload in ["", "{", "[1]", "null", r#"{"session_id":7}"#, r#"{"workspace":null}"#] {
+        let said = machine.run_on(&["statusline"], payload);
+        assert_eq!((said.code, said.stdout + &said.stderr), (0, String::new()), "{payload}");
+    }
+    let homeless = machine.command(&["statusline"]).env_remove("HOME").output().unwrap();
+    assert!(homeless.status.success() && homeless.stderr.is_empty(), "{homeless:?}");
+    // Nobody ever closes its stdin.
+    let mut child =
+        machine.command(&["statusline"]).stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let held = child.stdin.take();
+    assert!(child.wait().unwrap().success());
+    drop(held);
+    // Receipts that make no sense, or are none.
+    let machine = learned();
+    machine.receipt(&json!({ "at": "2026-10-02T09:00:00Z", "session": SESSION, "tokens": -7 }));
+    let payload = json!({ "session_id": SESSION, "cwd": machine.work() }).to_string();
+    let said = machine.run_on(&["statusline"], &payload);
+    assert_eq!((said.code, &*said.stdout), (0, "throughline: nothing given yet\n"));
+}
