@@ -234,6 +234,12 @@ impl Machine {
         said.stdout
     }
 
+    /// Runs a search that has to find nothing, and to say so by its exit code.
+    pub fn finds_nothing(&self, args: &[&str]) {
+        let said = self.run(args);
+        assert_eq!((said.code, said.stdout.as_str()), (1, "Nothing found.\n"), "{args:?}");
+    }
+
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
         let text = self.ok(args);
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{args:?}: {error}\n{text}"))

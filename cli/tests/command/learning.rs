@@ -41,7 +41,7 @@ fn init_learns_from_what_is_there_and_a_second_sync_does_nothing() {
     assert!(turns.contains("11111111"), "{turns}");
     let thoughts = machine.ok(&["search", "--thinking", "guess"]);
     assert!(thoughts.contains("turn 1") && thoughts.contains("an educated guess"), "{thoughts}");
-    assert!(machine.ok(&["search", "--turns", "guess"]).contains("Nothing found"));
+    machine.finds_nothing(&["search", "--turns", "guess"]);
     let thoughts = machine.json(&["search", "--thinking", "guess", "--json"]);
     assert_eq!(thoughts["hits"][0]["collection"], "thinking");
     let listed = machine.json(&["list", "--json"]);
@@ -157,7 +157,7 @@ fn purging_a_session_removes_it_and_proves_it() {
     assert!(learned.iter().all(|title| said.contains(title)), "{said}");
     assert!(!said.contains("git's history"), "{said}");
     assert!(titles(&machine).is_empty(), "{:?}", titles(&machine));
-    assert!(machine.ok(&["search", "--turns", "rounding"]).contains("Nothing found"));
+    machine.finds_nothing(&["search", "--turns", "rounding"]);
 }
 
 #[test]
