@@ -96,7 +96,7 @@ mod tests {
             Args::command().get_subcommands().map(|it| it.get_name().to_owned()).collect();
         for (typed, expected) in [
             ("serach", &["search"][..]),
-            ("statsu", &["status"]),
+            ("statsu", &["stats", "status"]),
             ("lst", &["list"]),
             ("purgee", &["purge"]),
             ("pruge", &["purge"]),

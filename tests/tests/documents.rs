@@ -138,7 +138,8 @@ fn every_link_leads_somewhere() {
 #[test]
 fn every_command_that_is_named_exists() {
     let mut commands = BTreeSet::new();
-    for Page { text, .. } in pages() {
+    // The commands of the habits, mistyped ones among them, are run where that page is generated.
+    for Page { text, .. } in pages().into_iter().filter(|page| page.name != "docs/habits.md") {
         for (at, _) in text.match_indices("throughline ") {
             let before = text[..at].chars().next_back().unwrap_or(' ');
             let rest = &text[at + "throughline ".len()..];

@@ -154,6 +154,8 @@ impl Machine {
             .env("THROUGHLINE", "full")
             .env("THROUGHLINE_NOW", NOW)
             .env("TZ", "UTC")
+            // Nobody is there to leave a pager.
+            .env("PAGER", "cat")
             // Nothing answers there.
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
