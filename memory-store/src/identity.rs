@@ -11,8 +11,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use remote::normalise as normalise_remote;
-
 use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, read_if_there, remove, replace};
 use crate::id::ProjectId;
@@ -25,9 +23,6 @@ use crate::time::Timestamp;
 
 /// Bytes that a project's record may take.
 const IDENTITY_BYTES_MAX: usize = 1 << 20;
-
-/// Bytes of an address; a longer one cannot be trusted, and nobody who commits with one is.
-pub const ADDRESS_BYTES_MAX: usize = 254;
 
 /// Where a project keeps its memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -251,14 +246,6 @@ pub fn trust(
     record(dirs, identity, observed, None)
 }
 
-/// Recognises a working tree without anybody vouching for it: one that is recorded already, or is
-/// plainly another clone of a project that a person vouched for. `None` means that a person has
-/// to say so.
-pub fn join(dirs: &UserDirs, observed: &Observed) -> Result<Option<Tree>> {
-    let Some(identity) = recognise(dirs, observed)? else { return Ok(None) };
-    record(dirs, identity, observed, None).map(Some)
-}
-
 /// Makes a working tree part of a project because the user says so.
 pub fn link(dirs: &UserDirs, observed: &Observed, project: ProjectId) -> Result<Tree> {
     let identity = Identity::read(&dirs.project(project))?
@@ -376,21 +363,6 @@ pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
             })
         }
         None => Ok(()),
-    }
-}
-
-/// Removes a project from this machine: its trust and its private folder. Files in repositories
-/// stay.
-pub fn forget(dirs: &UserDirs, project: ProjectId) -> Result<()> {
-    let home = dirs.project(project);
-    if let Some(identity) = Identity::read(&home)? {
-        for path in &identity.paths {
-            remove_record(dirs, project, path)?;
-        }
-    }
-    match std::fs::remove_dir_all(&home.0) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error).at(&home.0),
-        Ok(()) | Err(_) => Ok(()),
     }
 }
 
@@ -609,7 +581,7 @@ mod tests {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &["git@example.com:a/b.git"]);
         assert_eq!(Tree::find(&home.dirs, &observed.root), None);
-        assert_eq!(join(&home.dirs, &observed).unwrap(), None);
+        assert!(recognise(&home.dirs, &observed).unwrap().is_none());
         let tree = home.init(&observed, 1);
         assert_eq!(Tree::find(&home.dirs, &observed.root.join("src")), Some(tree.clone()));
         // Again is the same project, whatever the random bits.
@@ -625,7 +597,7 @@ mod tests {
         assert_ne!(trust(&home.dirs, &other, [3; 16], NOW).unwrap().project, tree.project);
         untrust(&home.dirs, &observed.root).unwrap();
         let bare = Observed { remotes: Vec::new(), ..observed };
-        assert_eq!(join(&home.dirs, &bare).unwrap(), None);
+        assert!(recognise(&home.dirs, &bare).unwrap().is_none());
         assert_eq!(trust(&home.dirs, &bare, [4; 16], NOW).unwrap(), tree);
     }
 
@@ -634,20 +606,20 @@ mod tests {
         let home = Home::new();
         let first = home.init(&home.observed("one", &["r"], &["git@example.com:a/b.git"]), 1);
         let clone = home.observed("two", &["r"], &["https://me:secret@example.com/a/b"]);
-        assert_eq!(join(&home.dirs, &clone).unwrap().unwrap().project, first.project);
+        assert_eq!(home.init(&clone, 2).project, first.project);
 
         let fork = home.observed("fork", &["r"], &["git@example.com:me/b.git"]);
-        assert_eq!(join(&home.dirs, &fork).unwrap(), None);
+        assert!(recognise(&home.dirs, &fork).unwrap().is_none());
         assert_eq!(similar(&home.dirs, &fork).unwrap().len(), 1);
         assert_ne!(home.init(&fork, 2).project, first.project);
 
         let copy = home.observed("copy", &["r"], &[]);
-        assert_eq!(join(&home.dirs, &copy).unwrap(), None);
+        assert!(recognise(&home.dirs, &copy).unwrap().is_none());
         let mut shallow = home.observed("shallow", &["r"], &["git@example.com:a/b.git"]);
         shallow.shallow = true;
-        assert_eq!(join(&home.dirs, &shallow).unwrap(), None);
+        assert!(recognise(&home.dirs, &shallow).unwrap().is_none());
         let other = home.observed("other", &["s"], &["git@example.com:a/b.git"]);
-        assert_eq!(join(&home.dirs, &other).unwrap(), None);
+        assert!(recognise(&home.dirs, &other).unwrap().is_none());
 
         // Until the user says so.
         assert_eq!(link(&home.dirs, &copy, first.project).unwrap().project, first.project);
@@ -820,16 +792,12 @@ mod tests {
     }
 
     #[test]
-    fn a_forgotten_project_leaves_nothing_private() {
+    fn a_mode_stays_when_the_tree_is_trusted_again() {
         let home = Home::new();
         let observed = home.observed("work", &["r"], &[]);
         let tree = init(&home.dirs, &observed, Mode::Private, [1; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
         trust(&home.dirs, &observed, [2; 16], NOW).unwrap();
         assert_eq!(mode(&home.dirs, tree.project).unwrap(), Mode::Private);
-        forget(&home.dirs, tree.project).unwrap();
-        assert_eq!(Tree::find(&home.dirs, &observed.root), None);
-        assert!(list(&home.dirs).unwrap().is_empty());
-        assert!(!home.dirs.project(tree.project).0.exists());
     }
 }

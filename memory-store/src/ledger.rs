@@ -28,7 +28,7 @@ use crate::memory::Memory;
 use crate::time::Timestamp;
 
 pub(crate) use clean::redacted_file;
-pub use entry::text_hash;
+pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub(crate) use lookup::Lookup;
 pub use marks::Marks;
@@ -195,7 +195,7 @@ impl Ledger {
     }
 
     /// The memories that are not learned again, by id.
-    pub fn tombstones(&self) -> Vec<Tombstone> {
+    pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
         self.tombstones.values().cloned().collect()
     }
 

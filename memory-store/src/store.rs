@@ -21,9 +21,8 @@ pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
-pub use clean::Cleaned;
 pub use gone::{Gone, Unlearned};
-pub use listing::{FILES_MAX, Listing, STORE_BYTES_MAX, Stored};
+pub use listing::{FILES_MAX, Listing, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
 
 use crate::error::{At, Error, Result};

@@ -131,7 +131,7 @@ impl Trust {
     }
 
     /// Whether a file is not given because nobody released it.
-    pub fn is_unreleased(&self, stored: &Stored) -> bool {
+    pub(crate) fn is_unreleased(&self, stored: &Stored) -> bool {
         self.holds_unreleased() && self.is_from_repository(stored)
     }
 
@@ -182,7 +182,7 @@ impl Trust {
     }
 
     /// The hash of what a memory says, as an index would hold it; `redactor` is that of its store.
-    pub fn says(memory: &Memory, redactor: &Redactor) -> String {
+    pub(crate) fn says(memory: &Memory, redactor: &Redactor) -> String {
         hash(&document(memory, redactor).record)
     }
 }

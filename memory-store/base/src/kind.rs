@@ -91,7 +91,7 @@ impl Kind {
     }
 
     /// Days after which a memory that was not renewed counts half in ranking.
-    pub const fn half_life_days(self) -> u32 {
+    pub(crate) const fn half_life_days(self) -> u32 {
         match self {
             Self::Procedure | Self::Command => 365,
             Self::Fix | Self::Task | Self::Session => 30,

@@ -72,7 +72,7 @@ pub fn place(dir: &Path, table: &[u8], transformer: &[u8]) -> Result<Model> {
 }
 
 /// The name of one of the files: what it is, the version of its format, the hash of its content.
-pub fn file_name(name: &str, bytes: &[u8]) -> String {
+pub(crate) fn file_name(name: &str, bytes: &[u8]) -> String {
     let hash = blake3::hash(bytes).to_hex();
     format!("{name}-v{}-{}.bin", super::header::MAJOR, &hash[..16])
 }

@@ -11,23 +11,23 @@ use memory_store_base::error::{Error, Result};
 /// reader may skip.
 ///
 /// - 1.0: table and transformer.
-pub const MAJOR: u16 = 1;
+pub(crate) const MAJOR: u16 = 1;
 /// See [`MAJOR`].
-pub const MINOR: u16 = 0;
+pub(crate) const MINOR: u16 = 0;
 
 /// First bytes of the table of token vectors.
-pub const TABLE_MAGIC: [u8; 8] = *b"TLTABLE\0";
+pub(crate) const TABLE_MAGIC: [u8; 8] = *b"TLTABLE\0";
 /// First bytes of the transformer.
-pub const TRANSFORMER_MAGIC: [u8; 8] = *b"TLTRANSF";
+pub(crate) const TRANSFORMER_MAGIC: [u8; 8] = *b"TLTRANSF";
 
 /// Bytes of a header.
-pub const HEADER: usize = 128;
+pub(crate) const HEADER: usize = 128;
 /// Sections start at multiples of this.
-pub const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 /// Bytes of a row besides its values: hash, number and scale before them, checksum after.
-pub const ROW_FRAME: usize = 8 + 4 + 4 + 4;
+pub(crate) const ROW_FRAME: usize = 8 + 4 + 4 + 4;
 /// The number of a row that is free.
-pub const FREE: u32 = u32::MAX;
+pub(crate) const FREE: u32 = u32::MAX;
 
 /// Rows that a file may have.
 const SLOTS_MAX: u32 = 1 << 20;
@@ -36,7 +36,7 @@ const VALUES_MAX: u16 = 4096;
 
 /// What the header of either file says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub(crate) struct Header {
     /// Which file it is.
     pub magic: [u8; 8],
     /// Values of a row.
@@ -69,17 +69,17 @@ pub struct Header {
 
 impl Header {
     /// Bytes of the buckets and fingerprints.
-    pub fn index_bytes(&self) -> usize {
+    pub(crate) fn index_bytes(&self) -> usize {
         self.buckets as usize * 2 + (self.slots as usize).div_ceil(2)
     }
 
     /// Bytes of a row.
-    pub fn row_bytes(&self) -> usize {
+    pub(crate) fn row_bytes(&self) -> usize {
         usize::from(self.values) + ROW_FRAME
     }
 
     /// Returns the bytes of the header.
-    pub fn encode(&self) -> [u8; HEADER] {
+    pub(crate) fn encode(&self) -> [u8; HEADER] {
         let mut out = Vec::with_capacity(HEADER);
         out.extend_from_slice(&self.magic);
         out.extend_from_slice(&MAJOR.to_le_bytes());
@@ -107,7 +107,12 @@ impl Header {
 
     /// Reads the header of the file `path`, which has `file_bytes` bytes and should start with
     /// `magic`.
-    pub fn decode(path: &Path, bytes: &[u8], magic: [u8; 8], file_bytes: u64) -> Result<Self> {
+    pub(crate) fn decode(
+        path: &Path,
+        bytes: &[u8],
+        magic: [u8; 8],
+        file_bytes: u64,
+    ) -> Result<Self> {
         let header = bytes.get(..HEADER).ok_or_else(|| damaged(path, "the file is cut off"))?;
         let mut cursor = Cursor(header);
         if cursor.array() != Some(magic) {
@@ -175,6 +180,6 @@ impl Header {
 }
 
 /// An error about a damaged or foreign file of the embedder.
-pub fn damaged(path: &Path, message: impl Into<String>) -> Error {
+pub(crate) fn damaged(path: &Path, message: impl Into<String>) -> Error {
     Error::Model { path: path.to_owned(), message: message.into() }
 }

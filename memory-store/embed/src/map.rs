@@ -23,7 +23,7 @@ unsafe impl Sync for Map {}
 
 impl Map {
     /// Maps a file for reading.
-    pub fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         use std::os::fd::AsRawFd;
 
         let file = File::open(path).at(path)?;

@@ -18,7 +18,7 @@ use memory_store_base::error::{At, Result};
 
 /// The rows of an open file, with `N` values each.
 #[derive(Debug)]
-pub struct Rows<const N: usize> {
+pub(crate) struct Rows<const N: usize> {
     path: PathBuf,
     source: Source,
     header: Header,
@@ -40,7 +40,7 @@ enum Source {
 
 /// A token's row.
 #[derive(Clone, Debug)]
-pub struct Row<const N: usize> {
+pub(crate) struct Row<const N: usize> {
     /// The token's number.
     pub number: u32,
     /// What the values are multiplied by.
@@ -51,7 +51,7 @@ pub struct Row<const N: usize> {
 
 impl<const N: usize> Rows<N> {
     /// Opens a file that starts with `magic`; only the header and the index are read.
-    pub fn open(path: &Path, magic: [u8; 8]) -> Result<Self> {
+    pub(crate) fn open(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let file = File::open(path).at(path)?;
         let bytes = file.metadata().at(path)?.len();
         let mut head = [0; HEADER];
@@ -64,7 +64,7 @@ impl<const N: usize> Rows<N> {
     }
 
     /// Opens a file that starts with `magic` and reads all of it.
-    pub fn load(path: &Path, magic: [u8; 8]) -> Result<Self> {
+    pub(crate) fn load(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let bytes = std::fs::read(path).at(path)?;
         let header = Header::decode(path, &bytes, magic, bytes.len() as u64)?;
         let start = header.index as usize;
@@ -87,17 +87,12 @@ impl<const N: usize> Rows<N> {
     }
 
     /// What the file's header says.
-    pub fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Opens a file that starts with `magic` and maps all of it.
-    pub fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
+    pub(crate) fn map(path: &Path, magic: [u8; 8]) -> Result<Self> {
         let map = Map::open(path)?;
         let header = Header::decode(path, &map, magic, map.len() as u64)?;
         let start = header.index as usize;
@@ -106,7 +101,7 @@ impl<const N: usize> Rows<N> {
     }
 
     /// The weights of a file that was mapped.
-    pub fn weights(&self) -> Piece {
+    pub(crate) fn weights(&self) -> Piece {
         match &self.source {
             Source::Mapped(map) => {
                 Piece::Mapped(Arc::clone(map), self.header.weights as usize..map.len())
@@ -174,18 +169,18 @@ impl<const N: usize> Vocabulary for Rows<N> {
 }
 
 /// The bucket of a hash.
-pub fn bucket(hash: u64, buckets: u32) -> u32 {
+pub(crate) fn bucket(hash: u64, buckets: u32) -> u32 {
     below(hash as u32, buckets)
 }
 
 /// The row that a displacement sends a hash to.
-pub fn slot(hash: u64, displacement: u16, slots: u32) -> u32 {
+pub(crate) fn slot(hash: u64, displacement: u16, slots: u32) -> u32 {
     let mixed = hash ^ u64::from(displacement).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     below((mixed.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 32) as u32, slots)
 }
 
 /// The four bits of a hash that the index keeps.
-pub fn fingerprint(hash: u64) -> u8 {
+pub(crate) fn fingerprint(hash: u64) -> u8 {
     (hash >> 60) as u8
 }
 

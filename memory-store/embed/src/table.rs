@@ -15,7 +15,7 @@ use memory_store_base::layout::UserDirs;
 
 /// Tokens of a text that count: a long text says what it is about early, and a hook has a
 /// millisecond.
-pub const TOKENS_MAX: usize = 256;
+pub(crate) const TOKENS_MAX: usize = 256;
 
 /// A table of token vectors that were fitted to imitate the transformer, each already times the
 /// weight of its token: rare tokens say more than frequent ones ("A Simple but Tough-to-Beat
@@ -56,11 +56,6 @@ impl Table {
     /// The space of its vectors.
     pub fn space(&self) -> Space {
         self.0.header().space
-    }
-
-    /// The file.
-    pub fn path(&self) -> &Path {
-        self.0.path()
     }
 
     /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` when

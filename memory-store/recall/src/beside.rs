@@ -11,7 +11,7 @@ const BESIDE: [f32; 2] = [0.32, 0.16];
 
 /// Gives each candidate its share of what the words of those beside it score. What is no candidate
 /// itself shares too little with the query to count.
-pub fn add(candidates: &mut [Candidate]) {
+pub(crate) fn add(candidates: &mut [Candidate]) {
     let mut known: Vec<(At, f32)> =
         candidates.iter().map(|candidate| (candidate.at, candidate.lexical)).collect();
     known.sort_unstable_by_key(|&(at, _)| at);

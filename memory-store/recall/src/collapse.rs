@@ -19,12 +19,12 @@ const DIFFER: f32 = 0.5;
 
 /// The words of the hits kept so far, found when there is something to compare them with.
 #[derive(Debug, Default)]
-pub struct Kept(Vec<Words>);
+pub(crate) struct Kept(Vec<Words>);
 
 impl Kept {
     /// The one of those kept that says what a hit says; what is held stands for nothing that is not. To be
     /// asked once for each hit that is to be kept, before it is.
-    pub fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
+    pub(crate) fn says(&mut self, kept: &[Hit], hit: &Hit) -> Option<MemoryId> {
         if kept.is_empty() {
             return None;
         }

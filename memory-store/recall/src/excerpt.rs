@@ -28,7 +28,7 @@ const SHARED_MIN: usize = 2;
 const MASS_MIN: f32 = rarity::IDF_MAX;
 
 /// The piece of the newest turn that talks about this error; `skip` says which turns may not answer.
-pub fn of_error(
+pub(crate) fn of_error(
     sources: &Sources,
     query: &Query,
     error: &str,
@@ -55,7 +55,7 @@ pub fn of_error(
 }
 
 /// Whether a turn of this id is there, in what hooks may answer with.
-pub fn is_there(sources: &Sources, id: MemoryId) -> bool {
+pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     let is_in = |segment: &Segment| match segment.find(id) {
         Ok(found) => found.is_some_and(|(doc, _)| !segment.is_dead(doc)),
         Err(damage) => {
@@ -67,7 +67,7 @@ pub fn is_there(sources: &Sources, id: MemoryId) -> bool {
 }
 
 /// The segments of turns, or of what the model thought in them; what cannot be read is noted.
-pub fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
+pub(crate) fn segments(sources: &Sources, thinking: bool) -> Vec<Segment> {
     let Some(index) = sources.list.iter().find_map(|source| source.index.as_ref()) else {
         return Vec::new();
     };
@@ -141,7 +141,7 @@ fn mass(query: &Query, line: &str) -> Option<f32> {
 }
 
 /// A turn as an answer.
-pub fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
+pub(crate) fn hit(entry: &Entry, record: Record, score: f32) -> Hit {
     Hit {
         id: entry.id,
         kind: Kind::Session,

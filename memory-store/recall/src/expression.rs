@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 
 /// A search, taken apart.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Expression {
+pub(crate) struct Expression {
     /// The words that rank, without those that must not occur.
     pub words: String,
     /// What must hold besides.
@@ -33,7 +33,7 @@ pub struct Expression {
 
 /// Something that a document satisfies or not.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Node {
+pub(crate) enum Node {
     /// It has this word.
     Word(String),
     /// It has these words in this order, as they are written.
@@ -50,7 +50,7 @@ pub enum Node {
 
 /// A property of a document.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Filter {
+pub(crate) enum Filter {
     /// Its kind.
     Kind(Kind),
     /// One of its tags.
@@ -77,7 +77,7 @@ pub enum Filter {
 /// # Errors
 ///
 /// A sentence for the person, when a filter's value makes no sense.
-pub fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
+pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, String> {
     if text.chars().nth(CHARS_MAX).is_some() {
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
     }
@@ -102,7 +102,7 @@ pub fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expression, Stri
 
 impl Node {
     /// Calls `each` with every word and phrase in it.
-    pub fn each_text<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
+    pub(crate) fn each_text<'a>(&'a self, each: &mut dyn FnMut(&'a str)) {
         match self {
             Self::Word(text) | Self::Phrase(text) => each(text),
             Self::Filter(_) => {}
@@ -114,7 +114,7 @@ impl Node {
     }
 
     /// Whether it is about properties alone and not about words.
-    pub fn is_filter(&self) -> bool {
+    pub(crate) fn is_filter(&self) -> bool {
         match self {
             Self::Word(_) | Self::Phrase(_) => false,
             Self::Filter(_) => true,
@@ -124,7 +124,7 @@ impl Node {
     }
 
     /// What of it is never given up to find more: what it forbids, and its filters.
-    pub fn strict(&self) -> Option<Self> {
+    pub(crate) fn strict(&self) -> Option<Self> {
         match self {
             Self::Word(_) | Self::Phrase(_) => None,
             Self::Filter(_) | Self::Not(_) => Some(self.clone()),

@@ -37,7 +37,7 @@ const RECORD_BYTES_MAX: u64 = 1 << 20;
 /// The folders that may hold a project's memories. The committed one is left out where the project
 /// keeps them privately, for then nobody vouched for what a commit puts there, and where it is a
 /// symbolic link, which a commit can make lead anywhere.
-pub fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
+pub(crate) fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
     let store = root.join(STORE_DIR);
     let committed = store.join("memories");
     let mut folders = vec![project.private_memories(), project.drafts()];
@@ -48,7 +48,7 @@ pub fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether a project keeps its memories privately; so it counts when its record cannot be read.
-pub fn is_private(project: &ProjectDir) -> bool {
+pub(crate) fn is_private(project: &ProjectDir) -> bool {
     match record(project) {
         Ok(record) => record.mode.is_some_and(|mode| mode != "committed"),
         Err(()) => true,
@@ -56,7 +56,7 @@ pub fn is_private(project: &ProjectDir) -> bool {
 }
 
 /// Whether an older version was told whom to believe in this project: then nothing is given that nobody released.
-pub fn is_limited(project: &ProjectDir) -> bool {
+pub(crate) fn is_limited(project: &ProjectDir) -> bool {
     record(project).map_or(true, |record| record.authors.is_some())
 }
 
@@ -86,7 +86,7 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// Reads the memories in some folders, and says whether there are more than could be read.
-pub fn read(root: &Path, folders: &[PathBuf]) -> (Vec<Document>, bool) {
+pub(crate) fn read(root: &Path, folders: &[PathBuf]) -> (Vec<Document>, bool) {
     let mut files = Vec::new();
     let mut entries = ENTRIES_MAX;
     folders.iter().for_each(|folder| collect(folder, LEVELS_MAX, &mut entries, &mut files));

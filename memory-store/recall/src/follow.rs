@@ -91,7 +91,7 @@ pub(super) struct Followed {
 impl Followed {
     /// Joins a prompt and a topic; `None` when the prompt stands by itself, or says nothing of its
     /// own.
-    pub fn new(query: &Query, topic: &Topic) -> Option<Self> {
+    pub(crate) fn new(query: &Query, topic: &Topic) -> Option<Self> {
         if topic.is_empty() || !goes_on(query) {
             return None;
         }
@@ -121,7 +121,7 @@ impl Followed {
     /// Takes the candidates of the prompt alone and of prompt and topic together: these are what
     /// counts, but those that only the topic found. What passes the gate for the prompt alone still
     /// does.
-    pub fn join(&self, alone: Vec<Candidate>, mut joined: Vec<Candidate>) -> Vec<Candidate> {
+    pub(crate) fn join(&self, alone: Vec<Candidate>, mut joined: Vec<Candidate>) -> Vec<Candidate> {
         joined.retain_mut(|candidate| {
             let alone = alone.iter().find(|alone| alone.at == candidate.at && alone.passes());
             if let Some(alone) = alone {

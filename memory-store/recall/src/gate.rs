@@ -93,7 +93,12 @@ impl Features {
 
 /// Gives a candidate what the gate sees of it, and what it asks for. In a long query the paragraph
 /// counts that fits best.
-pub fn judge(sources: &Sources, query: &Query, found: &Found<'_>, candidate: &mut Candidate) {
+pub(crate) fn judge(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    candidate: &mut Candidate,
+) {
     let gate = sources.source(candidate.at).gate.filter(|gate| gate.scale == SCALE);
     let gate = gate.unwrap_or(UNCALIBRATED);
     let common = Features {
@@ -118,7 +123,7 @@ const FOLLOW_SLACK: f32 = 1.5;
 /// Whether a query is about what the store knows: one memory that may be given passes. Foreign prompts
 /// are told apart by their best score; which of a store's memories is the right one is not. `is_held` says
 /// which of those that pass is not given after all; it is asked last, for it may have to read.
-pub fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
+pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
     let mut passing = candidates.iter().filter(may_open).filter(|candidate| candidate.passes());
@@ -127,7 +132,7 @@ pub fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -
 
 /// Whether a candidate may be given once the gate is open: rank decides among those that are not far
 /// below their threshold.
-pub fn follows(candidate: &Candidate) -> bool {
+pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }
 
@@ -137,7 +142,7 @@ pub fn follows(candidate: &Candidate) -> bool {
 const ERROR_EASE: f32 = 0.6;
 
 /// Opens the gate a little for an error.
-pub fn ease_for_error(candidates: &mut [Candidate]) {
+pub(crate) fn ease_for_error(candidates: &mut [Candidate]) {
     for candidate in candidates {
         candidate.threshold -= ERROR_EASE;
     }
@@ -149,7 +154,7 @@ pub fn ease_for_error(candidates: &mut [Candidate]) {
 const NEAR_CURE: f32 = 0.66;
 
 /// Opens the gate for what cured an error, or warns of it, that is very near this one in meaning.
-pub fn open_for_near_cures(candidates: &mut [Candidate]) {
+pub(crate) fn open_for_near_cures(candidates: &mut [Candidate]) {
     let cures = [Kind::Fix, Kind::Gotcha, Kind::FailedApproach].map(|kind| kind as u8);
     for candidate in candidates {
         let is_near = candidate.features.cosine.is_some_and(|cosine| cosine >= NEAR_CURE);
@@ -161,7 +166,7 @@ pub fn open_for_near_cures(candidates: &mut [Candidate]) {
 
 /// Closes the gate for what cures another error or only tells of a command, unless its words cover much
 /// of this one: a wrong fix is worse than none, and errors of one command have many words in common.
-pub fn hold_other_fixes(candidates: &mut [Candidate]) {
+pub(crate) fn hold_other_fixes(candidates: &mut [Candidate]) {
     for candidate in candidates {
         let entry = &candidate.entry;
         let other = entry.has(FLAG_SIGNATURES) || entry.kind == Kind::Command as u8;

@@ -24,15 +24,15 @@ const COMMON_SHARE: u32 = 10;
 const POSTINGS_MAX: u64 = 1 << 20;
 
 /// How much a term's rarity in technical text counts beside its rarity in the store: its power.
-pub const BACKGROUND: f32 = 0.3;
+pub(crate) const BACKGROUND: f32 = 0.3;
 /// How much two of the query's words count for standing side by side.
-pub const PAIR: f32 = 0.3;
+pub(crate) const PAIR: f32 = 0.3;
 /// Windows of a large source that are looked at first, those with the highest limits: then it is known
 /// what a document must score to be among the best.
 const FIRST_WINDOWS: usize = 8;
 
 /// What the sources hold of a query's terms.
-pub struct Found<'a> {
+pub(crate) struct Found<'a> {
     /// How much each term counts, and after the terms each pair.
     weights: Vec<f32>,
     /// How many terms there are.
@@ -51,12 +51,12 @@ pub struct Found<'a> {
 impl<'a> Found<'a> {
     /// Looks the terms of a query up in all sources. Terms that many documents have say little and
     /// cost most: unless all are like that, they are passed over.
-    pub fn look_up(sources: &'a Sources, terms: &[Term]) -> Self {
+    pub(crate) fn look_up(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, false)
     }
 
     /// The same for an explicit search, where a common word may be all that was asked.
-    pub fn look_up_all(sources: &'a Sources, terms: &[Term]) -> Self {
+    pub(crate) fn look_up_all(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, true)
     }
 
@@ -91,7 +91,7 @@ impl<'a> Found<'a> {
     }
 
     /// Looks for the query's neighbouring words, too.
-    pub fn with_pairs(mut self, sources: &Sources, pairs: &[Pair]) -> Self {
+    pub(crate) fn with_pairs(mut self, sources: &Sources, pairs: &[Pair]) -> Self {
         let docs = sources.docs();
         for (number, pair) in (self.terms as u16..).zip(pairs) {
             let mut count = 0;
@@ -124,7 +124,7 @@ impl<'a> Found<'a> {
 
     /// The best documents by BM25, of a long query by the sum of their best paragraphs; then those
     /// of `also` that are not among them.
-    pub fn best(
+    pub(crate) fn best(
         &self,
         sources: &Sources,
         query: &Query,
@@ -190,13 +190,13 @@ impl<'a> Found<'a> {
 
     /// The limits of the first source, for tests of what they are worth.
     #[cfg(test)]
-    pub fn limits(&self, query: &Query, docs: u32) -> Vec<f32> {
+    pub(crate) fn limits(&self, query: &Query, docs: u32) -> Vec<f32> {
         limits(&self.sources[0], &self.weights, query, docs)
     }
 
     /// The share of what a document could score at most that the best one scores. Of a long query no
     /// document covers much; there it is 1.
-    pub fn covered(&self, query: &Query, best: f32) -> f32 {
+    pub(crate) fn covered(&self, query: &Query, best: f32) -> f32 {
         let most: f32 = IMPACT_MAX * self.weights[..self.terms].iter().sum::<f32>();
         if query.is_long() || most == 0.0 { 1.0 } else { (best / most).min(1.0) }
     }

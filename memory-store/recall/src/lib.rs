@@ -231,11 +231,6 @@ impl Recall {
         Self::of(dirs, Sources::open(dirs, tree))
     }
 
-    /// Opens the user's own memories alone.
-    pub fn open_user(dirs: &UserDirs) -> Self {
-        Self::of(dirs, Sources::open_user(dirs))
-    }
-
     fn of(dirs: &UserDirs, sources: Sources) -> Self {
         let models = dirs.models.clone();
         let (embedder, stamps) = (OnceCell::new(), Stamps::default());

@@ -10,7 +10,7 @@ use crate::index::bounds::{RANGES, WINDOW};
 
 /// The limit of each window of a source of `docs` documents. `lists` are ordered by term, and `weights`
 /// has that of each term and pair.
-pub fn limits(lists: &[List<'_>], weights: &[f32], query: &Query, docs: u32) -> Vec<f32> {
+pub(crate) fn limits(lists: &[List<'_>], weights: &[f32], query: &Query, docs: u32) -> Vec<f32> {
     let windows = docs.div_ceil(WINDOW) as usize;
     if query.is_long() {
         return of_paragraphs(lists, weights, &query.paragraphs, windows);

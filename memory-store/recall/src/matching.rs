@@ -12,7 +12,7 @@ use memory_store_base::error::Error;
 use memory_store_base::text::{self, Form, term_hash};
 
 /// A part of what is searched: a segment and documents beside it, which count on from its end.
-pub struct Part<'a> {
+pub(crate) struct Part<'a> {
     pub segment: Option<&'a Segment>,
     pub loose: &'a [Document],
 }
@@ -51,7 +51,7 @@ impl Docs {
 }
 
 /// What must hold, and where the words of it occur.
-pub struct Matcher<'a> {
+pub(crate) struct Matcher<'a> {
     must: &'a [Node],
     /// Each word or phrase of `must` with the documents that have all words of it.
     docs: Vec<(&'a str, Docs)>,
@@ -68,7 +68,7 @@ enum Holds {
 
 impl<'a> Matcher<'a> {
     /// Looks up the words of what must hold. What cannot be read is told to `note`.
-    pub fn new(must: &'a [Node], parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Self {
+    pub(crate) fn new(must: &'a [Node], parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Self {
         let mut docs: Vec<(&str, Docs)> = Vec::new();
         for node in must {
             node.each_text(&mut |text| {
@@ -81,19 +81,19 @@ impl<'a> Matcher<'a> {
     }
 
     /// Whether a document may hold all that is demanded, as far as the index tells.
-    pub fn may(&self, part: usize, doc: u32) -> bool {
+    pub(crate) fn may(&self, part: usize, doc: u32) -> bool {
         self.must.iter().all(|node| self.holds(node, part, doc, None) != Holds::No)
     }
 
     /// Whether a document holds all that is demanded.
-    pub fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
+    pub(crate) fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
         let said = said(hit);
         let read = Some((hit, said.as_str()));
         self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
     }
 
     /// Whether what stands for another document passes the filters. The words are the other's.
-    pub fn allows(&self, hit: &Hit) -> bool {
+    pub(crate) fn allows(&self, hit: &Hit) -> bool {
         let mut filters = self.must.iter().filter(|node| node.is_filter());
         filters.all(|node| self.holds(node, 0, 0, Some((hit, ""))) == Holds::Yes)
     }
@@ -223,6 +223,6 @@ fn with_term(hash: u64, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
 }
 
 /// Whether a word is said anywhere.
-pub fn is_said(word: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> bool {
+pub(crate) fn is_said(word: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> bool {
     with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
 }

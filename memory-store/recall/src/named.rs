@@ -41,7 +41,7 @@ enum Fit {
 }
 
 /// Adds to a prompt's candidates what the paths named in it say.
-pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
+pub(crate) fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
     for path in &query.paths {
         let bare = !path.contains('/');
         for (at, fit) in about(sources, path, fit) {
@@ -54,7 +54,7 @@ pub fn add(sources: &Sources, query: &Query, candidates: &mut Vec<Candidate>) {
 }
 
 /// The memories that have an error's signature.
-pub fn of_error(sources: &Sources, error: &str) -> Vec<At> {
+pub(crate) fn of_error(sources: &Sources, error: &str) -> Vec<At> {
     let Some(signature) = error_signature(error) else { return Vec::new() };
     // A fix may have been learned from one of the lines alone.
     let causes = signature.split(" | ").filter(|line| names_cause(line));
@@ -76,14 +76,14 @@ pub fn of_error(sources: &Sources, error: &str) -> Vec<At> {
 }
 
 /// Adds to an error's candidates those that have its signature.
-pub fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
+pub(crate) fn add_errors(sources: &Sources, known: &[At], candidates: &mut Vec<Candidate>) {
     for &at in known {
         name(sources, candidates, at, Named::Signature, SAME_ERROR);
     }
 }
 
 /// Names the candidates that repeat what an error says. `text` gives the text of one that may be shown.
-pub fn add_quoting(
+pub(crate) fn add_quoting(
     sources: &Sources,
     error: &str,
     candidates: &mut Vec<Candidate>,
@@ -106,7 +106,7 @@ pub fn add_quoting(
 }
 
 /// Ranks the memories about a file: same path, end of a path, glob, file name, mention in the text.
-pub fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec<Candidate> {
+pub(crate) fn file(sources: &Sources, query: &Query, path: &str, now: Timestamp) -> Vec<Candidate> {
     let mut fits: Vec<(At, Fit)> = about(sources, path, fit_spelled);
     fits.sort_by(|a, b| {
         a.0.cmp(&b.0).then(b.1.partial_cmp(&a.1).unwrap_or(std::cmp::Ordering::Equal))
@@ -188,7 +188,7 @@ fn about(
 }
 
 /// Whether a memory's path fits a file that a person named.
-pub fn is_about(known: &str, path: &str) -> bool {
+pub(crate) fn is_about(known: &str, path: &str) -> bool {
     fit_spelled(known, path).is_some()
 }
 

@@ -17,7 +17,7 @@ pub struct Probe {
 
 /// What a source's vectors say of a query.
 #[derive(Debug, Default)]
-pub struct Nearest {
+pub(crate) struct Nearest {
     /// The nearest documents, the nearest first. What the journal replaced is among them, as it is
     /// among the lexical candidates.
     pub best: Vec<Near>,
@@ -27,7 +27,7 @@ pub struct Nearest {
 
 impl Source {
     /// Finds the `count` documents whose vectors are nearest to a query's.
-    pub fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Nearest {
+    pub(crate) fn nearest(&self, sources: &Sources, probe: &Probe, count: usize) -> Nearest {
         let keep = count.saturating_add(sources.hidden());
         let (mut best, mut all) = (Vec::new(), None);
         if let Some(segment) = self.comparable(sources, probe) {
@@ -59,7 +59,7 @@ impl Source {
 
     /// The cosines of some documents, of which `known` are known; `None` for those without a vector
     /// of the query's space.
-    pub fn cosines(
+    pub(crate) fn cosines(
         &self,
         sources: &Sources,
         probe: &Probe,

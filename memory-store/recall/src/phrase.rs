@@ -20,22 +20,22 @@ const SHARE_MIN: f32 = 0.4;
 
 /// Terms of the telling lines of an error, in order.
 #[derive(Debug)]
-pub struct Phrases(Vec<Vec<u64>>);
+pub(crate) struct Phrases(Vec<Vec<u64>>);
 
 impl Phrases {
     /// Takes an error apart.
-    pub fn of(error: &str) -> Self {
+    pub(crate) fn of(error: &str) -> Self {
         let lines = telling_lines(error, LINES_MAX).into_iter();
         Self(lines.filter(|line| names_cause(line)).map(|line| terms(&line)).collect())
     }
 
     /// Whether no line tells of an error.
-    pub fn are_none(&self) -> bool {
+    pub(crate) fn are_none(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Whether a text repeats what one of the lines says.
-    pub fn are_quoted_in(&self, text: &str) -> bool {
+    pub(crate) fn are_quoted_in(&self, text: &str) -> bool {
         let text = terms(text);
         self.0.iter().any(|line| is_quoted(line, &text))
     }

@@ -21,7 +21,7 @@ const HEADING_CHARS_MAX: usize = 80;
 /// Different terms of a query.
 const TERMS_MAX: usize = 512;
 /// Different terms of a paragraph: a bit each in a mask.
-pub const PARAGRAPH_TERMS_MAX: usize = 64;
+pub(crate) const PARAGRAPH_TERMS_MAX: usize = 64;
 /// Neighbouring words of a query that are looked for.
 const PAIRS_MAX: usize = 64;
 /// Bytes of an error that are looked at, besides its most telling lines.
@@ -99,7 +99,7 @@ impl Query {
     }
 
     /// Takes a path apart: the names that a text may mention it by come first.
-    pub fn file(path: &str) -> Self {
+    pub(crate) fn file(path: &str) -> Self {
         let mut query = Self::default();
         for name in names(path) {
             query.number(&name);
@@ -113,7 +113,7 @@ impl Query {
 
     /// Takes a failed command and its error apart. Each term counts once: errors repeat
     /// themselves. Numbers, hashes and folders are left out.
-    pub fn error(command: &str, error: &str) -> Self {
+    pub(crate) fn error(command: &str, error: &str) -> Self {
         let telling = memory_store_base::signature::telling_lines(error, ERROR_LINES);
         let mut text = telling.join("\n");
         text.push('\n');
@@ -134,7 +134,7 @@ impl Query {
     }
 
     /// Takes words that a person searches for apart.
-    pub fn search(text: &str) -> Self {
+    pub(crate) fn search(text: &str) -> Self {
         let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
         let mut query = Self { paths: paths(text), text: text.to_owned(), ..Self::default() };
         query.add_short(text, &mut |_, _| true);
@@ -142,7 +142,7 @@ impl Query {
     }
 
     /// Whether it is asked by paragraph.
-    pub fn is_long(&self) -> bool {
+    pub(crate) fn is_long(&self) -> bool {
         self.paragraphs.len() > 1
     }
 

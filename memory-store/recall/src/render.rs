@@ -23,7 +23,7 @@ const TEXT_CHARS_MAX: usize = 700;
 const TITLE_CHARS_MAX: usize = 200;
 /// Characters of a memory's line where a session starts: what it states, and the sentences after it that
 /// fit whole. Its number or a prompt about it brings the rest.
-pub const BRIEF_CHARS: usize = 170;
+pub(crate) const BRIEF_CHARS: usize = 170;
 /// A memory is cut rather than left out when at least this many characters of it fit.
 const CUT_CHARS_MIN: usize = 120;
 /// Files named with a memory.

@@ -53,7 +53,7 @@ const LONG_GATE: f32 = 0.05;
 
 /// A document that shares something with the query.
 #[derive(Clone, Debug)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     pub at: At,
     pub entry: Entry,
     /// BM25.
@@ -85,7 +85,7 @@ pub struct Candidate {
 
 /// How a query names a document directly.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Named {
+pub(crate) enum Named {
     /// The query and the memory are about the same file.
     Path(String),
     /// The memory has the error's signature.
@@ -98,7 +98,7 @@ pub enum Named {
 
 impl Candidate {
     /// A candidate of which nothing is known yet.
-    pub fn new(at: At, entry: Entry) -> Self {
+    pub(crate) fn new(at: At, entry: Entry) -> Self {
         Self {
             at,
             entry,
@@ -118,22 +118,22 @@ impl Candidate {
     }
 
     /// Whether the gate lets it through. What is named directly is its own gate.
-    pub fn passes(&self) -> bool {
+    pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }
 
     /// How near it is in meaning, freed of how near it is to everything; 0 when that is not known.
-    pub fn meaning(&self) -> f32 {
+    pub(crate) fn meaning(&self) -> f32 {
         self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
     }
 
     /// Whether it is a digest of a session and no judged memory.
-    pub fn is_digest(&self) -> bool {
+    pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
     }
 
     /// Why it was found, for people.
-    pub fn why(&self, query: &Query) -> String {
+    pub(crate) fn why(&self, query: &Query) -> String {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
         words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
@@ -154,7 +154,7 @@ impl Candidate {
     }
 
     /// What counts besides the words.
-    pub fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
+    pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if super::is_pinned(self) { PIN } else { 0.0 };
         let stale = if self.entry.has(FLAG_STALE) { -STALE } else { 0.0 };
@@ -165,7 +165,7 @@ impl Candidate {
 }
 
 /// Best first; equal ones by id.
-pub fn sort(candidates: &mut [Candidate]) {
+pub(crate) fn sort(candidates: &mut [Candidate]) {
     // Candidates are large: what they are sorted by is sorted first, and they are moved once.
     candidates.sort_by_cached_key(|candidate| {
         (Reverse(ordered(candidate.fused)), candidate.entry.id, candidate.at)
@@ -180,7 +180,7 @@ fn ordered(number: f32) -> i32 {
 
 /// Finds the documents that share terms with a query or are near it in meaning, scored. Memories
 /// that apply only where their paths are touched are left to the paths that a query names.
-pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
+pub(crate) fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candidate> {
     let found = Found::look_up(sources, &query.terms).with_pairs(sources, &query.pairs);
     let mut candidates = find(sources, query, &found, CANDIDATES_MAX);
     candidates.retain(|candidate| !super::is_paths_only(candidate));
@@ -196,7 +196,12 @@ pub fn candidates(sources: &Sources, query: &Query, now: Timestamp) -> Vec<Candi
 
 /// Finds the documents that have the best words, and those that are nearest to the query, with what
 /// is known of both.
-pub fn find(sources: &Sources, query: &Query, found: &Found<'_>, max: usize) -> Vec<Candidate> {
+pub(crate) fn find(
+    sources: &Sources,
+    query: &Query,
+    found: &Found<'_>,
+    max: usize,
+) -> Vec<Candidate> {
     let likenesses = query.likenesses.as_ref();
     let mut also = likenesses.map_or_else(Vec::new, |likenesses| likenesses.best(sources));
     let mut candidates = find_also(sources, query, found, max, &mut also);
@@ -245,7 +250,7 @@ fn find_also(
 
 /// Gives candidates the score they are ranked by: words, in the measure in which the best of them
 /// covers the query, and meaning, in the measure in which it can be trusted.
-pub fn fuse(
+pub(crate) fn fuse(
     sources: &Sources,
     query: &Query,
     found: &Found<'_>,

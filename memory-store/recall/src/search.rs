@@ -134,7 +134,7 @@ impl Recall {
 }
 
 /// Finds what a search asks for.
-pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     if search.is_of_turns() {
         turns::search(recall, search, now)
     } else {
@@ -156,7 +156,7 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// Makes a search ready for what is looked through. `read_all` shows the texts.
-    pub fn new(
+    pub(crate) fn new(
         recall: &Recall,
         search: &Search,
         now: Timestamp,
@@ -243,7 +243,7 @@ impl Wanted {
     }
 
     /// Gives up what only memories have, when turns are looked through.
-    pub fn without_kinds(&mut self) {
+    pub(crate) fn without_kinds(&mut self) {
         let wanted = self.must.len();
         self.must.retain(|node| !is_of_memories(node));
         if self.must.len() < wanted {
@@ -252,7 +252,7 @@ impl Wanted {
     }
 
     /// What is left of it when nothing holds all; `None` when nothing can be given up.
-    pub fn without_wishes(&self) -> Option<Self> {
+    pub(crate) fn without_wishes(&self) -> Option<Self> {
         let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
         (must != self.must && !self.words.is_empty()).then(|| Self {
             words: self.words.clone(),

@@ -23,7 +23,7 @@ const USUAL: f32 = 0.45;
 
 /// Who is asked for vectors of the second space, and what is known from before.
 #[derive(Debug)]
-pub struct Asking {
+pub(crate) struct Asking {
     ask: Box<dyn Ask>,
     files: OnceCell<Vec<Option<Second>>>,
     /// What was asked last: an answer often takes more than one search for the same words.
@@ -41,13 +41,13 @@ pub struct Likenesses {
 
 impl Asking {
     /// Asks `ask`.
-    pub fn new(ask: Box<dyn Ask>) -> Self {
+    pub(crate) fn new(ask: Box<dyn Ask>) -> Self {
         let (files, last, problem) = Default::default();
         Self { ask, files, last, problem }
     }
 
     /// The likenesses of memories to a text; `None` where there are no vectors, or none for the text.
-    pub fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
+    pub(crate) fn likenesses(&self, sources: &Sources, text: &str) -> Option<Likenesses> {
         let files = self.files.get_or_init(|| open(sources));
         if text.trim().is_empty() || files.iter().flatten().all(Second::is_empty) {
             return None;
@@ -69,7 +69,7 @@ impl Asking {
     }
 
     /// What stood in the way, the first time it is asked for.
-    pub fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow_mut().take()
     }
 
@@ -128,14 +128,14 @@ impl Likenesses {
     }
 
     /// The places of the memories that stand out most.
-    pub fn best(&self, sources: &Sources) -> Vec<At> {
+    pub(crate) fn best(&self, sources: &Sources) -> Vec<At> {
         let mut all: Vec<(MemoryId, f32)> = self.sources.iter().flatten().copied().collect();
         all.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         all.iter().take(NEAREST_MAX).filter_map(|(id, _)| sources.find(*id)).collect()
     }
 
     /// How far a memory stands out, where it has a vector.
-    pub fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
+    pub(crate) fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
         let source = self.sources.get(usize::from(source))?;
         let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         Some(source[at].1)
@@ -143,7 +143,7 @@ impl Likenesses {
 }
 
 /// What a candidate means, by both spaces, where the nearest by the built-in one means `nearest`.
-pub fn meaning(candidate: &Candidate, nearest: f32) -> f32 {
+pub(crate) fn meaning(candidate: &Candidate, nearest: f32) -> f32 {
     let Some(likeness) = candidate.likeness else { return candidate.meaning() };
     match candidate.near {
         Some(_) => (1.0 - SHARE) * candidate.meaning() + SHARE * likeness * nearest,

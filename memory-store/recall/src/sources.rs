@@ -26,14 +26,14 @@ use memory_store_base::time::Timestamp;
 /// Where a document lies: the number of its source, and its place there. Places past the end of
 /// the segment count through the loose documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct At {
+pub(crate) struct At {
     pub source: u8,
     pub doc: u32,
 }
 
 /// One index with its journal.
 #[derive(Debug)]
-pub struct Source {
+pub(crate) struct Source {
     pub collection: Collection,
     /// Files are named relative to this.
     root: PathBuf,
@@ -56,7 +56,7 @@ pub struct Source {
 
 /// All that recall looks through.
 #[derive(Debug, Default)]
-pub struct Sources {
+pub(crate) struct Sources {
     pub list: Vec<Source>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
@@ -72,7 +72,7 @@ pub struct Sources {
 
 impl Sources {
     /// Opens the index of a tree, or of its main tree, and the user's.
-    pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
+    pub(crate) fn open(dirs: &UserDirs, tree: &Tree) -> Self {
         // The tree's and the user's.
         let mut sources = Self { list: Vec::with_capacity(2), ..Self::default() };
         let mut opened = Index::open(&dirs.tree(&tree.root).index());
@@ -115,22 +115,14 @@ impl Sources {
         }
     }
 
-    /// Opens the user's own memories alone.
-    pub fn open_user(dirs: &UserDirs) -> Self {
-        let settings = settings_of(&Index::open(&dirs.user_state().index()));
-        let mut sources = Self { settings, ..Self::default() };
-        sources.add_user(dirs);
-        sources
-    }
-
     /// Looks through one segment of memories.
-    pub fn of_segment(segment: Segment) -> Self {
+    pub(crate) fn of_segment(segment: Segment) -> Self {
         Self { list: vec![Source::bare(Collection::Memories, segment)], ..Self::default() }
     }
 
     /// Looks through segments of turns, the oldest first: the newest, as far as places can be told
     /// apart.
-    pub fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
+    pub(crate) fn of_turns(segments: Vec<Segment>, settings: &Settings) -> Self {
         let too_many = segments.len().saturating_sub(usize::from(u8::MAX));
         let segments = segments.into_iter().skip(too_many);
         let list = segments.map(|segment| Source::bare(Collection::Turns, segment)).collect();
@@ -178,7 +170,7 @@ impl Sources {
     }
 
     /// Whether any memory has a vector.
-    pub fn have_vectors(&self) -> bool {
+    pub(crate) fn have_vectors(&self) -> bool {
         self.list.iter().any(|source| {
             let loose = source.loose.iter().any(|document| document.vector.is_some());
             loose || matches!(source.segment().map(Segment::space), Some(Ok(Some(_))))
@@ -186,12 +178,12 @@ impl Sources {
     }
 
     /// How many documents there are.
-    pub fn docs(&self) -> u32 {
+    pub(crate) fn docs(&self) -> u32 {
         self.list.iter().map(Source::docs).sum()
     }
 
     /// How many of the best documents may turn out not to be there when they are looked at.
-    pub fn hidden(&self) -> usize {
+    pub(crate) fn hidden(&self) -> usize {
         match self.until {
             Some(_) => self.docs() as usize,
             None => self.list.iter().map(Source::hidden).sum(),
@@ -199,33 +191,33 @@ impl Sources {
     }
 
     /// Notes that something could not be read and goes on without it.
-    pub fn note(&self, error: &Error) {
+    pub(crate) fn note(&self, error: &Error) {
         self.note_text(|| error.to_string());
     }
 
     /// The same in words; the first that is noted is told.
-    pub fn note_text(&self, text: impl FnOnce() -> String) {
+    pub(crate) fn note_text(&self, text: impl FnOnce() -> String) {
         self.damage.borrow_mut().get_or_insert_with(text);
     }
 
     /// The source at a place.
-    pub fn source(&self, at: At) -> &Source {
+    pub(crate) fn source(&self, at: At) -> &Source {
         &self.list[usize::from(at.source)]
     }
 
     /// Whether what lies there was read from a file by a reader without an index, so that nobody has judged
     /// what it says.
-    pub fn is_unjudged(&self, at: At) -> bool {
+    pub(crate) fn is_unjudged(&self, at: At) -> bool {
         self.source(at).from_files
     }
 
     /// Whether what is from the repository is held there, whatever the index says.
-    pub fn holds_unreleased(&self, at: At) -> bool {
+    pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased
     }
 
     /// The entry at a place, unless the journal replaced it, it is too new, or it cannot be read.
-    pub fn entry(&self, at: At) -> Option<Entry> {
+    pub(crate) fn entry(&self, at: At) -> Option<Entry> {
         match self.source(at).entry(at.doc) {
             Ok(entry) => entry.filter(|entry| self.until.is_none_or(|until| entry.when <= until)),
             Err(error) => {
@@ -236,13 +228,13 @@ impl Sources {
     }
 
     /// Whether what lies there is left out because it is too new.
-    pub fn is_later(&self, at: At) -> bool {
+    pub(crate) fn is_later(&self, at: At) -> bool {
         let entry = self.source(at).entry(at.doc).ok().flatten();
         entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
     }
 
     /// Where the memory with this id lies.
-    pub fn find(&self, id: MemoryId) -> Option<At> {
+    pub(crate) fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
             let doc = source.find(id).unwrap_or_else(|error| {
                 self.note(&error);
@@ -253,13 +245,13 @@ impl Sources {
     }
 
     /// The candidate at a place, with nothing known about how it fits.
-    pub fn candidate(&self, at: At) -> Option<Candidate> {
+    pub(crate) fn candidate(&self, at: At) -> Option<Candidate> {
         let entry = self.entry(at).filter(|entry| !entry.has(FLAG_SUPERSEDED))?;
         Some(Candidate::new(at, entry))
     }
 
     /// The record of an entry, which names its successor if it has one.
-    pub fn record(&self, at: At, entry: &Entry) -> Result<Record> {
+    pub(crate) fn record(&self, at: At, entry: &Entry) -> Result<Record> {
         let source = self.source(at);
         let mut record = match source.segment() {
             Some(segment) if at.doc < segment.docs() => segment.record(entry)?,
@@ -275,17 +267,17 @@ impl Sources {
     }
 
     /// The absolute path of a memory's file.
-    pub fn file(&self, at: At, file: &Path) -> PathBuf {
+    pub(crate) fn file(&self, at: At, file: &Path) -> PathBuf {
         self.source(at).root.join(file)
     }
 
     /// Where a document comes from.
-    pub fn collection(&self, at: At) -> Collection {
+    pub(crate) fn collection(&self, at: At) -> Collection {
         self.source(at).collection
     }
 
     /// The documents of the session-start block: the user's first, then the project's.
-    pub fn start_plan(&self, now: Timestamp) -> Vec<At> {
+    pub(crate) fn start_plan(&self, now: Timestamp) -> Vec<At> {
         let mut plan = Vec::new();
         for (number, source) in self.list.iter().enumerate().rev() {
             let docs = source.start_plan(&self.settings, now).unwrap_or_else(|error| {
@@ -343,7 +335,7 @@ impl Source {
     }
 
     /// Adds documents that neither index nor journal has.
-    pub fn add_unlisted(&mut self, documents: Vec<Document>) {
+    pub(crate) fn add_unlisted(&mut self, documents: Vec<Document>) {
         let is_unlisted =
             |document: &Document| matches!(self.find(document.entry.id), Ok(None) | Err(_));
         let documents = documents.into_iter().filter(is_unlisted).collect();
@@ -386,12 +378,12 @@ impl Source {
     }
 
     /// The segment of memories.
-    pub fn segment(&self) -> Option<&Segment> {
+    pub(crate) fn segment(&self) -> Option<&Segment> {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
     /// What is wrong when a list of the segment's documents makes no sense.
-    pub fn no_postings(&self) -> Option<Error> {
+    pub(crate) fn no_postings(&self) -> Option<Error> {
         self.segment().map(Segment::no_postings)
     }
 
@@ -401,7 +393,7 @@ impl Source {
     }
 
     /// How many documents there are, those that the journal replaced counted.
-    pub fn docs(&self) -> u32 {
+    pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }
 

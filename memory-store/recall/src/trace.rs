@@ -74,7 +74,7 @@ pub enum Fate {
 }
 
 /// Says what became of a candidate. `instead` is the hit that says the same.
-pub fn of(
+pub(crate) fn of(
     sources: &Sources,
     candidate: &Candidate,
     query: &Query,

@@ -22,7 +22,7 @@ const READ_MAX: u32 = 100_000;
 const NEAR_MIN: f32 = 0.28;
 
 /// Finds turns.
-pub fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
+pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     let mut recalled = recall.new_answer();
     if search.thinking {
         look_for_thinking(recall);
@@ -166,7 +166,7 @@ fn turn_id(session: &str, number: u32) -> MemoryId {
 }
 
 /// The turn of this name, in the index of the project.
-pub fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
+pub(crate) fn turn(sources: &Sources, id: MemoryId) -> Option<Hit> {
     read_one(&Sources::of_turns(segments(sources, false), &sources.settings), id)
 }
 

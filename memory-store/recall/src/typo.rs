@@ -17,13 +17,13 @@ const LETTERS_MAX: usize = 32;
 
 /// Words that are nowhere, and what is like them in the texts read so far.
 #[derive(Debug, Default)]
-pub struct Typos {
+pub(crate) struct Typos {
     words: Vec<(String, BTreeMap<String, u32>)>,
 }
 
 impl Typos {
     /// Takes those of the words that may be mistyped.
-    pub fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
+    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut typos = Self::default();
         for word in words {
             let letters = word.chars().count();
@@ -37,12 +37,12 @@ impl Typos {
     }
 
     /// Whether there is nothing to look for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
     /// Looks through a text.
-    pub fn read(&mut self, text: &str) {
+    pub(crate) fn read(&mut self, text: &str) {
         let text = text::folded(text);
         for run in text.split(|c: char| !c.is_alphabetic()) {
             for (word, near) in &mut self.words {
@@ -54,7 +54,7 @@ impl Typos {
     }
 
     /// Each word with the one that was meant, where there is one.
-    pub fn meant(self) -> Vec<(String, String)> {
+    pub(crate) fn meant(self) -> Vec<(String, String)> {
         let best = |near: BTreeMap<String, u32>| {
             // Of equally frequent ones the first in the alphabet.
             near.into_iter().rev().max_by_key(|&(_, count)| count).map(|(word, _)| word)

@@ -30,7 +30,7 @@ pub struct Span {
 
 impl Span {
     /// Whether a time lies in it.
-    pub fn has(&self, at: Timestamp) -> bool {
+    pub(crate) fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }
 
@@ -41,7 +41,7 @@ impl Span {
 
 /// A time that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct When {
+pub(crate) struct When {
     /// What it stands for.
     pub span: Span,
     /// Where the words stand, in bytes of the text, the preposition included.
@@ -50,7 +50,7 @@ pub struct When {
 
 /// Ranks higher what is of the time that a text names. It says nothing about what helps at all: the
 /// gate does not see it.
-pub fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
+pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
     if candidates.is_empty() {
         return;
     }
@@ -63,7 +63,7 @@ pub fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
 }
 
 /// Finds the first time that a text names, as seen from `now`.
-pub fn find(text: &str, now: Timestamp) -> Option<When> {
+pub(crate) fn find(text: &str, now: Timestamp) -> Option<When> {
     let words = words(text);
     let reader = Reader { words: &words, today: now.0.div_euclid(DAY_MS) };
     (0..words.len()).find_map(|at| {

@@ -8,11 +8,11 @@ use crate::index::format::impact_weight;
 use crate::index::segment::{Postings, TermBlock};
 
 /// Paragraphs whose scores add up in a long prompt.
-pub const BEST_PARAGRAPHS: usize = 3;
+pub(crate) const BEST_PARAGRAPHS: usize = 3;
 
 /// Where a term occurs in a source, or a pair of words.
 #[derive(Debug)]
-pub struct List<'a> {
+pub(crate) struct List<'a> {
     /// Its number among those of the query.
     pub term: u16,
     /// In the segment.
@@ -23,7 +23,7 @@ pub struct List<'a> {
 
 /// Where a term occurs in a segment.
 #[derive(Debug)]
-pub enum Block<'a> {
+pub(crate) enum Block<'a> {
     /// All of it was read.
     Read(TermBlock<'a>),
     /// It is long: parts of it are read as they are looked at.
@@ -54,14 +54,14 @@ struct Posting {
 
 /// A document, what its words score, and which terms and pairs it has.
 #[derive(Clone, Debug)]
-pub struct Scored {
+pub(crate) struct Scored {
     pub doc: u32,
     pub score: f32,
     pub terms: Vec<u16>,
 }
 
 /// The documents that are being scored.
-pub struct Window<'a> {
+pub(crate) struct Window<'a> {
     walks: Vec<Walk<'a>>,
     /// How many documents the source has.
     docs: u32,
@@ -77,7 +77,7 @@ pub struct Window<'a> {
 
 impl<'a> Window<'a> {
     /// Before the first documents of a source, whose lists are ordered by term.
-    pub fn new(lists: &'a [List<'_>], docs: u32) -> Self {
+    pub(crate) fn new(lists: &'a [List<'_>], docs: u32) -> Self {
         let walk = |list: &'a List<'_>| Walk {
             term: list.term,
             postings: list.block.as_ref().map(|block| match block {
@@ -105,7 +105,7 @@ impl<'a> Window<'a> {
     /// Goes on to a window that lies behind all before. It is the first of some that are looked at one
     /// after another, the last of which is `last`. `damaged` is called for each list that makes no
     /// sense from here on.
-    pub fn advance(&mut self, number: u32, last: u32, damaged: &mut dyn FnMut()) {
+    pub(crate) fn advance(&mut self, number: u32, last: u32, damaged: &mut dyn FnMut()) {
         self.first = number * WINDOW;
         self.end = self.docs.min(self.first.saturating_add(WINDOW));
         self.postings.clear();
@@ -134,7 +134,7 @@ impl<'a> Window<'a> {
     }
 
     /// Scores the documents; `weights` has that of each term and pair.
-    pub fn score(&mut self, weights: &[f32], query: &Query) {
+    pub(crate) fn score(&mut self, weights: &[f32], query: &Query) {
         self.scores.fill(0.0);
         if query.is_long() {
             self.score_paragraphs(weights, &query.paragraphs);
@@ -173,7 +173,7 @@ impl<'a> Window<'a> {
     }
 
     /// The documents that score as much as `floor` or more, which is positive, and their scores.
-    pub fn from(&mut self, floor: f32) -> Vec<(f32, u32)> {
+    pub(crate) fn from(&mut self, floor: f32) -> Vec<(f32, u32)> {
         let mut found = Vec::new();
         // Most documents of a large source have no term at all.
         for posting in &self.postings {
@@ -188,7 +188,7 @@ impl<'a> Window<'a> {
     }
 
     /// Tells of some different documents of the window.
-    pub fn tell(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
+    pub(crate) fn tell(&mut self, docs: impl Iterator<Item = u32>) -> Vec<Scored> {
         let mut told = Vec::new();
         for doc in docs {
             let at = (doc - self.first) as usize;
@@ -209,7 +209,7 @@ impl<'a> Window<'a> {
 
 impl List<'_> {
     /// How many documents have it.
-    pub fn docs(&self) -> usize {
+    pub(crate) fn docs(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| match block {
             Block::Read(block) => block.docs(),
             Block::Left(bounded) => bounded.docs(),
@@ -219,7 +219,7 @@ impl List<'_> {
 
     /// Calls `each` with ranges that have the term, some more than once, and with weights of which the
     /// highest is that of the term in the range at most.
-    pub fn bounds(&self, mut each: impl FnMut(u32, f32)) {
+    pub(crate) fn bounds(&self, mut each: impl FnMut(u32, f32)) {
         match &self.block {
             // A list that makes no sense is told of when it is walked; what came before holds.
             Some(Block::Read(block)) => drop(

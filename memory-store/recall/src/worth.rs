@@ -29,7 +29,7 @@ const STALE_SHARE: f32 = 0.5;
 
 impl Standing {
     /// Of a memory of an index; `None` when its kind is of a later version.
-    pub fn of_entry(entry: &Entry) -> Option<Self> {
+    pub(crate) fn of_entry(entry: &Entry) -> Option<Self> {
         Some(Self {
             kind: Kind::from_number(entry.kind)?,
             confidence: entry.confidence(),
@@ -63,7 +63,7 @@ pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
 }
 
 /// 1 for a memory of today, half as much after each half-life of its kind.
-pub fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
+pub(crate) fn freshness(kind: Kind, when: Timestamp, settings: &Settings, now: Timestamp) -> f32 {
     let age_days = (now.0 - when.0).max(0) as f32 / DAY_MS as f32;
     (-age_days / settings.half_life_days(kind).max(1) as f32).exp2()
 }
@@ -86,7 +86,7 @@ pub enum StartGroup {
 
 impl StartGroup {
     /// Why a session starts with it, for people.
-    pub const fn why(self) -> &'static str {
+    pub(crate) const fn why(self) -> &'static str {
         match self {
             Self::Pinned => "pinned",
             Self::Rule => "a standing rule",

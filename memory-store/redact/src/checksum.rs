@@ -27,7 +27,7 @@ pub(super) enum Verdict {
 }
 
 impl Kind {
-    pub fn verify(self, secret: &[u8]) -> Verdict {
+    pub(crate) fn verify(self, secret: &[u8]) -> Verdict {
         let sure = |right| if right { Verdict::Right } else { Verdict::Wrong };
         match self {
             Self::Crc32 if crc32(secret) => Verdict::Right,

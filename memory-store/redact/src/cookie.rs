@@ -72,7 +72,7 @@ pub(super) struct Reader {
 
 impl Reader {
     /// The secret cookies around a keyword, which lies behind all before; `None` where nothing was read.
-    pub fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
+    pub(crate) fn next(&mut self, text: &[u8], hit: &Range<usize>) -> Option<Vec<Range<usize>>> {
         let is_nested = hit.start < self.read;
         if hit.start < self.done || is_nested && self.nested >= NESTED_MAX {
             return None;

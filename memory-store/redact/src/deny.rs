@@ -10,10 +10,10 @@ use super::Finding;
 pub(super) const DENIED: &str = "denied";
 
 /// Patterns that a person may have.
-pub const PATTERNS_MAX: usize = 100;
+pub(crate) const PATTERNS_MAX: usize = 100;
 
 /// Bytes that one pattern may have.
-pub const PATTERN_BYTES_MAX: usize = 1_000;
+pub(crate) const PATTERN_BYTES_MAX: usize = 1_000;
 
 /// Bytes that a pattern may take compiled: it is a person's own, and still must not eat the memory
 /// of a background run.
@@ -53,7 +53,7 @@ pub struct DenyPatterns(Arc<[Regex]>);
 
 impl DenyPatterns {
     /// Compiles patterns.
-    pub fn new(patterns: &[String]) -> Result<Self, PatternError> {
+    pub(crate) fn new(patterns: &[String]) -> Result<Self, PatternError> {
         if patterns.len() > PATTERNS_MAX {
             return Err(PatternError::Many);
         }

@@ -18,14 +18,14 @@ use std::sync::{Arc, RwLock};
 use serde::{Deserialize, Serialize};
 
 use super::{Finding, Redactor};
-pub use spread::Evidence;
+pub(crate) use spread::Evidence;
 pub(super) use spread::is_everyday;
 
 /// The name of what is hidden because it was recognised elsewhere.
-pub const KNOWN: &str = "known-secret";
+pub(crate) const KNOWN: &str = "known-secret";
 
 /// Values that are known of one project; later ones are hidden only where rules find them.
-pub const VALUES_MAX: usize = 10_000;
+pub(crate) const VALUES_MAX: usize = 10_000;
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = blake3::KEY_LEN;
@@ -90,7 +90,7 @@ impl Known {
     }
 
     /// The same for a value of which more or less is known.
-    pub fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
+    pub(crate) fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
         let value = trimmed(value);
         let Some(shared) = self.0.as_deref().filter(|_| spread::may_spread(value, evidence)) else {
             return false;

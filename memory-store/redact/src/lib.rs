@@ -38,7 +38,7 @@ use memchr::memmem;
 use memory_store_base::settings::Settings;
 
 pub use asked::{Answer, Given};
-pub use deny::{DenyPatterns, PatternError};
+pub use deny::PatternError;
 use known::Known;
 pub use names::{NAME, Names};
 pub use options::{OptionsError, RedactOptions};

@@ -36,7 +36,7 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Email,
         Self::Phone,
         Self::Card,
@@ -49,7 +49,7 @@ impl Class {
     ];
 
     /// Its name, in settings and in placeholders.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Email => "email",
             Self::Phone => "phone",
@@ -83,7 +83,7 @@ pub enum Policy {
 
 impl Policy {
     /// The policy of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         match name {
             "keep" => Some(Self::Keep),
             "mask" => Some(Self::Mask),
@@ -106,7 +106,7 @@ impl Default for Personal {
 impl Personal {
     /// What holds for the archive and other private files: only what is as good as money or as a
     /// person is masked. A memory of work needs hosts and addresses.
-    pub const PRIVATE: Self = Self::KEEP
+    pub(crate) const PRIVATE: Self = Self::KEEP
         .with(Class::Card, Policy::Mask)
         .with(Class::Iban, Policy::Mask)
         .with(Class::NationalId, Policy::Mask);
@@ -125,7 +125,7 @@ impl Personal {
     }
 
     /// Replaces the policy of a class.
-    pub const fn with(mut self, class: Class, policy: Policy) -> Self {
+    pub(crate) const fn with(mut self, class: Class, policy: Policy) -> Self {
         self.0[class as usize] = policy;
         self
     }

@@ -139,7 +139,7 @@ fn parse(text: &str) -> Result<Vec<Rule>, toml::de::Error> {
 
 impl Rule {
     /// Finds the secret around a keyword that stands at `hit`.
-    pub fn find(&self, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
+    pub(crate) fn find(&self, text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
         if !self.may_match(text, hit) {
             return None;
         }
@@ -196,12 +196,12 @@ impl Rule {
     }
 
     /// Whether the rule reads a text that is full of its keywords faster in one pass.
-    pub fn prefers_one_pass(&self) -> bool {
+    pub(crate) fn prefers_one_pass(&self) -> bool {
         self.before > 0
     }
 
     /// Finds all secrets that begin at `from` or later, in one pass over the text.
-    pub fn find_all(&self, text: &[u8], from: usize) -> Vec<Range<usize>> {
+    pub(crate) fn find_all(&self, text: &[u8], from: usize) -> Vec<Range<usize>> {
         let Some(regex) = self.regex() else { return Vec::new() };
         let mut found = Vec::new();
         let mut at = from;
@@ -256,7 +256,7 @@ impl Rule {
     }
 
     /// Compiles the pattern: ASCII only, which is what token formats mean and 40 times faster.
-    pub fn compile(&self) -> Result<Regex, regex::Error> {
+    pub(crate) fn compile(&self) -> Result<Regex, regex::Error> {
         let pattern = match (self.glued, self.pattern.contains("(?<secret>")) {
             _ if self.before == 0 => format!(r"\A(?:{})", self.pattern),
             (true, _) => self.pattern.clone(),

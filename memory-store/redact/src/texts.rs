@@ -43,7 +43,7 @@ pub fn of_line(line: &[u8]) -> Vec<Text> {
 
 /// A text whose lines have numbers before them, as tools print files, without the numbers: of what is written in several
 /// lines they hide how it goes on. `None` where the first two lines are not numbered.
-pub fn unnumbered(text: &str) -> Option<Text> {
+pub(crate) fn unnumbered(text: &str) -> Option<Text> {
     let mut lines = text.split_inclusive('\n');
     let (first, _) = numbered(lines.next()?)?;
     let (second, _) = numbered(lines.next()?)?;

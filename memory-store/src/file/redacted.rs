@@ -11,7 +11,7 @@ impl MemoryFile {
     ///
     /// # Errors
     /// When the file would not be a memory without them. It is then left as it is.
-    pub fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
+    pub(crate) fn redact(&mut self, redactor: &Redactor) -> Result<usize> {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
         let found = redactor.redact_memory(&mut memory);

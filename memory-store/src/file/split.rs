@@ -29,7 +29,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    pub fn new(offset: usize, message: impl Into<String>) -> Self {
+    pub(crate) fn new(offset: usize, message: impl Into<String>) -> Self {
         Self { offset, message: message.into() }
     }
 }

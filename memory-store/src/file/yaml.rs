@@ -48,12 +48,12 @@ pub(super) struct Key {
 
 impl Node {
     /// The value of a key, when this is a map that has it.
-    pub fn get(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         self.entry(name).map(|(_, node)| node)
     }
 
     /// The key and its value, when this is a map that has it.
-    pub fn entry(&self, name: &str) -> Option<&(Key, Self)> {
+    pub(crate) fn entry(&self, name: &str) -> Option<&(Key, Self)> {
         match &self.value {
             Value::Map(entries) => entries.iter().find(|(key, _)| key.name == name),
             Value::Null | Value::Text(_) | Value::List(_) => None,
@@ -61,7 +61,7 @@ impl Node {
     }
 
     /// Whether both say the same, wherever and however they are written.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,
             (Value::Text(a), Value::Text(b)) => a == b,
@@ -82,7 +82,7 @@ impl Node {
     }
 
     /// The byte offset of the value at a path, or of the last step on the way that exists.
-    pub fn locate(&self, path: &[Step]) -> usize {
+    pub(crate) fn locate(&self, path: &[Step]) -> usize {
         let Some((step, rest)) = path.split_first() else { return self.span.start };
         let inner = match (step, &self.value) {
             (Step::Key(name), _) => self.get(name),
@@ -171,7 +171,7 @@ pub(super) enum Style {
 
 impl Style {
     /// All styles, the one that reads best first.
-    pub const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
+    pub(crate) const ALL: [Self; 2] = [Self::Blocks, Self::Quotes];
 }
 
 /// Writes a value as block YAML, one key a line, each line ended by `\n`.

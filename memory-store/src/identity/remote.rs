@@ -2,7 +2,7 @@
 
 /// The host and path of a remote's address, without user, default port, `.git` and protocol.
 /// `None` when the address says nothing beyond this folder.
-pub fn normalise(address: &str) -> Option<String> {
+pub(crate) fn normalise(address: &str) -> Option<String> {
     let address = address.trim();
     match address.split_once("://") {
         Some(("file", path)) => local(path),

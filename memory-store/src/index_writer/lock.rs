@@ -15,24 +15,24 @@ use crate::fs::disk::private_options;
 use crate::lock::{self, Hold, LOCK_WAIT};
 
 /// The lock's name in an index.
-pub const FILE_NAME: &str = "writer.lock";
+pub(crate) const FILE_NAME: &str = "writer.lock";
 
 /// Waits for the right to append, this long at most.
-pub fn shared(dir: &Path, most: Duration) -> Result<File> {
+pub(crate) fn shared(dir: &Path, most: Duration) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Shared, most)?;
     Ok(file)
 }
 
 /// Waits for the right to publish.
-pub fn exclusive(dir: &Path) -> Result<File> {
+pub(crate) fn exclusive(dir: &Path) -> Result<File> {
     let (path, file) = open(dir)?;
     lock::take(&file, &path, Hold::Alone, LOCK_WAIT)?;
     Ok(file)
 }
 
 /// Takes the right to publish when nobody else has it; `None` when somebody does.
-pub fn try_exclusive(dir: &Path) -> Result<Option<File>> {
+pub(crate) fn try_exclusive(dir: &Path) -> Result<Option<File>> {
     let (path, file) = open(dir)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),

@@ -48,7 +48,7 @@ const WALKED: usize = 16;
 const SAMPLE: usize = 512;
 
 /// A segment of turns of the next generation.
-pub enum Part {
+pub(crate) enum Part {
     /// One that there is.
     Kept(SegmentRef),
     /// A new one.
@@ -63,7 +63,7 @@ pub enum Part {
 }
 
 /// Makes the segments of turns of an index.
-pub struct Maker<'a> {
+pub(crate) struct Maker<'a> {
     /// Where the index lies.
     pub dir: &'a Path,
     /// Where vectors come from.
@@ -72,7 +72,7 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// Segments of these turns and no others, the oldest first.
-    pub fn all(&self, turns: &[Turn]) -> Vec<Part> {
+    pub(crate) fn all(&self, turns: &[Turn]) -> Vec<Part> {
         let mut in_time: Vec<&Turn> = turns.iter().collect();
         in_time.sort_by_key(|turn| turn.at);
         let chunks = in_time.chunks(SEGMENT_TURNS_MAX as usize);
@@ -83,7 +83,7 @@ impl Maker<'_> {
 
     /// The segments with these turns, which are in the order of their ids, added, or in place of those of
     /// the same session and number. When all are known, nothing is new.
-    pub fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {
+    pub(crate) fn with(&self, mut segments: Vec<SegmentRef>, turns: &[Turn]) -> Result<Vec<Part>> {
         let mut new: Vec<Document> = turns.iter().map(Document::turn).collect();
         for segment in &mut segments {
             self.take_over(segment, &mut new)?;
@@ -122,7 +122,7 @@ impl Maker<'_> {
     }
 
     /// Does one step of what was put off; when there is none, nothing is new.
-    pub fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
+    pub(crate) fn settled(&self, segments: Vec<SegmentRef>) -> Result<Vec<Part>> {
         let step = match uneven(&segments) {
             Some((first, last)) => {
                 let merged = segments[first..=last].iter().map(|segment| self.documents(segment));
@@ -247,7 +247,7 @@ impl Maker<'_> {
 }
 
 /// Whether these are the segments that there were.
-pub fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
+pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     let is_one = |(part, before): (&Part, &SegmentRef)| match part {
         Part::Kept(segment) => segment == before,
         Part::New { .. } => false,
@@ -256,13 +256,13 @@ pub fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
 }
 
 /// Whether segments are to be merged, or rewritten for what was replaced.
-pub fn are_uneven(segments: &[SegmentRef]) -> bool {
+pub(crate) fn are_uneven(segments: &[SegmentRef]) -> bool {
     uneven(segments).is_some()
 }
 
 /// The space of a segment's vectors. When there is nothing to make new ones with, what is known is
 /// kept.
-pub fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Option<Space> {
+pub(crate) fn space(vectors: Option<&dyn Vectors>, documents: &[Document]) -> Option<Space> {
     let known = || documents.iter().find_map(|document| Some(document.vector?.space));
     vectors.map(Vectors::space).or_else(known)
 }

@@ -60,7 +60,7 @@ pub(crate) enum Aside {
 }
 
 impl Entry {
-    pub fn new(id: MemoryId, root: &Path) -> Self {
+    pub(crate) fn new(id: MemoryId, root: &Path) -> Self {
         Self {
             id,
             root: root.to_owned(),
@@ -79,35 +79,35 @@ impl Entry {
     }
 
     /// Whether we wrote this text.
-    pub fn wrote(&self, text: &str) -> bool {
+    pub(crate) fn wrote(&self, text: &str) -> bool {
         self.written.contains(&text_hash(text))
     }
 
     /// Whether the last text seen was written on this machine, by us or for somebody.
-    pub fn is_own(&self) -> bool {
+    pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
     }
 
     /// Whether the last text seen was changed by a person.
-    pub fn is_edited(&self) -> bool {
+    pub(crate) fn is_edited(&self) -> bool {
         !self.text.is_empty() && !self.wrote(&self.text)
     }
 
     /// Notes that we write this text.
-    pub fn will_write(&mut self, text: &str) {
+    pub(crate) fn will_write(&mut self, text: &str) {
         remember(&mut self.written, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
     /// Notes that we write this text for a person or a model who changed the memory.
-    pub fn will_change(&mut self, text: &str) {
+    pub(crate) fn will_change(&mut self, text: &str) {
         remember(&mut self.changed, text_hash(text));
         text.clone_into(&mut self.text);
     }
 
     /// Notes that we give the file this name.
-    pub fn will_name(&mut self, name: &str) {
+    pub(crate) fn will_name(&mut self, name: &str) {
         remember(&mut self.named, name.to_owned());
         name.clone_into(&mut self.name);
     }
@@ -140,7 +140,7 @@ fn remember(list: &mut Vec<String>, item: String) {
 }
 
 /// The hash of a memory file's text, whose line endings may have been converted by git.
-pub fn text_hash(text: &str) -> String {
+pub(crate) fn text_hash(text: &str) -> String {
     const HASH_CHARS: usize = 32;
     let hash = match text.contains('\r') {
         true => blake3::hash(text.replace("\r\n", "\n").as_bytes()),

@@ -51,7 +51,7 @@ struct Count {
 impl<'a> Traces<'a> {
     /// Gathers what there is to know once the disk was read; `known` are the memories that were in this tree, each with
     /// whether its file is still there.
-    pub fn gather<'e>(
+    pub(crate) fn gather<'e>(
         git: &'a GitState,
         seen: Option<&Seen>,
         folder: &Path,
@@ -81,17 +81,17 @@ impl<'a> Traces<'a> {
 
     /// Whether git changed anything while we looked: then what it said and what lies on the disk are of
     /// different moments.
-    pub fn has_moved(&self) -> bool {
+    pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
     /// Whether git changed anything by now.
-    pub fn moves(&self) -> bool {
+    pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
 
     /// Says why a memory's file is gone.
-    pub fn fate(&self, entry: &Entry) -> Fate {
+    pub(crate) fn fate(&self, entry: &Entry) -> Fate {
         if self.has_moved {
             return Fate::Unclear;
         }
@@ -149,25 +149,25 @@ impl<'a> Traces<'a> {
     }
 
     /// Whether git keeps a path elsewhere, so that an untracked file there would be in its way.
-    pub fn holds(&self, name: &str) -> bool {
+    pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
     }
 
     /// Whether HEAD holds a memory file.
-    pub fn commits(&self, name: &str) -> bool {
+    pub(crate) fn commits(&self, name: &str) -> bool {
         self.committed.contains(repository_path(name).as_path())
     }
 
     /// Whether the store's README is to be written: with the first memory, unless it would be in
     /// git's way.
-    pub fn wants_readme(&self) -> bool {
+    pub(crate) fn wants_readme(&self) -> bool {
         let readme = Path::new(STORE_DIR).join("README.md");
         !self.has_folder && !self.held.contains(readme.as_path())
     }
 
     /// What to remember of this tree, once everything is written; nothing when git was at work, since
     /// what is missing is then judged later, by what was remembered before.
-    pub fn seen_now(&self, root: &Path) -> Option<Seen> {
+    pub(crate) fn seen_now(&self, root: &Path) -> Option<Seen> {
         if self.has_moved {
             return None;
         }
@@ -184,12 +184,12 @@ impl<'a> Traces<'a> {
     }
 
     /// Whether HEAD goes on from the one that was seen last.
-    pub fn is_forward(&self) -> bool {
+    pub(crate) fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 
     /// Whether another branch is checked out than the one that was seen last.
-    pub fn changed_branch(&self) -> bool {
+    pub(crate) fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }
 

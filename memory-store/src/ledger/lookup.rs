@@ -27,12 +27,12 @@ pub(crate) struct Lookup {
 }
 
 impl Lookup {
-    pub fn new(home: &ProjectDir) -> Self {
+    pub(crate) fn new(home: &ProjectDir) -> Self {
         Self { path: home.ledger() }
     }
 
     /// What the ledger knows of a memory.
-    pub fn entry(&self, id: MemoryId) -> Result<Option<Entry>> {
+    pub(crate) fn entry(&self, id: MemoryId) -> Result<Option<Entry>> {
         let wanted = format!("\"{id}\"");
         let mut found = None;
         self.last_line(&wanted, |event| match event {
@@ -50,12 +50,12 @@ impl Lookup {
     }
 
     /// Whether a memory's file says what was derived, written or released on this machine.
-    pub fn owns(&self, stored: &Stored) -> Result<bool> {
+    pub(crate) fn owns(&self, stored: &Stored) -> Result<bool> {
         Ok(self.origin(stored)? == Origin::Own)
     }
 
     /// Tells where what a memory's file says is from, as [`super::Texts::origin`] does.
-    pub fn origin(&self, stored: &Stored) -> Result<Origin> {
+    pub(crate) fn origin(&self, stored: &Stored) -> Result<Origin> {
         let mut origin = Origin::Unknown;
         let hashes = [Some(stored.text.clone()), meaning_hash(stored)];
         for hash in hashes.into_iter().flatten() {
@@ -81,7 +81,7 @@ impl Lookup {
 
     /// The names of files that were saved last and whose texts have these words, whatever their case: an index
     /// may not know them yet.
-    pub fn latest_with(&self, words: &str) -> Result<Vec<String>> {
+    pub(crate) fn latest_with(&self, words: &str) -> Result<Vec<String>> {
         let words = words.to_lowercase();
         let mut names = Vec::new();
         let sign = words.split(|c: char| !c.is_ascii_alphanumeric()).max_by_key(|word| word.len());
@@ -105,7 +105,13 @@ impl Lookup {
     }
 
     /// Notes a memory that was saved; `name` is that of its file.
-    pub fn saved(&self, known: Option<Entry>, new: Entry, name: &str, text: &str) -> Result<()> {
+    pub(crate) fn saved(
+        &self,
+        known: Option<Entry>,
+        new: Entry,
+        name: &str,
+        text: &str,
+    ) -> Result<()> {
         let mut entry = match known {
             // A derived memory that was edited: not a text that we wrote, so it counts as the person's.
             Some(mut known) if !known.saved => {
@@ -125,7 +131,7 @@ impl Lookup {
     }
 
     /// Notes where a text is from.
-    pub fn note(&self, text: &str, origin: Origin) -> Result<()> {
+    pub(crate) fn note(&self, text: &str, origin: Origin) -> Result<()> {
         match origin {
             Origin::Own => self.add(Event::Own(text_hash(text))),
             Origin::Pulled => self.add(Event::Pulled(text_hash(text))),
@@ -134,12 +140,12 @@ impl Lookup {
     }
 
     /// Notes a text that was made of a memory's file: it is whoever's that was.
-    pub fn inherit(&self, text: &str, of: &Stored) -> Result<()> {
+    pub(crate) fn inherit(&self, text: &str, of: &Stored) -> Result<()> {
         self.note(text, self.origin(of)?)
     }
 
     /// Notes that a memory was forgotten, `known` being what the ledger knows of it.
-    pub fn bury(
+    pub(crate) fn bury(
         &self,
         id: MemoryId,
         known: Option<&Entry>,

@@ -63,7 +63,7 @@ impl Marks {
     }
 
     /// Whether git was at work when they were taken, is now, or was in between.
-    pub fn have_moved(&self) -> bool {
+    pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
     }

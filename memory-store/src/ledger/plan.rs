@@ -20,13 +20,17 @@ pub(super) struct Plan {
 
 impl Plan {
     /// How many files change.
-    pub fn changes(&self) -> usize {
+    pub(crate) fn changes(&self) -> usize {
         self.writes.len() + self.removals.len()
     }
 
     /// Changes files, at most this many of them. The first memory of a tree brings the store's
     /// README with it, where that `wants_readme`.
-    pub fn perform(&self, changes_max: usize, wants_readme: impl Fn(&Path) -> bool) -> Result<()> {
+    pub(crate) fn perform(
+        &self,
+        changes_max: usize,
+        wants_readme: impl Fn(&Path) -> bool,
+    ) -> Result<()> {
         let writes = &self.writes[..self.writes.len().min(changes_max)];
         for (store, path, _) in writes {
             if path.starts_with(store.folder()) && store.root().is_some_and(&wants_readme) {
@@ -40,20 +44,20 @@ impl Plan {
 
     /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
     /// or not missed, whenever a kill comes.
-    pub fn intend(&mut self, entry: &Entry) {
+    pub(crate) fn intend(&mut self, entry: &Entry) {
         self.intents.push(Note::Entry(Box::new(entry.clone())));
     }
 
-    pub fn write(&mut self, store: &Store, path: &Path, text: &str) {
+    pub(crate) fn write(&mut self, store: &Store, path: &Path, text: &str) {
         self.writes.push((store.clone(), path.to_owned(), text.to_owned()));
     }
 
-    pub fn remove(&mut self, store: &Store, path: &Path) {
+    pub(crate) fn remove(&mut self, store: &Store, path: &Path) {
         self.removals.push((store.clone(), path.to_owned()));
     }
 
     /// Notes how a memory stands afterwards, when that differs from before.
-    pub fn result(&mut self, before: &Entry, entry: Entry) {
+    pub(crate) fn result(&mut self, before: &Entry, entry: Entry) {
         if *before != entry {
             self.results.push(Note::Entry(Box::new(entry)));
         }

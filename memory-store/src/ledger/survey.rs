@@ -46,7 +46,7 @@ pub(super) enum InTree<'s> {
 
 impl<'a> Survey<'a> {
     /// Looks at everything once. `texts` are those of this machine, what is about to be derived among them.
-    pub fn look(
+    pub(crate) fn look(
         store: &'a Store,
         ledger: &Ledger,
         texts: &Texts,
@@ -100,7 +100,7 @@ impl<'a> Survey<'a> {
 
     /// Whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
     /// another branch, what stands there need not be that file.
-    pub fn is_being_edited(&self, entry: &Entry) -> bool {
+    pub(crate) fn is_being_edited(&self, entry: &Entry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
         self.is_unreadable(entry) && !has_left
     }
@@ -120,7 +120,12 @@ impl<'a> Survey<'a> {
     }
 
     /// The tree in which to look for a memory and to write it.
-    pub fn root_for(&self, id: MemoryId, entry: Option<&Entry>, asked: Option<&Path>) -> PathBuf {
+    pub(crate) fn root_for(
+        &self,
+        id: MemoryId,
+        entry: Option<&Entry>,
+        asked: Option<&Path>,
+    ) -> PathBuf {
         if let Some(entry) = entry
             && self.stores.contains_key(&entry.root)
         {
@@ -135,12 +140,12 @@ impl<'a> Survey<'a> {
     }
 
     /// The files with a memory's id in one tree, whosever they are.
-    pub fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
+    pub(crate) fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
     /// What there is in one tree of a memory, of which `entry` is known.
-    pub fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
+    pub(crate) fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
         let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
         if !own.is_empty() {
@@ -156,12 +161,12 @@ impl<'a> Survey<'a> {
     }
 
     /// Hashes of what somebody wrote into files here since the last look.
-    pub fn written(&self) -> impl Iterator<Item = &String> {
+    pub(crate) fn written(&self) -> impl Iterator<Item = &String> {
         self.written.iter()
     }
 
     /// Whether a file, of the tree or aside, says what this machine derived, wrote or released.
-    pub fn is_own(&self, file: &Read) -> bool {
+    pub(crate) fn is_own(&self, file: &Read) -> bool {
         !self.foreign.contains(&file.stored.path)
     }
 
@@ -178,22 +183,22 @@ impl<'a> Survey<'a> {
     }
 
     /// The file of a memory that waits in the private folder.
-    pub fn aside(&self, id: MemoryId) -> Option<&Read> {
+    pub(crate) fn aside(&self, id: MemoryId) -> Option<&Read> {
         self.disk.aside.get(&id)
     }
 
     /// The private folder of files that wait.
-    pub fn aside_folder(&self) -> PathBuf {
+    pub(crate) fn aside_folder(&self) -> PathBuf {
         self.store.home().drafts()
     }
 
     /// The store of a tree.
-    pub fn store(&self, root: &Path) -> &Store {
+    pub(crate) fn store(&self, root: &Path) -> &Store {
         self.stores.get(root).unwrap_or(self.store)
     }
 
     /// Why a file is gone; `None` when it was never there.
-    pub fn fate(&self, entry: &Entry) -> Option<Fate> {
+    pub(crate) fn fate(&self, entry: &Entry) -> Option<Fate> {
         if !entry.placed {
             return None;
         }
@@ -220,7 +225,7 @@ impl<'a> Survey<'a> {
 
     /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
     /// stands in its place.
-    pub fn holds(&self, entry: &Entry) -> bool {
+    pub(crate) fn holds(&self, entry: &Entry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
         tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
     }
@@ -243,7 +248,7 @@ impl<'a> Survey<'a> {
 
     /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
     /// it was known of.
-    pub fn commits(&self, entry: &Entry) -> bool {
+    pub(crate) fn commits(&self, entry: &Entry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,
             tree => tree.is_some_and(|tree| tree.commits(&entry.name)),
@@ -255,22 +260,22 @@ impl<'a> Survey<'a> {
     }
 
     /// Whether git changed anything in one of the trees since it was asked.
-    pub fn moves(&self) -> bool {
+    pub(crate) fn moves(&self) -> bool {
         self.traces.values().any(Traces::moves)
     }
 
     /// Whether a tree is to be given the store's README.
-    pub fn wants_readme(&self, root: &Path) -> bool {
+    pub(crate) fn wants_readme(&self, root: &Path) -> bool {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
 
     /// What to remember of each tree.
-    pub fn seen_now(&self) -> Vec<Seen> {
+    pub(crate) fn seen_now(&self) -> Vec<Seen> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }
 
     /// Another tree that has a file of this memory.
-    pub fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
+    pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
         self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
     }
 }

@@ -67,7 +67,7 @@ impl Texts {
     }
 
     /// Whether a text, by its hash, is of this machine.
-    pub fn is_own(&self, hash: &str) -> bool {
+    pub(crate) fn is_own(&self, hash: &str) -> bool {
         self.own.numbers.contains_key(hash)
     }
 

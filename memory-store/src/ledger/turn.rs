@@ -26,13 +26,13 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    pub fn new(desired: Desired) -> Result<Self> {
+    pub(crate) fn new(desired: Desired) -> Result<Self> {
         let file = MemoryFile::new(desired.memory)?;
         Ok(Self { text: file.text().to_owned(), memory: file.memory, root: desired.root })
     }
 
     /// The text of its file.
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
@@ -59,7 +59,7 @@ pub(super) struct Turn<'r, 'a> {
 
 impl<'r> Turn<'r, '_> {
     /// Transcripts say it: it should be there.
-    pub fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
+    pub(crate) fn want(&mut self, known: Option<&Entry>, wanted: &Wanted) -> Result<()> {
         let id = wanted.memory.id;
         let root = self.survey.root_for(id, known, Some(&wanted.root));
         let before = known.cloned().unwrap_or_else(|| Entry::new(id, &root));
@@ -87,7 +87,7 @@ impl<'r> Turn<'r, '_> {
     }
 
     /// No transcript says it any more.
-    pub fn unwanted(&mut self, before: &Entry) -> Result<()> {
+    pub(crate) fn unwanted(&mut self, before: &Entry) -> Result<()> {
         if self.survey.is_being_edited(before) {
             return Ok(());
         }

@@ -43,7 +43,7 @@ pub fn find(
         .filter_map(|(hit, cosine)| {
             let Hit { id, kind, title, text, paths, file, .. } = hit;
             let older = Statement::new(kind, &title, &text, paths);
-            let likeness = || statement.likeness_by(&older, cosine);
+            let likeness = || statement.likeness(&older, cosine);
             let verdict = judge_by(statement, &older, likeness)?;
             Some(Neighbour { id, kind, title, file, verdict })
         })

@@ -88,7 +88,7 @@ const ARTICLES: &[&str] = &["the", "a", "an", "our"];
 
 /// A title as a sequence of words.
 #[derive(Clone, Debug)]
-pub struct Frame {
+pub(crate) struct Frame {
     words: Vec<String>,
     /// Words that are not negations.
     claim: Words,
@@ -97,7 +97,7 @@ pub struct Frame {
 
 impl Frame {
     /// Returns the frame of a title.
-    pub fn of(title: &str) -> Self {
+    pub(crate) fn of(title: &str) -> Self {
         let words = title.split_whitespace().map(|word| {
             word.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '/'))
                 .to_lowercase()
@@ -119,12 +119,12 @@ impl Frame {
     }
 
     /// Whether one claims what the other denies.
-    pub fn is_opposite(&self, other: &Self) -> bool {
+    pub(crate) fn is_opposite(&self, other: &Self) -> bool {
         self.negated != other.negated && !self.claim.is_empty() && self.claim == other.claim
     }
 
     /// Whether both claim the same of something but for one value.
-    pub fn is_other_value(&self, other: &Self) -> bool {
+    pub(crate) fn is_other_value(&self, other: &Self) -> bool {
         let (one, another) = (&self.words, &other.words);
         let shorter = one.len().min(another.len());
         // A value never comes first, which settles most pairs.

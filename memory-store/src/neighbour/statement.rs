@@ -6,7 +6,6 @@ use regex::Regex;
 
 use super::frame::Frame;
 use super::words::Words;
-use crate::embed::Vector;
 use crate::kind::Kind;
 use crate::memory::Memory;
 use crate::text::telling;
@@ -42,7 +41,6 @@ pub struct Statement {
     body: String,
     paths: Vec<String>,
     cues: Vec<String>,
-    vector: Option<Vector>,
     pub(super) title_words: Words,
     pub(super) words: Words,
     /// Numbers, flags, paths and code names: two rules that differ in one of them are different rules.
@@ -73,7 +71,6 @@ impl Statement {
             kind,
             paths,
             cues: Vec::new(),
-            vector: None,
             title_words: Words::of(title),
             words: Words::of(&text),
             telling: telling.iter().map(AsRef::as_ref).collect(),
@@ -84,14 +81,8 @@ impl Statement {
         }
     }
 
-    /// Adds the vector of its text, so that nearness in meaning counts.
-    #[must_use]
-    pub fn with_vector(self, vector: Option<Vector>) -> Self {
-        Self { vector, ..self }
-    }
-
     /// Returns its title and body.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         format!("{}\n{}", self.title, self.body)
     }
 
@@ -101,14 +92,9 @@ impl Statement {
         format!("{}\n{}", self.text(), self.cues.join("\n"))
     }
 
-    /// Returns how alike two statements are by words and vectors; from 1 on they are neighbours.
-    pub fn likeness(&self, other: &Self) -> f32 {
-        let cosine = self.vector.as_ref().zip(other.vector.as_ref()).map(|(a, b)| a.cosine(b));
-        self.likeness_by(other, cosine)
-    }
-
-    /// Returns the same, given the cosine of their vectors.
-    pub(super) fn likeness_by(&self, other: &Self, cosine: Option<f32>) -> f32 {
+    /// Returns how alike two statements are by words, and by the cosine of their vectors where there is one; from 1
+    /// on they are neighbours.
+    pub(super) fn likeness(&self, other: &Self, cosine: Option<f32>) -> f32 {
         let titles = self.title_words.overlap(&other.title_words) / super::TITLES_MIN;
         let words = titles.max(self.words.overlap(&other.words) / super::WORDS_MIN);
         cosine.map_or(words, |cosine| words.max(cosine / super::COSINE_MIN))

@@ -16,17 +16,17 @@ impl Words {
     }
 
     /// Returns how many words there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// Returns how many words both have.
-    pub fn shared(&self, other: &Self) -> usize {
+    pub(crate) fn shared(&self, other: &Self) -> usize {
         let (mut at, mut other_at, mut shared) = (0, 0, 0);
         while let (Some(one), Some(another)) = (self.0.get(at), other.0.get(other_at)) {
             shared += usize::from(one == another);
@@ -57,17 +57,17 @@ impl Words {
     }
 
     /// Returns the share of these that another set holds, 0 to 1; of none it holds all.
-    pub fn shared_by(&self, other: &Self) -> f32 {
+    pub(crate) fn shared_by(&self, other: &Self) -> f32 {
         if self.is_empty() { 1.0 } else { self.shared(other) as f32 / self.len() as f32 }
     }
 
     /// Whether another set holds all of these.
-    pub fn is_within(&self, other: &Self) -> bool {
+    pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.shared(other) == self.len()
     }
 
     /// Returns these without those of another set.
-    pub fn without(&self, other: &Self) -> Self {
+    pub(crate) fn without(&self, other: &Self) -> Self {
         Self(self.0.iter().filter(|word| other.0.binary_search(word).is_err()).copied().collect())
     }
 }

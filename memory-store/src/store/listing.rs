@@ -20,7 +20,7 @@ pub const FILES_MAX: usize = 200_000;
 
 /// Bytes of all files of one store that are read; what is beyond is reported. Some 200,000 memories of the usual
 /// length; a store that is larger was made to be.
-pub const STORE_BYTES_MAX: u64 = 128 << 20;
+pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 
 /// What helps where a store is larger than is read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";

@@ -259,21 +259,21 @@ fn whole_pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
 mod portable {
     use super::{BITS, CODE, DIMENSIONS, FINE, LANE};
 
-    pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
         a.iter().zip(b).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
     }
 
-    pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
+    pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
         sum.iter_mut().zip(vector).for_each(|(sum, &value)| *sum += scale * f32::from(value));
     }
 
-    pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
+    pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
         let (a, b) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
         let words = a.iter().zip(b).map(|(a, b)| u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b));
         words.map(u64::count_ones).sum()
     }
 
-    pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
+    pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
         let component = |(at, &component): (usize, &i8)| {
             let byte = code[at / LANE * 2 + at % 2];
             if byte & BITS[at % LANE] != 0 { i32::from(component) } else { 0 }
@@ -281,7 +281,7 @@ mod portable {
         places.iter().enumerate().map(component).sum()
     }
 
-    pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
+    pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
         let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
         let halves = halves.zip(code.as_chunks::<{ FINE / 2 }>().0);
         let of_half = |(components, code): (&[i8; DIMENSIONS / 2], &[u8; FINE / 2])| {
@@ -295,7 +295,7 @@ mod portable {
         halves.map(of_half).sum()
     }
 
-    pub fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
+    pub(crate) fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
         let mut sum = 0u64;
         for (lane, keys) in lanes.iter().zip(keys) {
             let mut words = [0u32; 4];
@@ -341,7 +341,7 @@ mod sse2 {
     }
 
     #[target_feature(enable = "sse2")]
-    pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
         let zero = _mm_setzero_si128();
         let (mut low_sums, mut high_sums) = (zero, zero);
         for (a, b) in a.as_chunks::<LANE>().0.iter().zip(b.as_chunks::<LANE>().0) {
@@ -366,7 +366,7 @@ mod sse2 {
     }
 
     #[target_feature(enable = "sse2")]
-    pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
+    pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
         let (a, b) = (a.as_chunks::<LANE>().0, b.as_chunks::<LANE>().0);
         let first = nibbles(_mm_xor_si128(load(&a[0]), load(&b[0])));
         let second = nibbles(_mm_xor_si128(load(&a[1]), load(&b[1])));
@@ -381,7 +381,7 @@ mod sse2 {
     }
 
     #[target_feature(enable = "sse2")]
-    pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
+    pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
         let (zero, bits, middle) = (_mm_setzero_si128(), load(&BITS), _mm_set1_epi8(-128));
         let (mut sums, mut counts) = (zero, zero);
         for (places, bytes) in places.as_chunks::<LANE>().0.iter().zip(code.as_chunks::<2>().0) {
@@ -396,7 +396,7 @@ mod sse2 {
     }
 
     #[target_feature(enable = "sse2")]
-    pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
+    pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
         let (zero, lowest) = (_mm_setzero_si128(), _mm_set1_epi8(3));
         let mut sums = zero;
         let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
@@ -426,7 +426,7 @@ mod sse2 {
     }
 
     #[target_feature(enable = "sse2")]
-    pub fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
+    pub(crate) fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
         let mut sums = _mm_setzero_si128();
         for (lane, keys) in lanes.iter().zip(keys) {
             let words = _mm_add_epi32(load(lane), load_words(keys));
@@ -463,7 +463,7 @@ mod neon {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+    pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
         let mut sums = vdupq_n_s32(0);
         for (a, b) in a.as_chunks::<LANE>().0.iter().zip(b.as_chunks::<LANE>().0) {
             let (a, b) = (load_signed(a), load_signed(b));
@@ -474,7 +474,7 @@ mod neon {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
+    pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
         let (a, b) = (a.as_chunks::<LANE>().0, b.as_chunks::<LANE>().0);
         let first = vcntq_u8(veorq_u8(load(&a[0]), load(&b[0])));
         let second = vcntq_u8(veorq_u8(load(&a[1]), load(&b[1])));
@@ -482,7 +482,7 @@ mod neon {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
+    pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
         let bits = load(&BITS);
         let mut sums = vdupq_n_s16(0);
         for (places, bytes) in places.as_chunks::<LANE>().0.iter().zip(code.as_chunks::<2>().0) {
@@ -494,7 +494,7 @@ mod neon {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
+    pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
         let lowest = vdupq_n_u8(3);
         let mut sums = vdupq_n_s32(0);
         let halves = components.as_chunks::<{ DIMENSIONS / 2 }>().0.iter();
@@ -516,7 +516,7 @@ mod neon {
     }
 
     #[target_feature(enable = "neon")]
-    pub fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
+    pub(crate) fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
         let mut sums = vdupq_n_u64(0);
         for (lane, keys) in lanes.iter().zip(keys) {
             let words = vaddq_u32(vreinterpretq_u32_u8(load(lane)), load_words(keys));

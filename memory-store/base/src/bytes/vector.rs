@@ -57,7 +57,7 @@ impl Vector {
     }
 
     /// The dot product in steps of the scale.
-    pub fn dot(&self, other: &Self) -> i32 {
+    pub(crate) fn dot(&self, other: &Self) -> i32 {
         dot(&self.0, &other.0)
     }
 

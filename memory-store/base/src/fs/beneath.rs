@@ -24,7 +24,7 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a folder below `root`, or that itself; up to there links are followed.
-    pub fn open(root: &Path, folder: &Path) -> Result<Self> {
+    pub(crate) fn open(root: &Path, folder: &Path) -> Result<Self> {
         Self::walk(root, folder, None)
     }
 
@@ -54,7 +54,7 @@ impl Folder {
     }
 
     /// Opens a regular file for reading. A pipe or device is not waited for.
-    pub fn open_file(&self, name: &OsStr) -> Result<(File, Metadata)> {
+    pub(crate) fn open_file(&self, name: &OsStr) -> Result<(File, Metadata)> {
         let path = self.path.join(name);
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
             .map_err(|error| refuse(&path, error))?;
@@ -63,7 +63,7 @@ impl Folder {
     }
 
     /// Reads a regular file of at most `bytes_max` bytes. A pipe or device is not waited for.
-    pub fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+    pub(crate) fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
         let path = self.path.join(name);
         let (file, metadata) = self.open_file(name)?;
         let mut bytes = Vec::new();
@@ -76,26 +76,26 @@ impl Folder {
     }
 
     /// Creates a file of this name, for its owner alone; an error when something has the name.
-    pub fn create_new(&self, name: &OsStr) -> io::Result<File> {
+    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
         open_at(&self.handle, name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
     }
 
     /// Renames a file; what has the new name is replaced.
-    pub fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
         let (from, to, folder) = (text(from)?, text(to)?, self.handle.as_raw_fd());
         // SAFETY: the folder is open, and both names end with a null byte.
         done(unsafe { libc::renameat(folder, from.as_ptr(), folder, to.as_ptr()) })
     }
 
     /// Removes a file, or a link itself.
-    pub fn remove(&self, name: &OsStr) -> io::Result<()> {
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
         let name = text(name)?;
         // SAFETY: the folder is open, and the name ends with a null byte.
         done(unsafe { libc::unlinkat(self.handle.as_raw_fd(), name.as_ptr(), 0) })
     }
 
     /// The permissions of a regular file; `None` when there is none of this name.
-    pub fn mode(&self, name: &OsStr) -> Option<u32> {
+    pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
         use std::os::unix::fs::PermissionsExt;
         let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
         let metadata = file.metadata().ok().filter(Metadata::is_file)?;
@@ -103,7 +103,7 @@ impl Folder {
     }
 
     /// Waits until the disk knows which files are in the folder.
-    pub fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         self.handle.sync_all().at(&self.path)
     }
 }

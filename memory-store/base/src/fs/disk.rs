@@ -33,7 +33,7 @@ const TEMP_PREFIX: &str = ".throughline-";
 const TEMP_SUFFIX: &str = ".tmp";
 
 /// What helps where a path cannot be used.
-pub const ELSEWHERE: &str = "Name a file below the folder instead.";
+pub(crate) const ELSEWHERE: &str = "Name a file below the folder instead.";
 
 /// Names of temporary files that are tried: killed processes left some, others may be at work.
 const TEMP_NAMES_MAX: usize = 1000;

@@ -39,7 +39,7 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
 ///
 /// # Errors
 /// As of `fstat(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.
-pub fn check(file: &File) -> io::Result<Metadata> {
+pub(crate) fn check(file: &File) -> io::Result<Metadata> {
     let metadata = file.metadata()?;
     match metadata.is_file() {
         true => Ok(metadata),

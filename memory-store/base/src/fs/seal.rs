@@ -37,7 +37,7 @@ impl Seal {
     }
 
     /// Reads what [`fmt::Display`] writes.
-    pub fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(' ');
         let folder = Mark::parse(&mut parts)?;
         let git = match parts.clone().next() {
@@ -192,7 +192,7 @@ mod sys {
     const STATX_INO: u32 = 0x100;
     const STATX_BTIME: u32 = 0x800;
 
-    pub fn look(path: &Path) -> Option<Mark> {
+    pub(crate) fn look(path: &Path) -> Option<Mark> {
         let name = CString::new(path.as_os_str().as_bytes()).ok()?;
         let mut found = Found::default();
         // SAFETY: the path ends with a null byte, and the structure is as long as the call writes.
@@ -227,7 +227,7 @@ mod sys {
 
     use super::{Birth, Mark};
 
-    pub fn look(path: &Path) -> Option<Mark> {
+    pub(crate) fn look(path: &Path) -> Option<Mark> {
         let found = std::fs::symlink_metadata(path).ok()?;
         let born = found.created().ok().and_then(|born| born.duration_since(UNIX_EPOCH).ok());
         let born = born.and_then(|born| Some((i64::try_from(born.as_secs()).ok()?, born)));

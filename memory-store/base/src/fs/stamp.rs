@@ -62,7 +62,7 @@ pub fn modified_ns(meta: &Metadata) -> Option<i64> {
 
 /// When a file was last changed, in nanoseconds since 1970.
 #[cfg(not(unix))]
-pub fn modified_ns(meta: &Metadata) -> Option<i64> {
+pub(crate) fn modified_ns(meta: &Metadata) -> Option<i64> {
     let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
     i64::try_from(since.as_nanos()).ok()
 }
@@ -80,7 +80,7 @@ mod sys {
     use super::Stamp;
 
     /// Opens a folder, only to find files in it.
-    pub fn open(folder: &Path) -> Option<File> {
+    pub(crate) fn open(folder: &Path) -> Option<File> {
         #[cfg(target_os = "linux")]
         const WAY: libc::c_int = libc::O_PATH;
         #[cfg(not(target_os = "linux"))]
@@ -88,11 +88,11 @@ mod sys {
         OpenOptions::new().read(true).custom_flags(WAY | libc::O_DIRECTORY).open(folder).ok()
     }
 
-    pub fn stamp(file: &Path) -> Option<Stamp> {
+    pub(crate) fn stamp(file: &Path) -> Option<Stamp> {
         stamp_at(libc::AT_FDCWD, file)
     }
 
-    pub fn stamp_in(folder: &File, name: &Path) -> Option<Stamp> {
+    pub(crate) fn stamp_in(folder: &File, name: &Path) -> Option<Stamp> {
         stamp_at(folder.as_raw_fd(), name)
     }
 
@@ -121,16 +121,16 @@ mod sys {
 
     use super::{Stamp, modified_ns};
 
-    pub fn open(_folder: &Path) -> Option<File> {
+    pub(crate) fn open(_folder: &Path) -> Option<File> {
         None
     }
 
-    pub fn stamp(file: &Path) -> Option<Stamp> {
+    pub(crate) fn stamp(file: &Path) -> Option<Stamp> {
         let meta = std::fs::metadata(file).ok()?;
         Some(Stamp { bytes: meta.len(), modified_ns: modified_ns(&meta)? })
     }
 
-    pub fn stamp_in(_folder: &File, _name: &Path) -> Option<Stamp> {
+    pub(crate) fn stamp_in(_folder: &File, _name: &Path) -> Option<Stamp> {
         None
     }
 }

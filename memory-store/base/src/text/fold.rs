@@ -40,7 +40,7 @@ pub fn is_unspaced(c: char) -> bool {
 }
 
 /// Whether a character belongs to a word.
-pub fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric()
     } else {

@@ -33,7 +33,7 @@ use rust_stemmers::{Algorithm, Stemmer};
 pub const VERSION: u32 = 2;
 
 /// Bytes that a term may have; longer runs (blobs, hashes in a row) are no words.
-pub const TERM_BYTES_MAX: usize = 64;
+pub(crate) const TERM_BYTES_MAX: usize = 64;
 
 /// How a term came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

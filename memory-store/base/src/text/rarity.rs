@@ -6,11 +6,11 @@
 use crate::bytes::Cursor;
 
 /// First bytes of the table.
-pub const MAGIC: [u8; 8] = *b"TLBACKG1";
+pub(crate) const MAGIC: [u8; 8] = *b"TLBACKG1";
 /// Bytes before the slots: the magic and the number of slots.
-pub const HEADER: usize = 16;
+pub(crate) const HEADER: usize = 16;
 /// Bytes of a slot: 24 bits of the hash, 8 of the rarity.
-pub const SLOT: usize = 4;
+pub(crate) const SLOT: usize = 4;
 /// The rarity of a term that is not in the table.
 pub const IDF_MAX: f32 = 9.5;
 
@@ -49,7 +49,7 @@ fn look_up(table: &[u8], hash: u64) -> Option<u8> {
 }
 
 /// The part of a hash that a slot keeps; never all zero, which marks a free slot.
-pub fn fingerprint(hash: u64) -> [u8; 3] {
+pub(crate) fn fingerprint(hash: u64) -> [u8; 3] {
     let high = ((hash >> 40) as u32).max(1);
     let [a, b, c, _] = high.to_le_bytes();
     [a, b, c]

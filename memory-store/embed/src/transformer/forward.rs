@@ -13,7 +13,7 @@ const BLOCK: usize = 32;
 
 /// Returns the mean of what becomes of a text's tokens, at most [`super::TOKENS_MAX`], scaled to
 /// length one.
-pub fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
+pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
     match path {
         Path::Portable => run::<Portable>(weights, tokens),
         // SAFETY: this path is only chosen on a processor with AVX2.

@@ -2,13 +2,13 @@
 //! every code path gives the same sums. It costs most of the transformer's time.
 
 /// Output channels of a panel of weights.
-pub const PANEL: usize = 16;
+pub(crate) const PANEL: usize = 16;
 
 /// Rows of activations that are multiplied at once, at most.
-pub const TILE: usize = 6;
+pub(crate) const TILE: usize = 6;
 
 /// The largest activation after quantisation: with it, 1,536 products of 127 stay below 2^31.
-pub const ACTIVATION_MAX: f32 = 4095.0;
+pub(crate) const ACTIVATION_MAX: f32 = 4095.0;
 
 /// Which instructions are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,13 +37,13 @@ impl Path {
     }
 
     /// The fastest that this processor has.
-    pub fn fastest() -> Self {
+    pub(crate) fn fastest() -> Self {
         Self::available().pop().unwrap_or(Self::Portable)
     }
 }
 
 /// One way to multiply.
-pub trait Kernel {
+pub(crate) trait Kernel {
     /// Multiplies `R` rows of activations with a panel of weights.
     ///
     /// An activation word holds two neighbours of a row as `i16`, the first in its low half. A
@@ -52,7 +52,7 @@ pub trait Kernel {
 }
 
 /// See [`Path::Portable`].
-pub struct Portable;
+pub(crate) struct Portable;
 
 impl Kernel for Portable {
     #[inline(always)]
@@ -73,7 +73,7 @@ impl Kernel for Portable {
 
 /// See [`Path::Avx2`]. Only chosen where [`Path::available`] found it.
 #[cfg(target_arch = "x86_64")]
-pub struct Avx2;
+pub(crate) struct Avx2;
 
 #[cfg(target_arch = "x86_64")]
 impl Kernel for Avx2 {
@@ -120,7 +120,7 @@ fn tile_avx2<const R: usize>(panel: &[u8], rows: [&[u32]; R]) -> [[i32; PANEL]; 
 
 /// See [`Path::Neon`].
 #[cfg(target_arch = "aarch64")]
-pub struct Neon;
+pub(crate) struct Neon;
 
 #[cfg(target_arch = "aarch64")]
 impl Kernel for Neon {

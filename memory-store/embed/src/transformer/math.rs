@@ -3,11 +3,11 @@
 
 /// Added to a float of less than 2^22 and taken away again, it rounds to the nearest integer, ties
 /// to even; before it is taken away, the low bits are that integer.
-pub const ROUNDER: f32 = 12_582_912.0;
+pub(crate) const ROUNDER: f32 = 12_582_912.0;
 
 /// Returns `e^x` for `x <= 0`, to about one unit in the last place; below -87 it stays at `e^-87`.
 #[inline(always)]
-pub fn exp(x: f32) -> f32 {
+pub(crate) fn exp(x: f32) -> f32 {
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let x = if x < -87.0 { -87.0 } else { x };
@@ -24,7 +24,7 @@ pub fn exp(x: f32) -> f32 {
 /// The Gaussian error linear unit, `x * Phi(x)`, with the error function by formula 7.1.26 of
 /// Abramowitz and Stegun (absolute error 1.5e-7).
 #[inline(always)]
-pub fn gelu(x: f32) -> f32 {
+pub(crate) fn gelu(x: f32) -> f32 {
     let z = x * std::f32::consts::FRAC_1_SQRT_2;
     let z_abs = z.abs();
     let t = 1.0 / (1.0 + 0.327_591_1 * z_abs);
@@ -36,7 +36,7 @@ pub fn gelu(x: f32) -> f32 {
 
 /// The sum of values whose number is a multiple of eight.
 #[inline(always)]
-pub fn sum(values: &[f32]) -> f32 {
+pub(crate) fn sum(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     for eight in values.as_chunks::<8>().0 {
         for lane in 0..8 {
@@ -48,7 +48,7 @@ pub fn sum(values: &[f32]) -> f32 {
 
 /// The scalar product of two slices of equal length, a multiple of eight.
 #[inline(always)]
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     for (a, b) in a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0) {
         for lane in 0..8 {
@@ -66,7 +66,7 @@ fn fold(lanes: [f32; 8]) -> f32 {
 
 /// The largest absolute value.
 #[inline(always)]
-pub fn largest(values: &[f32]) -> f32 {
+pub(crate) fn largest(values: &[f32]) -> f32 {
     let mut lanes = [0.0f32; 8];
     for eight in values.as_chunks::<8>().0 {
         for lane in 0..8 {

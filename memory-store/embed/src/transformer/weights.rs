@@ -15,7 +15,7 @@ pub const INNER: usize = 1536;
 /// Positions of a text.
 pub const POSITIONS: usize = 128;
 /// Heads of attention.
-pub const HEADS: usize = 12;
+pub(crate) const HEADS: usize = 12;
 /// Values of a head.
 pub const HEAD: usize = WIDTH / HEADS;
 
@@ -105,7 +105,7 @@ impl Linear {
     }
 
     /// Bytes of a panel.
-    pub fn panel_bytes(&self) -> usize {
+    pub(crate) fn panel_bytes(&self) -> usize {
         self.panels.len() / (self.scales.len() / PANEL)
     }
 
@@ -133,7 +133,7 @@ impl Projection {
     }
 
     /// Computes the components of a pooled vector.
-    pub fn apply(&self, pooled: &[f32; WIDTH], components: &mut [f32; DIMENSIONS]) {
+    pub(crate) fn apply(&self, pooled: &[f32; WIDTH], components: &mut [f32; DIMENSIONS]) {
         let mut centred = *pooled;
         for (value, mean) in centred.iter_mut().zip(&self.mean) {
             *value -= mean;
@@ -146,7 +146,7 @@ impl Projection {
 
 impl Weights {
     /// Reads the weights of a file; `None` when they make no sense.
-    pub fn decode(bytes: &Piece) -> Option<Self> {
+    pub(crate) fn decode(bytes: &Piece) -> Option<Self> {
         let mut reader = Reader { cursor: Cursor(bytes), all: bytes };
         let layers = reader.cursor.u32().filter(|&layers| layers <= LAYERS_MAX)?;
         let shape = [WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
@@ -165,7 +165,7 @@ impl Weights {
     }
 
     /// Appends the weights, as a file holds them.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let shape = [self.layers.len(), WIDTH, INNER, HEADS, POSITIONS, DIMENSIONS];
         shape.iter().for_each(|&number| out.extend_from_slice(&(number as u32).to_le_bytes()));
         put(out, &self.positions);

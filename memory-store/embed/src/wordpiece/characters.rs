@@ -3,22 +3,22 @@
 //! standard library does, and the vocabulary was made with its view.
 
 /// Whether a character is dropped before anything else.
-pub fn is_dropped(c: char) -> bool {
+pub(crate) fn is_dropped(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_control() } else { is_in(&DROPPED, c) }
 }
 
 /// Whether a character is dropped after canonical decomposition.
-pub fn is_mark(c: char) -> bool {
+pub(crate) fn is_mark(c: char) -> bool {
     !c.is_ascii() && is_in(&MARKS, c)
 }
 
 /// Whether a character is a word by itself, whatever its neighbours are.
-pub fn is_ideograph(c: char) -> bool {
+pub(crate) fn is_ideograph(c: char) -> bool {
     c >= '\u{3400}' && is_in(&IDEOGRAPHS, c)
 }
 
 /// Whether a character is a word by itself and ends the one before it.
-pub fn is_punctuation(c: char) -> bool {
+pub(crate) fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { is_in(&PUNCTUATION, c) }
 }
 

@@ -27,7 +27,7 @@ pub const PIECE_BYTES_MAX: usize = 64;
 const CONTINUES: &str = "##";
 
 /// The piece that stands for a word without pieces.
-pub const UNKNOWN: &str = "[UNK]";
+pub(crate) const UNKNOWN: &str = "[UNK]";
 
 /// Where words are cut besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code
 /// names fall into debris then, because letters become small first.
@@ -41,7 +41,7 @@ pub struct Cut {
 
 impl Cut {
     /// The bits that stand for it in a file.
-    pub const fn bits(self) -> u16 {
+    pub(crate) const fn bits(self) -> u16 {
         self.humps as u16 | (self.digits as u16) << 1
     }
 
@@ -55,7 +55,7 @@ impl Cut {
 }
 
 /// What a vocabulary must answer.
-pub trait Vocabulary {
+pub(crate) trait Vocabulary {
     /// What it knows of a piece.
     type Token;
 
@@ -67,7 +67,7 @@ pub trait Vocabulary {
 }
 
 /// The number by which a vocabulary knows a piece, `##` included when it continues a word.
-pub fn hash(piece: &str) -> u64 {
+pub(crate) fn hash(piece: &str) -> u64 {
     memory_store_base::text::term_hash(piece)
 }
 
@@ -75,7 +75,7 @@ pub fn hash(piece: &str) -> u64 {
 ///
 /// # Errors
 /// What the vocabulary answers with.
-pub fn each_token<V: Vocabulary>(
+pub(crate) fn each_token<V: Vocabulary>(
     vocabulary: &V,
     text: &str,
     cut: Cut,

@@ -12,14 +12,14 @@ use super::segment::{Postings, Segment, Slot};
 use memory_store_base::error::Result;
 
 /// Documents of a range.
-pub const RANGE: u32 = 128;
+pub(crate) const RANGE: u32 = 128;
 /// Ranges of a window.
-pub const RANGES: usize = 16;
+pub(crate) const RANGES: usize = 16;
 /// Documents of a window.
-pub const WINDOW: u32 = RANGE * RANGES as u32;
+pub(crate) const WINDOW: u32 = RANGE * RANGES as u32;
 /// Segments of no more documents have no bounds: all of it is walked through sooner, for each window has
 /// something that might be among the best. Tests have less patience.
-pub const UNBOUNDED_DOCS_MAX: u32 = if cfg!(test) { 8 } else { 64 } * WINDOW;
+pub(crate) const UNBOUNDED_DOCS_MAX: u32 = if cfg!(test) { 8 } else { 64 } * WINDOW;
 /// Documents that a term has at least which has bounds, and for each window so many: shorter lists are read
 /// sooner than their bounds.
 const POSTINGS_MIN: u32 = 1024;
@@ -29,7 +29,7 @@ const POSTINGS_OF_WINDOW: u32 = 4;
 const ENTRY: usize = 4 + 4 + 2 + 2 + RANGES;
 
 /// Whether a term that occurs so often has bounds in a segment of so many documents.
-pub fn has_bounds(count: u32, docs: u32) -> bool {
+pub(crate) fn has_bounds(count: u32, docs: u32) -> bool {
     let windows = docs.div_ceil(WINDOW);
     docs > UNBOUNDED_DOCS_MAX && count > POSTINGS_MIN.max(POSTINGS_OF_WINDOW * windows)
 }
@@ -62,7 +62,7 @@ impl Entry {
 
 /// The documents that have a term, left in the file.
 #[derive(Debug)]
-pub struct Bounded<'a> {
+pub(crate) struct Bounded<'a> {
     segment: &'a Segment,
     slot: Slot,
     entries: Cow<'a, [u8]>,
@@ -70,7 +70,7 @@ pub struct Bounded<'a> {
 
 /// Bytes of postings that were read, of some windows.
 #[derive(Debug, Default)]
-pub struct Part {
+pub(crate) struct Part {
     bytes: Vec<u8>,
     /// Where in the block they start.
     start: u32,
@@ -81,7 +81,7 @@ const READ_AT_ONCE: u32 = 16 << 10;
 
 impl Segment {
     /// The postings of a term with their bounds; `None` when it has none.
-    pub fn bounded(&self, hash: u64, slot: Slot) -> Result<Option<Bounded<'_>>> {
+    pub(crate) fn bounded(&self, hash: u64, slot: Slot) -> Result<Option<Bounded<'_>>> {
         if !has_bounds(slot.count, self.docs()) {
             return Ok(None);
         }
@@ -96,12 +96,12 @@ impl Segment {
 
 impl Bounded<'_> {
     /// How many documents there are.
-    pub fn docs(&self) -> usize {
+    pub(crate) fn docs(&self) -> usize {
         self.slot.count as usize
     }
 
     /// Calls `each` with each range that has the term, in order, and the highest weight in it.
-    pub fn bounds(&self, mut each: impl FnMut(u32, u8)) {
+    pub(crate) fn bounds(&self, mut each: impl FnMut(u32, u8)) {
         for (window, entry) in (0u32..).zip(self.entries.chunks_exact(ENTRY)) {
             for (range, &bound) in (0u32..).zip(&entry[ENTRY - RANGES..]) {
                 if bound > 0 {
@@ -114,7 +114,7 @@ impl Bounded<'_> {
     /// Calls `each` with the documents of a window, in order, and the term's weight in them; `None`
     /// when the postings make no sense. `part` is what was read before; what is missing is read, up
     /// to and with the window `last` where it is little enough.
-    pub fn window(
+    pub(crate) fn window(
         &self,
         number: u32,
         last: u32,

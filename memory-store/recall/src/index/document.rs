@@ -84,7 +84,7 @@ impl Document {
     }
 
     /// Makes a memory ready whose record is known already, with its words.
-    pub fn of_record(
+    pub(crate) fn of_record(
         id: MemoryId,
         kind: Kind,
         confidence: f32,
@@ -186,18 +186,18 @@ impl Document {
     }
 
     /// Gives it the best vector that can be had at once.
-    pub fn embed(&mut self, vectors: &dyn Vectors) {
+    pub(crate) fn embed(&mut self, vectors: &dyn Vectors) {
         let embedded = |(encoder, vector)| Embedded { space: vectors.space(), encoder, vector };
         self.vector = vectors.of(&self.embedding_text()).map(embedded);
     }
 
     /// How many terms it has, repeated ones counted.
-    pub fn length(&self) -> u32 {
+    pub(crate) fn length(&self) -> u32 {
         self.terms.iter().map(|&(_, count)| count).sum()
     }
 
     /// How often a term occurs.
-    pub fn count(&self, term: u64) -> u32 {
+    pub(crate) fn count(&self, term: u64) -> u32 {
         self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
     }
 
@@ -247,7 +247,7 @@ impl Document {
     }
 
     /// Reads a document.
-    pub fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
+    pub(crate) fn decode(cursor: &mut Cursor<'_>) -> Option<Self> {
         let entry = Entry::decode(cursor.take(super::format::DOC_ENTRY)?)?;
         let record = Record::decode(cursor.bytes()?)?;
         let count = usize::try_from(cursor.varint()?).ok().filter(|&count| count <= TERMS_MAX)?;
@@ -333,12 +333,12 @@ impl Terms {
 }
 
 /// The key of a memory's path in a path map: that of its name, or [`GLOB_KEY`] for a glob.
-pub fn path_key(path: &str) -> u64 {
+pub(crate) fn path_key(path: &str) -> u64 {
     if is_glob(path) { GLOB_KEY } else { name_key(path) }
 }
 
 /// The key of a file's name in a path map: its last step, in lower case.
-pub fn name_key(path: &str) -> u64 {
+pub(crate) fn name_key(path: &str) -> u64 {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     term_hash(&name.to_lowercase())
 }
@@ -350,4 +350,4 @@ pub fn is_glob(path: &str) -> bool {
 }
 
 /// The key under which a path map keeps globs.
-pub const GLOB_KEY: u64 = 1;
+pub(crate) const GLOB_KEY: u64 = 1;

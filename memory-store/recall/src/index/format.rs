@@ -21,41 +21,41 @@ pub const MAJOR: u16 = 1;
 pub const MINOR: u16 = 4;
 
 /// First bytes of a manifest.
-pub const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
+pub(crate) const MANIFEST_MAGIC: [u8; 8] = *b"TLMANIFT";
 /// First bytes of a segment.
-pub const SEGMENT_MAGIC: [u8; 8] = *b"TLSEGMNT";
+pub(crate) const SEGMENT_MAGIC: [u8; 8] = *b"TLSEGMNT";
 /// First bytes of each journal frame, so that reading can resume after a damaged one.
-pub const FRAME_MAGIC: [u8; 4] = *b"TLJ1";
+pub(crate) const FRAME_MAGIC: [u8; 4] = *b"TLJ1";
 
 /// Sections start at multiples of this.
-pub const ALIGNMENT: usize = 64;
+pub(crate) const ALIGNMENT: usize = 64;
 
 /// Bytes of a segment's header.
-pub const SEGMENT_HEADER: usize = 64;
+pub(crate) const SEGMENT_HEADER: usize = 64;
 /// Bytes of an entry of the section table.
-pub const TABLE_ENTRY: usize = 24;
+pub(crate) const TABLE_ENTRY: usize = 24;
 /// Sections that a segment may have.
-pub const SECTIONS_MAX: usize = 64;
+pub(crate) const SECTIONS_MAX: usize = 64;
 /// Bytes of an entry of the document table.
-pub const DOC_ENTRY: usize = 48;
+pub(crate) const DOC_ENTRY: usize = 48;
 /// Bytes of a slot of a hashed map.
-pub const SLOT: usize = 32;
+pub(crate) const SLOT: usize = 32;
 
 /// Documents that a segment may hold.
-pub const DOCS_MAX: u32 = 1 << 28;
+pub(crate) const DOCS_MAX: u32 = 1 << 28;
 
 /// BM25: how fast repeated terms stop counting.
-pub const K1: f32 = 1.2;
+pub(crate) const K1: f32 = 1.2;
 /// BM25: how much a long text is held back. Little: with the usual 0.75 short throw-away lines win.
-pub const B: f32 = 0.5;
+pub(crate) const B: f32 = 0.5;
 /// The highest weight a term can have in a document, quantised to 255.
-pub const IMPACT_MAX: f32 = K1 + 1.0;
+pub(crate) const IMPACT_MAX: f32 = K1 + 1.0;
 
 /// The kinds of section. Numbers 16 to 31 are kept for vectors and 32 to 47 for bounds over blocks
 /// of postings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub enum SectionKind {
+pub(crate) enum SectionKind {
     /// One fixed-size entry a document, in the order of their ids.
     Docs = 1,
     /// The packed records.
@@ -97,7 +97,7 @@ pub enum SectionKind {
 }
 
 /// One more than the highest kind of section.
-pub const KINDS: usize = 34;
+pub(crate) const KINDS: usize = 34;
 
 /// An error about a damaged or foreign index file.
 pub fn damaged(path: &Path, message: impl Into<String>) -> Error {
@@ -105,7 +105,7 @@ pub fn damaged(path: &Path, message: impl Into<String>) -> Error {
 }
 
 /// The weight of a term that occurs `count` times in a document of `length` terms, quantised.
-pub fn impact(count: u32, length: u32, average: f32) -> u8 {
+pub(crate) fn impact(count: u32, length: u32, average: f32) -> u8 {
     let count = count as f32;
     let relative = if average > 0.0 { length as f32 / average } else { 1.0 };
     let weight = count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * relative));
@@ -113,6 +113,6 @@ pub fn impact(count: u32, length: u32, average: f32) -> u8 {
 }
 
 /// The weight that a quantised one stands for.
-pub fn impact_weight(impact: u8) -> f32 {
+pub(crate) fn impact_weight(impact: u8) -> f32 {
     f32::from(impact) * (IMPACT_MAX / 255.0)
 }

@@ -10,7 +10,7 @@ use super::vectors::Embedded;
 
 /// What is taken for a memory whose neighbours nobody has looked for, such as one of the journal:
 /// about what a memory of a curated store has.
-pub const USUAL: f32 = 0.5;
+pub(crate) const USUAL: f32 = 0.5;
 
 /// How many of the nearest others count.
 const NEAREST: usize = 10;
@@ -19,12 +19,12 @@ const NEAREST: usize = 10;
 const SAMPLE_MAX: usize = 1024;
 
 /// The number that a byte stands for.
-pub fn of_byte(byte: u8) -> f32 {
+pub(crate) fn of_byte(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
 /// For each memory the mean cosine to the nearest others, as 255ths, negative ones as 0.
-pub fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
+pub(crate) fn bytes(embedded: &[Option<&Embedded>]) -> Vec<u8> {
     let every = embedded.len().div_ceil(SAMPLE_MAX).max(1);
     let length = |of: &Embedded| (kernel::dot(&of.vector.0, &of.vector.0) as f32).sqrt();
     let sample: Vec<(usize, &Embedded, f32)> = embedded

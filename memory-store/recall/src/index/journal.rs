@@ -42,7 +42,7 @@ pub struct Journal {
 
 impl Journal {
     /// Reads the journal that a manifest names; a missing one that nothing was taken from is empty.
-    pub fn read(dir: &Path, manifest: &Manifest) -> Result<Self> {
+    pub(crate) fn read(dir: &Path, manifest: &Manifest) -> Result<Self> {
         let path = manifest.journal_path(dir);
         let file = match std::fs::File::open(&path) {
             Ok(file) => file,

@@ -14,7 +14,7 @@ use memory_store_base::time::Timestamp;
 pub const FILE_NAME: &str = "MANIFEST";
 
 /// Bytes that a manifest may have.
-pub const BYTES_MAX: usize = 1 << 20;
+pub(crate) const BYTES_MAX: usize = 1 << 20;
 
 /// The first minor version that says what the user's settings file was like.
 const CONFIG_MINOR: u16 = 4;
@@ -122,7 +122,7 @@ impl Manifest {
     }
 
     /// Whether one of its segments is gone or has another length.
-    pub fn lacks_segments(&self, dir: &Path) -> bool {
+    pub(crate) fn lacks_segments(&self, dir: &Path) -> bool {
         let length =
             |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());
         self.segments

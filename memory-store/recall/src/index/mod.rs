@@ -10,7 +10,7 @@ pub mod format;
 pub mod freeze;
 mod graph;
 pub mod health;
-pub mod hub;
+pub(crate) mod hub;
 pub mod journal;
 mod listed;
 pub mod manifest;

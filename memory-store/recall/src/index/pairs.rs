@@ -20,7 +20,7 @@ const BUCKET_MAX: u32 = 1 << 20;
 
 impl Segment {
     /// Calls `each` with the documents that have a pair of words, in rising order.
-    pub fn pairs(&self, pair: u32, mut each: impl FnMut(u32)) -> Result<()> {
+    pub(crate) fn pairs(&self, pair: u32, mut each: impl FnMut(u32)) -> Result<()> {
         let buckets = (self.length(SectionKind::PairBuckets) / 4).saturating_sub(1);
         if buckets == 0 {
             return Ok(());

@@ -10,28 +10,28 @@ use memory_store_base::staleness::Staleness;
 use memory_store_base::time::Timestamp;
 
 /// Fields of one kind that a record keeps.
-pub const REPEATED_MAX: usize = 64;
+pub(crate) const REPEATED_MAX: usize = 64;
 
 /// Another memory replaces it.
 pub const FLAG_SUPERSEDED: u8 = 1;
 /// A person pinned it.
-pub const FLAG_PINNED: u8 = 2;
+pub(crate) const FLAG_PINNED: u8 = 2;
 /// It waits for review.
-pub const FLAG_DRAFT: u8 = 4;
+pub(crate) const FLAG_DRAFT: u8 = 4;
 /// It has error signatures.
-pub const FLAG_SIGNATURES: u8 = 8;
+pub(crate) const FLAG_SIGNATURES: u8 = 8;
 /// It is about certain paths only.
-pub const FLAG_PATHS_ONLY: u8 = 16;
+pub(crate) const FLAG_PATHS_ONLY: u8 = 16;
 
 /// Claude Code tells it to every session anyway.
 pub const FLAG_SAID: u8 = 32;
 /// It is in quarantine: not given unless somebody asks for it.
 pub const FLAG_HELD: u8 = 64;
 /// Its files changed much since it was learned.
-pub const FLAG_STALE: u8 = 128;
+pub(crate) const FLAG_STALE: u8 = 128;
 
 /// The most that an entry tells of the documents before it, and of those after it.
-pub const BESIDE_MAX: u8 = 15;
+pub(crate) const BESIDE_MAX: u8 = 15;
 
 /// What ranking needs to know of a document.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +61,7 @@ pub struct Entry {
 
 impl Entry {
     /// How sure we are, 0 to 1.
-    pub fn confidence(&self) -> f32 {
+    pub(crate) fn confidence(&self) -> f32 {
         f32::from(self.confidence) / 255.0
     }
 
@@ -71,7 +71,7 @@ impl Entry {
     }
 
     /// Appends the entry.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.id.0);
         out.extend_from_slice(&self.offset.to_le_bytes());
@@ -89,7 +89,7 @@ impl Entry {
     }
 
     /// Reads an entry; `None` when its checksum does not fit.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(bytes.get(..DOC_ENTRY)?);
         let id = MemoryId(cursor.array()?);
         let offset = cursor.u64()?;
@@ -169,36 +169,36 @@ pub struct Record {
 
 /// The numbers of the fields. They are never used for anything else again.
 mod tag {
-    pub const TITLE: u64 = 1;
-    pub const TEXT: u64 = 2;
-    pub const FILE: u64 = 3;
-    pub const MODIFIED: u64 = 4;
-    pub const FILE_BYTES: u64 = 5;
-    pub const PATH: u64 = 6;
-    pub const TAG: u64 = 7;
-    pub const SIGNATURE: u64 = 8;
-    pub const CREATED: u64 = 9;
-    pub const OCCURRED: u64 = 10;
-    pub const VALID_FROM: u64 = 11;
-    pub const VALID_UNTIL: u64 = 12;
-    pub const SCOPE: u64 = 13;
-    pub const STATUS: u64 = 14;
-    pub const SAID_BY: u64 = 15;
-    pub const AUTHOR: u64 = 16;
-    pub const SUPERSEDED_BY: u64 = 17;
-    pub const SUPERSEDES: u64 = 18;
-    pub const SESSION: u64 = 19;
-    pub const AGENT: u64 = 20;
-    pub const TURN: u64 = 21;
-    pub const CUE: u64 = 22;
-    pub const STALENESS: u64 = 23;
-    pub const NOTED: u64 = 24;
-    pub const FROM_REPOSITORY: u64 = 25;
+    pub(crate) const TITLE: u64 = 1;
+    pub(crate) const TEXT: u64 = 2;
+    pub(crate) const FILE: u64 = 3;
+    pub(crate) const MODIFIED: u64 = 4;
+    pub(crate) const FILE_BYTES: u64 = 5;
+    pub(crate) const PATH: u64 = 6;
+    pub(crate) const TAG: u64 = 7;
+    pub(crate) const SIGNATURE: u64 = 8;
+    pub(crate) const CREATED: u64 = 9;
+    pub(crate) const OCCURRED: u64 = 10;
+    pub(crate) const VALID_FROM: u64 = 11;
+    pub(crate) const VALID_UNTIL: u64 = 12;
+    pub(crate) const SCOPE: u64 = 13;
+    pub(crate) const STATUS: u64 = 14;
+    pub(crate) const SAID_BY: u64 = 15;
+    pub(crate) const AUTHOR: u64 = 16;
+    pub(crate) const SUPERSEDED_BY: u64 = 17;
+    pub(crate) const SUPERSEDES: u64 = 18;
+    pub(crate) const SESSION: u64 = 19;
+    pub(crate) const AGENT: u64 = 20;
+    pub(crate) const TURN: u64 = 21;
+    pub(crate) const CUE: u64 = 22;
+    pub(crate) const STALENESS: u64 = 23;
+    pub(crate) const NOTED: u64 = 24;
+    pub(crate) const FROM_REPOSITORY: u64 = 25;
 }
 
 impl Record {
     /// The date that people are shown.
-    pub fn date(&self) -> Timestamp {
+    pub(crate) fn date(&self) -> Timestamp {
         self.occurred.unwrap_or(self.created)
     }
 
@@ -221,7 +221,7 @@ impl Record {
     }
 
     /// Appends the record.
-    pub fn encode(&self, out: &mut Vec<u8>) {
+    pub(crate) fn encode(&self, out: &mut Vec<u8>) {
         put_text(out, tag::TITLE, &self.title);
         put_text(out, tag::TEXT, &self.text);
         put_field(out, tag::FILE, self.file.as_os_str().as_encoded_bytes());
@@ -267,7 +267,7 @@ impl Record {
     }
 
     /// Reads a record; fields of later versions are skipped.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut record = Self::default();
         let mut cursor = Cursor(bytes);
         while !cursor.is_empty() {

@@ -69,7 +69,7 @@ enum Source {
 
 /// What a hashed map says about a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub(crate) struct Slot {
     /// Where its block starts in the blocks' section.
     offset: u64,
     length: u32,
@@ -80,7 +80,7 @@ pub struct Slot {
 
 /// The documents that have a term, as they lie in the file.
 #[derive(Debug)]
-pub struct TermBlock<'a> {
+pub(crate) struct TermBlock<'a> {
     bytes: Cow<'a, [u8]>,
     count: u32,
     docs: u32,
@@ -88,12 +88,12 @@ pub struct TermBlock<'a> {
 
 impl TermBlock<'_> {
     /// How many documents there are.
-    pub fn docs(&self) -> usize {
+    pub(crate) fn docs(&self) -> usize {
         self.count as usize
     }
 
     /// Walks through the documents.
-    pub fn postings(&self) -> Postings<'_> {
+    pub(crate) fn postings(&self) -> Postings<'_> {
         let mut postings =
             Postings { rest: Cursor(&self.bytes), left: self.count, doc: 0, docs: self.docs };
         postings.step();
@@ -103,7 +103,7 @@ impl TermBlock<'_> {
 
 /// A walk through the documents that have a term, in rising order.
 #[derive(Debug)]
-pub struct Postings<'a> {
+pub(crate) struct Postings<'a> {
     /// What follows the number of the next document.
     rest: Cursor<'a>,
     /// Documents to come.
@@ -116,7 +116,7 @@ pub struct Postings<'a> {
 impl Postings<'_> {
     /// Calls `each` with the documents to come that lie below `end`, and with the term's weight in
     /// them; `None` when the list makes no sense from here on.
-    pub fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
+    pub(crate) fn below(&mut self, end: u32, mut each: impl FnMut(u32, u8)) -> Option<()> {
         while self.left > 0 && self.doc < end {
             let impact = self.rest.byte()?;
             each(self.doc, impact);
@@ -239,17 +239,12 @@ impl Segment {
     }
 
     /// The mean number of terms of its documents.
-    pub fn average_length(&self) -> f32 {
+    pub(crate) fn average_length(&self) -> f32 {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
 
-    /// Length of the file.
-    pub fn bytes(&self) -> u64 {
-        self.bytes
-    }
-
     /// How many documents later segments replaced.
-    pub fn dead(&self) -> usize {
+    pub(crate) fn dead(&self) -> usize {
         self.dead.len()
     }
 
@@ -302,29 +297,29 @@ impl Segment {
     }
 
     /// Looks up a term.
-    pub fn term(&self, hash: u64) -> Result<Option<Slot>> {
+    pub(crate) fn term(&self, hash: u64) -> Result<Option<Slot>> {
         self.slot(SectionKind::TermSlots, hash)
     }
 
     /// Reads where a term occurs.
-    pub fn term_block(&self, slot: &Slot) -> Result<TermBlock<'_>> {
+    pub(crate) fn term_block(&self, slot: &Slot) -> Result<TermBlock<'_>> {
         let bytes = self.block(SectionKind::TermBlocks, slot)?;
         Ok(TermBlock { bytes, count: slot.count, docs: self.docs })
     }
 
     /// Calls `each` with every document that has the term, in order, and the term's weight in it.
-    pub fn postings(&self, slot: &Slot, each: impl FnMut(u32, u8)) -> Result<()> {
+    pub(crate) fn postings(&self, slot: &Slot, each: impl FnMut(u32, u8)) -> Result<()> {
         self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
     }
 
     /// What is wrong when [`Postings::below`] finds a list senseless.
-    pub fn no_postings(&self) -> Error {
+    pub(crate) fn no_postings(&self) -> Error {
         self.damaged("a list of postings makes no sense")
     }
 
     /// Calls `each` with every document about a file of this name (a key made by
     /// [`super::document::path_key`]) and its path.
-    pub fn paths(&self, key: u64, mut each: impl FnMut(u32, &str)) -> Result<()> {
+    pub(crate) fn paths(&self, key: u64, mut each: impl FnMut(u32, &str)) -> Result<()> {
         let Some(slot) = self.slot(SectionKind::PathSlots, key)? else { return Ok(()) };
         let block = self.block(SectionKind::PathBlocks, &slot)?;
         let mut cursor = Cursor(&block);
@@ -341,7 +336,7 @@ impl Segment {
     }
 
     /// Calls `each` with every document that has the error signature with this hash.
-    pub fn errors(&self, signature: u64, mut each: impl FnMut(u32)) -> Result<()> {
+    pub(crate) fn errors(&self, signature: u64, mut each: impl FnMut(u32)) -> Result<()> {
         let Some(slot) = self.slot(SectionKind::ErrorSlots, signature)? else { return Ok(()) };
         let block = self.block(SectionKind::ErrorBlocks, &slot)?;
         let mut cursor = Cursor(&block);
@@ -354,7 +349,7 @@ impl Segment {
     }
 
     /// Reads the documents of the session-start block, in order.
-    pub fn start(&self) -> Result<Vec<u32>> {
+    pub(crate) fn start(&self) -> Result<Vec<u32>> {
         let section = self.section(SectionKind::Start);
         if section.length == 0 {
             return Ok(Vec::new());
@@ -544,7 +539,7 @@ pub(super) struct Header {
 }
 
 impl Header {
-    pub fn encode(&self) -> [u8; SEGMENT_HEADER] {
+    pub(crate) fn encode(&self) -> [u8; SEGMENT_HEADER] {
         let mut out = Vec::with_capacity(SEGMENT_HEADER);
         out.extend_from_slice(&SEGMENT_MAGIC);
         out.extend_from_slice(&MAJOR.to_le_bytes());

@@ -12,13 +12,18 @@ use super::{freeze, write};
 use memory_store_base::error::Result;
 
 /// The bytes of a segment of memories.
-pub fn segment_bytes(documents: &[Document]) -> Vec<u8> {
+pub(crate) fn segment_bytes(documents: &[Document]) -> Vec<u8> {
     let space = documents.iter().find_map(|document| Some(document.vector?.space));
     write::segment(Collection::Memories, documents, &[], space, freeze::Frozen::default())
 }
 
 /// Opens a segment that lies in memory.
-pub fn open(collection: Collection, bytes: Vec<u8>, docs: u32, dead: &[u32]) -> Result<Segment> {
+pub(crate) fn open(
+    collection: Collection,
+    bytes: Vec<u8>,
+    docs: u32,
+    dead: &[u32],
+) -> Result<Segment> {
     let length = bytes.len() as u64;
     let dead = dead.to_vec();
     let reference = SegmentRef { collection, generation: 1, bytes: length, docs, dead };
@@ -26,7 +31,7 @@ pub fn open(collection: Collection, bytes: Vec<u8>, docs: u32, dead: &[u32]) -> 
 }
 
 /// Holds that a changed byte is an error, or changes nothing of what is answered.
-pub fn notice_a_changed_byte<T: PartialEq + Debug>(
+pub(crate) fn notice_a_changed_byte<T: PartialEq + Debug>(
     mut bytes: Vec<u8>,
     at: prop::sample::Index,
     change: u8,

@@ -243,7 +243,11 @@ impl Segment {
 
     /// Compares all documents, in their order, when they are so few that nothing less would be
     /// faster; dead ones are left out. The query's vector is one of the space of [`Segment::space`].
-    pub fn nearness(&self, query: &Vector, search: IndexSearch) -> Result<Option<Vec<Near>>> {
+    pub(crate) fn nearness(
+        &self,
+        query: &Vector,
+        search: IndexSearch,
+    ) -> Result<Option<Vec<Near>>> {
         let by_graph = search == IndexSearch::Graph && self.has_graph();
         if by_graph || self.docs() > EXACT_MAX || self.vector_head()?.is_none() {
             return Ok(None);
@@ -374,7 +378,7 @@ fn codes_bytes(docs: u64) -> u64 {
 }
 
 /// The `count` nearest of some, the nearest first, equal ones in their order.
-pub fn nearest(all: &[Near], count: usize) -> Vec<Near> {
+pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     let order = |a: &Near, b: &Near| b.cosine.total_cmp(&a.cosine).then(a.doc.cmp(&b.doc));
     let room = count.saturating_mul(4).min(all.len());
     let mut best: Vec<Near> = Vec::with_capacity(room);
@@ -436,7 +440,7 @@ pub(super) mod tests {
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
 
-    pub const SPACE: Space = Space([3; 16]);
+    pub(crate) const SPACE: Space = Space([3; 16]);
 
     /// Numbers between -0.5 and 0.5 that look random.
     fn noise(seed: u32, place: usize) -> f32 {
@@ -446,12 +450,12 @@ pub(super) mod tests {
     }
 
     /// A vector of a group of 25, somewhat unlike the others of it.
-    pub fn vector(number: u32) -> Vector {
+    pub(crate) fn vector(number: u32) -> Vector {
         let component = |at| noise(number / 25, at) + 0.7 * noise(number | 1 << 20, at);
         Vector::of(&std::array::from_fn(component)).unwrap()
     }
 
-    pub fn documents(vectors: impl Iterator<Item = Option<Vector>>) -> Vec<Document> {
+    pub(crate) fn documents(vectors: impl Iterator<Item = Option<Vector>>) -> Vec<Document> {
         (0..)
             .zip(vectors)
             .map(|(number, vector)| {
@@ -479,11 +483,11 @@ pub(super) mod tests {
         (bytes, documents.len() as u32)
     }
 
-    pub fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
+    pub(crate) fn open((bytes, docs): (Vec<u8>, u32), dead: &[u32]) -> Result<Segment> {
         testing::open(Collection::Turns, bytes, docs, dead)
     }
 
-    pub fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
+    pub(crate) fn exact(segment: &Segment, query: &Vector, count: usize) -> Vec<Near> {
         nearest(&segment.nearness_of_all(query).unwrap(), count)
     }
 

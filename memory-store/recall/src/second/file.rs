@@ -30,7 +30,7 @@ const COMPLETE: u32 = 1;
 const MODEL_BYTES_MAX: usize = 256;
 
 /// Components that a vector may have; the models that Ollama offers have up to 4,096.
-pub const DIMENSIONS_MAX: usize = 8_192;
+pub(crate) const DIMENSIONS_MAX: usize = 8_192;
 /// Bytes that the file may have.
 pub const BYTES_MAX: u64 = 1 << 30;
 
@@ -144,7 +144,7 @@ impl Second {
 
     /// The cosine of each vector with that of a query, by place; `None` when they are of another
     /// number of components, and so of another model.
-    pub fn cosines(&self, query: &Direction) -> Option<Vec<f32>> {
+    pub(crate) fn cosines(&self, query: &Direction) -> Option<Vec<f32>> {
         if query.components().len() != self.dimensions {
             return None;
         }

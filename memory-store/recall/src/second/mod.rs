@@ -9,7 +9,8 @@ mod file;
 
 use std::fmt::Debug;
 
-pub use file::{BYTES_MAX, DIMENSIONS_MAX, Second};
+pub(crate) use file::DIMENSIONS_MAX;
+pub use file::{BYTES_MAX, Second};
 pub use file::{Given, encode};
 
 /// Asks the model for the vector of what is searched for.

@@ -41,7 +41,7 @@ const CORE: [&str; 22] = [
 
 /// A reading of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reading {
+pub(crate) struct Reading {
     /// What it says.
     pub text: String,
     /// How it was hidden, for people; empty for the text as it stands.
@@ -51,7 +51,7 @@ pub struct Reading {
 }
 
 /// Returns the text as it stands and all other readings of it that might say something.
-pub fn readings(text: &str) -> Vec<Reading> {
+pub(crate) fn readings(text: &str) -> Vec<Reading> {
     let mut readings = vec![Reading { text: text.to_owned(), way: "", line: 0 }];
     let mut bytes = text.len();
     let mut from = 0;

@@ -3,7 +3,7 @@
 
 /// What was found, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fake {
+pub(crate) struct Fake {
     /// What it is about, as in `rules.txt`.
     pub reason: &'static str,
     /// Where it starts, in bytes of the plain text.
@@ -69,7 +69,7 @@ const PAIRS: [(&str, &str); 4] = [
 const ROLES: [&str; 3] = ["<|system|>", "<|user|>", "<|assistant|>"];
 
 /// Returns fake structure in plain text.
-pub fn fakes(text: &str) -> Vec<Fake> {
+pub(crate) fn fakes(text: &str) -> Vec<Fake> {
     let mut found = Vec::new();
     found.extend(TOKENS.iter().filter_map(|token| used_token(text, token)));
     found.extend(TAGS.iter().filter_map(|tag| filled_tag(text, tag)));

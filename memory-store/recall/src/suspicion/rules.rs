@@ -16,7 +16,7 @@ const FROM_REPOSITORY: &str = "[from the repository]";
 
 /// A rule that held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
+pub(crate) struct Held {
     /// What it counts.
     pub weight: u8,
     /// What it is about.
@@ -57,7 +57,7 @@ struct Rule {
 
 /// All rules, ready to run.
 #[derive(Debug)]
-pub struct Rules {
+pub(crate) struct Rules {
     rules: Vec<Rule>,
     /// The classes of a word or phrase (`a_b`).
     exact: HashMap<&'static str, Vec<u16>>,
@@ -69,7 +69,7 @@ pub struct Rules {
 }
 
 /// The built-in rules.
-pub static RULES: LazyLock<Rules> = LazyLock::new(|| {
+pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| {
     // Proved by the test `the_rules_are_sound`.
     Rules::parse(include_str!("rules.txt")).expect("the built-in rules are valid")
 });
@@ -79,7 +79,7 @@ type Mark = (u16, usize);
 
 impl Rules {
     /// Reads rules; the error says which line is wrong.
-    pub fn parse(text: &'static str) -> Result<Self, String> {
+    pub(crate) fn parse(text: &'static str) -> Result<Self, String> {
         let mut rules = Self {
             rules: Vec::new(),
             exact: HashMap::new(),
@@ -216,13 +216,13 @@ impl Rules {
     }
 
     /// The length of the longest known word at the beginning of a text without spaces.
-    pub fn known(&self, text: &str) -> Option<usize> {
+    pub(crate) fn known(&self, text: &str) -> Option<usize> {
         let list = self.unspaced.get(&text.chars().next()?)?;
         list.iter().find(|word| text.starts_with(**word)).map(|word| word.len())
     }
 
     /// The rules that hold for these words, of a text from there.
-    pub fn held(&self, words: &[Word], of: Origin) -> Vec<Held> {
+    pub(crate) fn held(&self, words: &[Word], of: Origin) -> Vec<Held> {
         let marks: Vec<Vec<Mark>> = (0..words.len()).map(|at| self.marks(words, at)).collect();
         let mut held = Vec::new();
         for first in 0..words.len() {

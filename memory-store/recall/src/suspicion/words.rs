@@ -12,7 +12,7 @@ const WORDS_MAX: usize = 8192;
 
 /// A word, or a mark such as `‹url›` that stands for something that is no word.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub(crate) struct Word {
     /// The word in lower case, without accents, invisible characters and look-alikes.
     pub text: String,
     /// The line of the text that it stands in, from 0.
@@ -25,7 +25,7 @@ pub struct Word {
 
 /// Returns the text in lower case and NFKC, without invisible characters and accents, Cyrillic and
 /// Greek letters in words with Latin ones as the Latin letters that they look like. Lines stay.
-pub fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     let mut latin = false;
     for c in text.chars().filter(|c| !is_invisible(*c)).map(unframed).nfkd() {
@@ -117,7 +117,7 @@ fn look_alike(c: char) -> Option<char> {
 
 /// Cuts plain text into words. `known` gives the length in bytes of the longest known word at the
 /// beginning of a text that is written without spaces.
-pub fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
+pub(crate) fn words(text: &str, known: &dyn Fn(&str) -> Option<usize>) -> Vec<Word> {
     let mut cutter = Cutter { words: Vec::new(), sentence: 0, begins: true, known };
     let mut blank = false;
     for (line, content) in text.lines().enumerate() {

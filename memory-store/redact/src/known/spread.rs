@@ -92,7 +92,7 @@ const EVERYDAY: [&str; 72] = [
 
 /// How sure it is that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
+pub(crate) enum Evidence {
     /// A rule found it by its look and by what stands beside it.
     Rule,
     /// The user gave it when asked for a secret: a rare word may be one.

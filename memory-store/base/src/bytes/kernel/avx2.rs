@@ -44,7 +44,7 @@ fn total(sums: __m256i) -> i32 {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
+pub(crate) fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
     let mut sums = _mm256_setzero_si256();
     for (a, b) in a.as_chunks::<LANE>().0.iter().zip(b.as_chunks::<LANE>().0) {
         let (a, b) = (load_signed(a), load_signed(b));
@@ -55,7 +55,7 @@ pub fn dot(a: &[i8; DIMENSIONS], b: &[i8; DIMENSIONS]) -> i32 {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
+pub(crate) fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
     let scale = _mm256_set1_ps(scale);
     for (sums, values) in sum.as_chunks_mut::<8>().0.iter_mut().zip(vector.as_chunks::<8>().0) {
         let values = _mm_cvtsi64_si128(i64::from_le_bytes(values.map(i8::cast_unsigned)));
@@ -70,12 +70,12 @@ pub fn add(sum: &mut [f32; DIMENSIONS], scale: f32, vector: &[i8; DIMENSIONS]) {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
+pub(crate) fn differing(a: &[u8; CODE], b: &[u8; CODE]) -> u32 {
     super::portable::differing(a, b)
 }
 
 #[target_feature(enable = "avx2")]
-pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
+pub(crate) fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
     let (zero, middle) = (_mm256_setzero_si256(), _mm256_set1_epi8(-128));
     let bits = _mm256_broadcastsi128_si256(load(&BITS));
     let bytes = load_two(&BYTES);
@@ -93,7 +93,7 @@ pub fn set(places: &[i8; DIMENSIONS], code: &[u8; CODE]) -> i32 {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
+pub(crate) fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
     let lowest = _mm256_set1_epi8(3);
     // Sums of 16 bits: each of the eight that are added is at most 2 * 3 * 128.
     let mut sums = _mm256_setzero_si256();
@@ -112,7 +112,7 @@ pub fn levels(components: &[i8; DIMENSIONS], code: &[u8; FINE]) -> i32 {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
+pub(crate) fn pairs(lanes: &[[u8; LANE]], keys: &[[u32; 4]]) -> u64 {
     let (lanes, last) = lanes.as_chunks::<2>();
     let (keys, last_keys) = keys.split_at(2 * lanes.len());
     let keys = keys.as_chunks::<2>().0;
