@@ -33,12 +33,12 @@ const KEPT: usize = 16;
 #[derive(Debug)]
 #[repr(C)]
 pub struct Arena {
-    state: UnsafeCell<State>,
-    block: UnsafeCell<Block>,
+    state: UnsafeCell<ArenaState>,
+    block: UnsafeCell<ArenaBlock>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ArenaState {
     /// Where the part of the block starts that is not handed out.
     free: usize,
     /// Beyond this nothing was ever handed out, so it is still zero.
@@ -57,7 +57,7 @@ struct Part {
     bytes: u32,
 }
 
-impl State {
+impl ArenaState {
     /// Takes so many bytes from the smallest large part that has them.
     fn take_kept(&mut self, bytes: usize) -> Option<usize> {
         let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
@@ -82,7 +82,7 @@ impl State {
 #[derive(Debug)]
 #[repr(align(16))]
 #[expect(dead_code, reason = "the bytes are reached through a pointer to the block")]
-struct Block([u8; BLOCK_BYTES]);
+struct ArenaBlock([u8; BLOCK_BYTES]);
 
 // SAFETY: only a process of one thread may have an arena; see `Arena::new`.
 unsafe impl Sync for Arena {}
@@ -96,18 +96,18 @@ impl Arena {
     #[must_use]
     pub const unsafe fn new() -> Self {
         Self {
-            state: UnsafeCell::new(State {
+            state: UnsafeCell::new(ArenaState {
                 free: 0,
                 touched: 0,
                 lists: [0; LISTS],
                 kept: [Part { place: 0, bytes: 0 }; KEPT],
             }),
-            block: UnsafeCell::new(Block([0; BLOCK_BYTES])),
+            block: UnsafeCell::new(ArenaBlock([0; BLOCK_BYTES])),
         }
     }
 
     #[expect(clippy::mut_from_ref, reason = "there is one thread, and no caller keeps it")]
-    fn state(&self) -> &mut State {
+    fn state(&self) -> &mut ArenaState {
         // SAFETY: there is one thread, and no other reference lives while one of these does.
         unsafe { &mut *self.state.get() }
     }

@@ -164,7 +164,7 @@ impl Injection {
                 .memories
                 .iter()
                 .map(|placed| {
-                    receipt::Given::at(placed.id, &placed.why, placed.score, &placed.place)
+                    receipt::InjectedMemory::at(placed.id, &placed.why, placed.score, &placed.place)
                 })
                 .collect(),
             tokens,

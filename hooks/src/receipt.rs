@@ -28,7 +28,7 @@ pub struct Receipt<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<Query>,
     /// The memories.
-    pub memories: Vec<Given<'a>>,
+    pub memories: Vec<InjectedMemory<'a>>,
     /// Tokens of the text.
     pub tokens: u32,
     /// Microseconds from when the hook had its payload until now.
@@ -48,7 +48,7 @@ pub struct Query {
 
 /// A memory that was injected.
 #[derive(Debug, Serialize)]
-pub struct Given<'a> {
+pub struct InjectedMemory<'a> {
     /// Its id.
     pub id: MemoryId,
     /// Why it was found.
@@ -69,7 +69,7 @@ impl Query {
     }
 }
 
-impl<'a> Given<'a> {
+impl<'a> InjectedMemory<'a> {
     /// A memory at a place in the text.
     pub const fn at(id: MemoryId, why: &'a str, score: f32, place: &Range<usize>) -> Self {
         Self { id, why, score, start: place.start, end: place.end }

@@ -248,7 +248,7 @@ fn without_path(error: Error, path: &Path) -> String {
 }
 
 /// A setting that files may give.
-struct Key {
+struct SettingKey {
     name: &'static str,
     /// Whether a repository may set it: budgets, kinds, half-lives. Never endpoints,
     /// commands, redaction, trust, or what is kept for how long.
@@ -268,7 +268,7 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// What the settings of the index look like.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
-static KEYS: [Key; 21] = [
+static KEYS: [SettingKey; 21] = [
     repository("start_tokens", |s, v| number(v, TOKENS).map(|v| s.start_tokens = v)),
     repository("prompt_tokens", |s, v| number(v, TOKENS).map(|v| s.prompt_tokens = v)),
     repository("prompt_memories", |s, v| number(v, MEMORIES).map(|v| s.prompt_memories = v)),
@@ -296,12 +296,12 @@ static KEYS: [Key; 21] = [
 
 type Set = fn(&mut Settings, Value) -> Result<(), String>;
 
-const fn repository(name: &'static str, set: Set) -> Key {
-    Key { name, in_repository: true, set }
+const fn repository(name: &'static str, set: Set) -> SettingKey {
+    SettingKey { name, in_repository: true, set }
 }
 
-const fn user(name: &'static str, set: Set) -> Key {
-    Key { name, in_repository: false, set }
+const fn user(name: &'static str, set: Set) -> SettingKey {
+    SettingKey { name, in_repository: false, set }
 }
 
 fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Result<T, String> {

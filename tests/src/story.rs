@@ -60,7 +60,8 @@ impl Story {
 
     /// Returns the lines of the transcript, had the session happened in `root`.
     pub fn lines(&self, root: &Path) -> Vec<String> {
-        let mut writer = Writer { story: self, root, at: self.at, count: 0, last: Value::Null };
+        let mut writer =
+            TranscriptWriter { story: self, root, at: self.at, count: 0, last: Value::Null };
         let mut lines = Vec::new();
         for step in &self.steps {
             if let Some(seconds) = step["later_s"].as_i64() {
@@ -96,7 +97,7 @@ fn text_of<'a>(value: &'a Value, key: &str) -> &'a str {
 }
 
 /// Writes the records of one transcript.
-struct Writer<'a> {
+struct TranscriptWriter<'a> {
     story: &'a Story,
     root: &'a Path,
     at: Timestamp,
@@ -104,7 +105,7 @@ struct Writer<'a> {
     last: Value,
 }
 
-impl Writer<'_> {
+impl TranscriptWriter<'_> {
     /// Returns the records of a step:
     /// `{"user": TEXT}`, `{"claude": TEXT}`, `{"read": PATH, "holds": TEXT}`,
     /// `{"bash": COMMAND, "prints": TEXT}` or `"fails"` instead of `"prints"`,

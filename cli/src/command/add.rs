@@ -62,7 +62,7 @@ pub struct Add {
 
 /// Says how a new memory and its nearest neighbour go together.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum NeighbourWord {
     Replaces,
     Same,
     Both,
@@ -84,21 +84,21 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     });
     let word = args.word(world, &near, out)?;
     match word {
-        Word::Same => {
+        NeighbourWord::Same => {
             let known = near.first().map_or_else(String::new, |near| near.id.short());
             writeln!(out, "Nothing was added: {} says it.", paint(NAME, known))?;
             return Ok(());
         }
-        Word::Replaces => {
+        NeighbourWord::Replaces => {
             if let Some(near) = near.first() {
                 replaced.push(stores.find(&near.id.to_string())?.1);
             }
         }
-        Word::Both | Word::Unsaid => {}
+        NeighbourWord::Both | NeighbourWord::Unsaid => {}
     }
     memory.supersedes = replaced.iter().map(|older| older.memory.id).collect();
     near.retain(|near| !memory.supersedes.contains(&near.id));
-    if word != Word::Both {
+    if word != NeighbourWord::Both {
         memory.relations = neighbour::contradictions(&near, &memory.supersedes);
     }
     let store = if args.user { &stores.user } else { &stores.project };
@@ -128,7 +128,7 @@ pub fn run(args: &Add, world: &World, out: &mut dyn Write) -> Result {
     view::saved(done, &saved, held.as_ref(), out)?;
     out.write_all(&told)?;
     near.iter().try_for_each(|near| neighbours::line(near, out))?;
-    if word == Word::Unsaid && near.iter().any(Neighbour::asks) {
+    if word == NeighbourWord::Unsaid && near.iter().any(Neighbour::asks) {
         writeln!(
             out,
             "The same `throughline add` with `--supersedes ID` lets it replace one of them, with `--both` it stands \
@@ -166,23 +166,28 @@ impl Add {
     }
 
     /// Asks a person about the nearest neighbour, where it is more than near and was not decided about.
-    fn word(&self, world: &World, near: &[Neighbour], out: &mut dyn Write) -> Result<Word> {
+    fn word(
+        &self,
+        world: &World,
+        near: &[Neighbour],
+        out: &mut dyn Write,
+    ) -> Result<NeighbourWord> {
         if self.both {
-            return Ok(Word::Both);
+            return Ok(NeighbourWord::Both);
         }
         let Some(nearest) = near.first().filter(|near| near.asks()) else {
-            return Ok(Word::Unsaid);
+            return Ok(NeighbourWord::Unsaid);
         };
         if self.json || !self.supersedes.is_empty() || !world.interactive {
-            return Ok(Word::Unsaid);
+            return Ok(NeighbourWord::Unsaid);
         }
         neighbours::line(nearest, out)?;
         out.flush()?;
         let id = nearest.id.short();
         let words = [
-            (Word::Replaces, format!("The new one replaces {id}")),
-            (Word::Same, format!("{id} says it: add nothing")),
-            (Word::Both, "Both hold".to_owned()),
+            (NeighbourWord::Replaces, format!("The new one replaces {id}")),
+            (NeighbourWord::Same, format!("{id} says it: add nothing")),
+            (NeighbourWord::Both, "Both hold".to_owned()),
         ];
         let usual = match nearest.verdict {
             Verdict::Update => 0,
@@ -191,7 +196,7 @@ impl Add {
         };
         let items = words.clone().map(|(_, text)| text);
         let chosen = ask::choose(world, "How do they go together?", &items, usual)?;
-        Ok(words.get(chosen).map_or(Word::Both, |(word, _)| *word))
+        Ok(words.get(chosen).map_or(NeighbourWord::Both, |(word, _)| *word))
     }
 
     fn memory(&self, world: &World, stores: &Stores) -> Result<Memory> {

@@ -25,7 +25,7 @@ use crate::world::World;
 #[command(args_conflicts_with_subcommands = true)]
 pub struct Config {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<ConfigAction>,
     /// Let this Ollama model help to extract memories
     #[arg(long, value_name = "MODEL", conflicts_with = "no_llm")]
     llm: Option<String>,
@@ -44,7 +44,7 @@ pub struct Config {
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ConfigAction {
     /// Chooses who reads sessions to find what is worth remembering
     Llm(Reading),
     /// Prints the value of a setting; exit code 1 where it is not set
@@ -83,7 +83,7 @@ enum What {
 #[derive(Debug, Args)]
 struct Reading {
     #[command(subcommand)]
-    reader: Reader,
+    reader: ReaderChoice,
     /// Tokens that a day may cost; 0 for no bound
     #[arg(long, global = true, value_name = "COUNT")]
     tokens_per_day: Option<u64>,
@@ -102,7 +102,7 @@ struct Reading {
 }
 
 #[derive(Debug, Subcommand)]
-enum Reader {
+enum ReaderChoice {
     /// Rules alone: nothing is sent anywhere
     Rules,
     /// A model that Ollama runs
@@ -136,7 +136,7 @@ enum Reader {
 }
 
 #[derive(Serialize)]
-struct Line {
+struct SettingLine {
     key: &'static str,
     value: serde_json::Value,
     #[serde(skip)]
@@ -147,14 +147,16 @@ struct Line {
 /// Runs the command.
 pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
     let reading = match &args.what {
-        Some(What::Llm(reading)) => Some(reading),
-        Some(What::Get { key, json }) => return values::get(key, *json, world, out),
-        Some(What::Set { key, value, dry_run }) => {
+        Some(ConfigAction::Llm(reading)) => Some(reading),
+        Some(ConfigAction::Get { key, json }) => return values::get(key, *json, world, out),
+        Some(ConfigAction::Set { key, value, dry_run }) => {
             return values::set(key, value, *dry_run, world, out);
         }
-        Some(What::Unset { key, dry_run }) => return values::unset(key, *dry_run, world, out),
-        Some(What::Edit) => return values::edit(world, out),
-        Some(What::Schema) => return values::schema(world, out),
+        Some(ConfigAction::Unset { key, dry_run }) => {
+            return values::unset(key, *dry_run, world, out);
+        }
+        Some(ConfigAction::Edit) => return values::edit(world, out),
+        Some(ConfigAction::Schema) => return values::schema(world, out),
         None => None,
     };
     let json = args.json || reading.is_some_and(|reading| reading.json);
@@ -177,26 +179,26 @@ pub fn run(args: &Config, world: &World, out: &mut dyn Write) -> Result {
 fn read_by(reading: &Reading, world: &World, out: &mut dyn Write) -> Result {
     let host = |host: &Option<String>| host.clone().unwrap_or_default();
     let llm = match &reading.reader {
-        Reader::Rules => {
+        ReaderChoice::Rules => {
             use_rules(world)?;
             writeln!(out, "Sessions are read by rules alone.")?;
             return Ok(());
         }
-        Reader::Ollama { model, host: at } => {
+        ReaderChoice::Ollama { model, host: at } => {
             let model = match model {
                 Some(model) => model.clone(),
                 None => first_model(world, &host(at), &reading.consent)?,
             };
             Llm { host: host(at), ..ollama_model(&model) }
         }
-        Reader::Openai { model, host, key_env } => Llm {
+        ReaderChoice::Openai { model, host, key_env } => Llm {
             provider: "openai".to_owned(),
             model: model.clone(),
             host: host.clone(),
             api_key_env: key_env.clone().unwrap_or_default(),
             ..Llm::default()
         },
-        Reader::Claude { model, host: at } => Llm { host: host(at), ..claude_model(model) },
+        ReaderChoice::Claude { model, host: at } => Llm { host: host(at), ..claude_model(model) },
     };
     let mut llm = Llm { tokens_per_day: reading.tokens_per_day, context: reading.context, ..llm };
     if llm.context.is_none() {
@@ -270,9 +272,9 @@ pub fn roots(world: &World) -> Vec<PathBuf> {
 fn show(json: bool, world: &World, out: &mut dyn Write) -> Result {
     let tree = Tree::find(&world.dirs, &world.cwd);
     let (_, warnings) = settings_file::load(&world.dirs, tree.as_ref());
-    let lines: Vec<Line> = settings_file::explain(&world.dirs, tree.as_ref())
+    let lines: Vec<SettingLine> = settings_file::explain(&world.dirs, tree.as_ref())
         .into_iter()
-        .map(|explained| Line {
+        .map(|explained| SettingLine {
             key: explained.key,
             value: explained.json,
             shown: explained.value,

@@ -159,7 +159,7 @@ pub fn go_through(
         }
         out.flush()?;
         match ask()? {
-            Word::Settle(settled) => {
+            PairWord::Settle(settled) => {
                 settle(world, stores, pair, settled, out)?;
                 match settled {
                     Settled::Both => {}
@@ -167,32 +167,32 @@ pub fn go_through(
                     Settled::Older => drop(gone.insert(newer)),
                 }
             }
-            Word::Next => {}
-            Word::Quit => return Ok(None),
+            PairWord::Next => {}
+            PairWord::Quit => return Ok(None),
         }
     }
     Ok(Some(gone))
 }
 
-enum Word {
+enum PairWord {
     Settle(Settled),
     Next,
     Quit,
 }
 
 /// Waits for a key that means something.
-fn ask() -> Result<Word> {
+fn ask() -> Result<PairWord> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
     let keys = "[b]oth hold  [1] only the first  [2] only the second  [n]ext  [q]uit > ";
     terminal.write_str(keys).map_err(failed)?;
     loop {
         let word = match terminal.read_key().map_err(failed)? {
-            Key::Char('b') => Word::Settle(Settled::Both),
-            Key::Char('1') => Word::Settle(Settled::Newer),
-            Key::Char('2') => Word::Settle(Settled::Older),
-            Key::Char('n' | ' ') | Key::Enter => Word::Next,
-            Key::Char('q') | Key::Escape | Key::CtrlC => Word::Quit,
+            Key::Char('b') => PairWord::Settle(Settled::Both),
+            Key::Char('1') => PairWord::Settle(Settled::Newer),
+            Key::Char('2') => PairWord::Settle(Settled::Older),
+            Key::Char('n' | ' ') | Key::Enter => PairWord::Next,
+            Key::Char('q') | Key::Escape | Key::CtrlC => PairWord::Quit,
             _ => continue,
         };
         terminal.write_line("").map_err(failed)?;

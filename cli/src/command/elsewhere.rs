@@ -116,7 +116,7 @@ impl Elsewhere {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct TranscriptLine {
     cwd: Option<PathBuf>,
 }
 
@@ -153,5 +153,5 @@ fn working_directory(file: &Path) -> Option<PathBuf> {
     let mut head = Vec::new();
     File::open(file).ok()?.take(HEAD_BYTES_MAX).read_to_end(&mut head).ok()?;
     let mut lines = head.split(|byte| *byte == b'\n');
-    lines.find_map(|line| serde_json::from_slice::<Line>(line).ok()?.cwd)
+    lines.find_map(|line| serde_json::from_slice::<TranscriptLine>(line).ok()?.cwd)
 }

@@ -86,7 +86,7 @@ impl Init {
 
 /// What was set up.
 #[derive(Serialize)]
-struct Done {
+struct SetUp {
     root: PathBuf,
     project: String,
     mode: identity::Mode,
@@ -128,7 +128,7 @@ pub fn run(args: &Init, world: &World, out: &mut dyn Write) -> Result {
     view::json(&done, out)
 }
 
-fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Result<Done> {
+fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Result<SetUp> {
     let is_new = Tree::find(&world.dirs, root).is_none_or(|tree| tree.root != root);
     let observed = processor::git::observe(root);
     let known = identity::known(&world.dirs, &observed)?;
@@ -209,7 +209,7 @@ fn set_up(args: &Init, world: &World, root: &Path, out: &mut dyn Write) -> Resul
     }
     let (root, project) = (tree.root.clone(), tree.project.to_string());
     let folder = store.folder().to_owned();
-    Ok(Done { root, project, mode, folder, registered, learned })
+    Ok(SetUp { root, project, mode, folder, registered, learned })
 }
 
 /// Reads the transcripts that are there already, if the user wants it.

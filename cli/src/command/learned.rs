@@ -170,7 +170,7 @@ pub fn why(staleness: &Staleness) -> String {
 
 /// Says what was decided about one memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Word {
+enum LearnedWord {
     Keep,
     Edit,
     Drop,
@@ -200,7 +200,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
                 .try_for_each(|near| neighbours::line(near, out))?;
             out.flush()?;
             let word = ask()?;
-            if word == Word::Quit {
+            if word == LearnedWord::Quit {
                 return Ok(());
             }
             match decide(world, stores, &stored, (waits, stale.is_some()), word, out) {
@@ -216,7 +216,7 @@ pub fn go_through(world: &World, stores: &Stores, items: Vec<Item>, out: &mut dy
             // Edited, or not done: it is shown as it is now.
             let Ok((_, now)) = stores.find(&stored.memory.id.to_string()) else { break };
             stored = now;
-            stale = stale.filter(|_| word != Word::Keep);
+            stale = stale.filter(|_| word != LearnedWord::Keep);
         }
     }
     writeln!(out, "That was all.")?;
@@ -229,25 +229,25 @@ fn decide(
     stores: &Stores,
     stored: &Stored,
     (waits, stale): (bool, bool),
-    word: Word,
+    word: LearnedWord,
     out: &mut dyn Write,
 ) -> Result<bool> {
     let id = stored.memory.id;
     match word {
-        Word::Skip | Word::Quit => return Ok(true),
-        Word::Edit => {
+        LearnedWord::Skip | LearnedWord::Quit => return Ok(true),
+        LearnedWord::Edit => {
             edit::in_editor(world, &id.to_string(), out)?;
             return Ok(false);
         }
-        Word::Keep if waits => review::accept(world, stores, stored, out)?,
-        Word::Keep if stale => confirm(world, stores, stored, out)?,
-        Word::Keep => note(&stores.project, |reviewed| reviewed.note(id))?,
-        Word::Drop if waits => review::reject(world, stores, stored, out)?,
-        Word::Drop => {
+        LearnedWord::Keep if waits => review::accept(world, stores, stored, out)?,
+        LearnedWord::Keep if stale => confirm(world, stores, stored, out)?,
+        LearnedWord::Keep => note(&stores.project, |reviewed| reviewed.note(id))?,
+        LearnedWord::Drop if waits => review::reject(world, stores, stored, out)?,
+        LearnedWord::Drop => {
             let store = stores.store_of(stored);
             forget::put_aside(world, stores, store, stored, Forget::Archive, out)?;
         }
-        Word::Supersede => {
+        LearnedWord::Supersede => {
             let newer: String = Input::new()
                 .with_prompt("Id of the memory that replaces it (empty: none)")
                 .allow_empty(true)
@@ -305,18 +305,18 @@ fn change(
 }
 
 /// Waits for a key that means something.
-fn ask() -> Result<Word> {
+fn ask() -> Result<LearnedWord> {
     let terminal = Term::stderr();
     let failed = |error: std::io::Error| Failure::new(format!("the terminal: {error}"));
     terminal.write_str("[k]eep  [e]dit  [d]rop  [s]upersede  [n]ext  [q]uit > ").map_err(failed)?;
     loop {
         let word = match terminal.read_key().map_err(failed)? {
-            Key::Char('k') | Key::Enter => Word::Keep,
-            Key::Char('e') => Word::Edit,
-            Key::Char('d') => Word::Drop,
-            Key::Char('s') => Word::Supersede,
-            Key::Char('n' | ' ') => Word::Skip,
-            Key::Char('q') | Key::Escape | Key::CtrlC => Word::Quit,
+            Key::Char('k') | Key::Enter => LearnedWord::Keep,
+            Key::Char('e') => LearnedWord::Edit,
+            Key::Char('d') => LearnedWord::Drop,
+            Key::Char('s') => LearnedWord::Supersede,
+            Key::Char('n' | ' ') => LearnedWord::Skip,
+            Key::Char('q') | Key::Escape | Key::CtrlC => LearnedWord::Quit,
             _ => continue,
         };
         terminal.write_line("").map_err(failed)?;

@@ -36,7 +36,7 @@ pub struct Log {
 
 /// A receipt with the titles of what was given.
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogEntry<'a> {
     #[serde(flatten)]
     receipt: &'a Receipt,
     titles: Vec<&'a str>,
@@ -50,12 +50,12 @@ pub fn run(args: &Log, world: &World, out: &mut dyn Write) -> Result {
     };
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), args.limit, wanted);
     let titles = why::titles(&stores, world, &found)?;
-    let lines: Vec<Line<'_>> = found
+    let lines: Vec<LogEntry<'_>> = found
         .iter()
         .map(|receipt| {
             let given = receipt.memories.iter();
             let title = |id| titles.get(id).map_or("(gone since)", String::as_str);
-            Line { receipt, titles: given.map(|given| title(&given.id)).collect() }
+            LogEntry { receipt, titles: given.map(|given| title(&given.id)).collect() }
         })
         .collect();
     if args.json {
@@ -79,8 +79,8 @@ pub fn occasion(event: &str) -> &str {
     }
 }
 
-fn show(line: &Line<'_>, world: &World, out: &mut dyn Write) -> Result {
-    let Line { receipt, titles } = line;
+fn show(line: &LogEntry<'_>, world: &World, out: &mut dyn Write) -> Result {
+    let LogEntry { receipt, titles } = line;
     let at = format!("{:<TIME_COLUMNS$}", clock::ago(receipt.at, world.now));
     let event = format!("{:<EVENT_COLUMNS$}", plain(occasion(&receipt.event)));
     let cost = format!("{:>4} tokens", receipt.tokens);

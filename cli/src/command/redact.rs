@@ -61,7 +61,7 @@ struct Told {
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct RedactInput {
     id: serde_json::Value,
     text: String,
 }
@@ -141,7 +141,7 @@ fn lines(
                 continue;
             }
         };
-        let given: Given = serde_json::from_slice(line).map_err(|error| {
+        let given: RedactInput = serde_json::from_slice(line).map_err(|error| {
             Failure::new(format!("line {number} is no object with `id` and `text`: {error}"))
                 .code(exit::INVALID)
         })?;

@@ -47,7 +47,7 @@ pub struct Resume {
 
 /// A session that was found.
 #[derive(Serialize)]
-struct Found {
+struct FoundSession {
     #[serde(flatten)]
     session: Session,
     /// How many of its turns fit.
@@ -113,7 +113,7 @@ fn find(
     limit: usize,
     world: &World,
     stores: &Stores,
-) -> Result<(Vec<Found>, Option<String>)> {
+) -> Result<(Vec<FoundSession>, Option<String>)> {
     let search = Search {
         text: words.to_owned(),
         exact: true,
@@ -140,7 +140,7 @@ fn find(
         let text = plain(&hit.text).split_whitespace().collect::<Vec<_>>().join(" ");
         let said = excerpt(&text, words, SAID_CHARS_MAX);
         let (turn, said_at) = (hit.turn + 1, hit.date);
-        Some(Found { session, turns, turn, said, said_at, command })
+        Some(FoundSession { session, turns, turn, said, said_at, command })
     });
     Ok((found.take(limit).collect(), recalled.degraded))
 }
@@ -167,7 +167,7 @@ fn quoted(folder: &Path) -> String {
     format!("'{}'", folder.replace('\'', r"'\''"))
 }
 
-fn show(found: &[Found], world: &World, out: &mut dyn Write) -> Result {
+fn show(found: &[FoundSession], world: &World, out: &mut dyn Write) -> Result {
     if found.is_empty() {
         writeln!(out, "No session was found.")?;
         return Ok(());

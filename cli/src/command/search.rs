@@ -78,7 +78,7 @@ pub struct Search {
 }
 
 #[derive(Serialize)]
-struct Found {
+struct FoundDocument {
     hits: Vec<HitView>,
     notes: Vec<String>,
     weak: bool,
@@ -246,8 +246,8 @@ fn time(text: &str, now: Timestamp) -> Result<Span> {
     }
 }
 
-fn found(recalled: Recalled) -> Found {
-    Found {
+fn found(recalled: Recalled) -> FoundDocument {
+    FoundDocument {
         hits: recalled.hits.into_iter().map(HitView::new).collect(),
         notes: recalled.notes,
         weak: recalled.weak,

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::doctor::Check;
 use super::view;
 use crate::failure::Result;
-use crate::service::{self, Found, Manager};
+use crate::service::{self, Manager, ServiceFile};
 use crate::style::{NAME, paint};
 use crate::world::World;
 
@@ -17,11 +17,11 @@ use crate::world::World;
 #[derive(Debug, Args)]
 pub struct Service {
     #[command(subcommand)]
-    what: What,
+    what: ServiceAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum ServiceAction {
     /// Writes the service and starts it
     Install(How),
     /// Tells whether it is there and runs
@@ -65,9 +65,9 @@ struct Report {
 pub fn run(args: &Service, world: &World, out: &mut dyn Write) -> Result {
     let manager = Manager::here();
     match &args.what {
-        What::Install(how) => install(manager, how, world, out),
-        What::Status(how) => status(manager, how, world, out),
-        What::Uninstall(how) => uninstall(manager, how, world, out),
+        ServiceAction::Install(how) => install(manager, how, world, out),
+        ServiceAction::Status(how) => status(manager, how, world, out),
+        ServiceAction::Uninstall(how) => uninstall(manager, how, world, out),
     }
 }
 
@@ -76,7 +76,7 @@ fn install(manager: Manager, how: &How, world: &World, out: &mut dyn Write) -> R
     let text = manager.text(&world.program("throughline"), &service::variables());
     let starts = manager.starts(world);
     if how.dry_run {
-        if manager.find(world)? == Found::Strange {
+        if manager.find(world)? == ServiceFile::Strange {
             return Err(service::strange(&file));
         }
         let run: Vec<String> = starts.iter().map(|command| command.join(" ")).collect();
@@ -87,7 +87,7 @@ fn install(manager: Manager, how: &How, world: &World, out: &mut dyn Write) -> R
         writeln!(out, "Would write {}:\n\n{text}", file.display())?;
         return tell("and run", &run, out);
     }
-    let replaced = matches!(manager.find(world)?, Found::Ours(_));
+    let replaced = matches!(manager.find(world)?, ServiceFile::Ours(_));
     manager.write(world, &text)?;
     if replaced && manager == Manager::Launchd {
         // An agent of this name may be loaded; launchd takes no second one.
@@ -127,13 +127,13 @@ fn status(manager: Manager, how: &How, world: &World, out: &mut dyn Write) -> Re
 fn uninstall(manager: Manager, how: &How, world: &World, out: &mut dyn Write) -> Result {
     let file = manager.file(world);
     match manager.find(world)? {
-        Found::Strange => return Err(service::strange(&file)),
-        Found::Nothing if !how.json => {
+        ServiceFile::Strange => return Err(service::strange(&file)),
+        ServiceFile::Nothing if !how.json => {
             writeln!(out, "No service is installed.")?;
             return Ok(());
         }
-        Found::Nothing => return view::json(&report(manager, world)?, out),
-        Found::Ours(_) => {}
+        ServiceFile::Nothing => return view::json(&report(manager, world)?, out),
+        ServiceFile::Ours(_) => {}
     }
     if how.dry_run {
         let run: Vec<String> =
@@ -186,13 +186,13 @@ fn tell(what: &str, commands: &[String], out: &mut dyn Write) -> Result {
 fn report(manager: Manager, world: &World) -> Result<Report> {
     let found = manager.find(world)?;
     let program = match &found {
-        Found::Ours(text) => manager.program(text),
-        Found::Nothing | Found::Strange => None,
+        ServiceFile::Ours(text) => manager.program(text),
+        ServiceFile::Nothing | ServiceFile::Strange => None,
     };
     Ok(Report {
         manager: manager.name(),
         file: manager.file(world).display().to_string(),
-        installed: matches!(found, Found::Ours(_)),
+        installed: matches!(found, ServiceFile::Ours(_)),
         running: watch::is_running(&world.dirs),
         program_there: program.as_ref().map(|program| program.is_file()),
         program: program.map(|program| program.display().to_string()),
@@ -207,8 +207,8 @@ pub fn check(world: &World) -> Option<Check> {
     const MENDS: &str = "Run `throughline service install`.";
     let manager = Manager::here();
     let text = match manager.find(world) {
-        Ok(Found::Ours(text)) => text,
-        Ok(Found::Nothing | Found::Strange) => return None,
+        Ok(ServiceFile::Ours(text)) => text,
+        Ok(ServiceFile::Nothing | ServiceFile::Strange) => return None,
         Err(failure) => return Some(Check::failed(NAME, &failure)),
     };
     let file = manager.file(world);

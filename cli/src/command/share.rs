@@ -17,7 +17,7 @@ use crate::world::World;
 pub struct Share {
     /// Allow it or not; without a word, say how it is
     #[arg(value_enum)]
-    what: Option<What>,
+    what: Option<ShareAction>,
     /// Answer in JSON
     #[arg(long)]
     json: bool,
@@ -25,14 +25,14 @@ pub struct Share {
 
 /// The answer in JSON.
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ShareReport<'a> {
     root: &'a Path,
     shared: bool,
 }
 
 /// What is to be.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
+enum ShareAction {
     /// Others may ask.
     On,
     /// They may not.
@@ -46,18 +46,18 @@ pub fn run(args: &Share, world: &World, out: &mut dyn Write) -> Result {
     let file = project.shared();
     match args.what {
         None => {}
-        Some(What::On) => {
+        Some(ShareAction::On) => {
             create_folder(&project.0, Privacy::Private)?;
             replace(&file, b"", Privacy::Private)?;
         }
-        Some(What::Off) => match fs::remove_file(&file) {
+        Some(ShareAction::Off) => match fs::remove_file(&file) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).at(&file),
             Ok(()) | Err(_) => {}
         },
     }
     let shared = file.exists();
     if args.json {
-        return view::json(&Answer { root: &tree.root, shared }, out);
+        return view::json(&ShareReport { root: &tree.root, shared }, out);
     }
     let root = tree.root.display();
     if shared {

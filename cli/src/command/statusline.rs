@@ -52,7 +52,7 @@ struct WorkspaceWire {
 
 /// What this session was given.
 #[derive(Default, Serialize)]
-struct Given {
+struct SessionMemories {
     /// Whether the folder is set up.
     set_up: bool,
     /// Whether everything is silent.
@@ -76,13 +76,14 @@ pub fn run(args: &Statusline, world: &World, out: &mut dyn Write) -> Result {
     Ok(())
 }
 
-fn look(world: &World) -> Given {
+fn look(world: &World) -> SessionMemories {
     let payload = payload().unwrap_or_default();
     let WorkspaceWire { current_dir, project_dir } = payload.workspace;
     let folders = [project_dir, current_dir, payload.cwd, Some(world.cwd.clone())];
     let tree = folders.into_iter().flatten().find_map(|folder| Tree::find(&world.dirs, &folder));
     let off = off::until(world).is_some() || world.mode == Mode::Off;
-    let mut given = Given { off, session: payload.session_id, ..Given::default() };
+    let mut given =
+        SessionMemories { off, session: payload.session_id, ..SessionMemories::default() };
     let Some(tree) = tree else { return given };
     given.set_up = true;
     if given.session.is_empty() {
@@ -99,16 +100,16 @@ fn look(world: &World) -> Given {
     given
 }
 
-fn told(given: &Given) -> Option<String> {
+fn told(given: &SessionMemories) -> Option<String> {
     if !given.set_up {
         return None;
     }
     let what = match given {
-        Given { off: true, .. } => "off".to_owned(),
-        Given { injections: 0, .. } => "nothing given yet".to_owned(),
-        Given { memories: 0, tokens, .. } => format!("handoff, {tokens} tokens"),
-        Given { memories: 1, tokens, .. } => format!("1 memory, {tokens} tokens"),
-        Given { memories, tokens, .. } => format!("{memories} memories, {tokens} tokens"),
+        SessionMemories { off: true, .. } => "off".to_owned(),
+        SessionMemories { injections: 0, .. } => "nothing given yet".to_owned(),
+        SessionMemories { memories: 0, tokens, .. } => format!("handoff, {tokens} tokens"),
+        SessionMemories { memories: 1, tokens, .. } => format!("1 memory, {tokens} tokens"),
+        SessionMemories { memories, tokens, .. } => format!("{memories} memories, {tokens} tokens"),
     };
     Some(format!("throughline: {what}"))
 }

@@ -36,14 +36,14 @@ pub struct Sync {
     retry: bool,
     /// How progress is shown on stderr
     #[arg(long, value_enum, default_value = "auto", value_name = "FORM")]
-    progress: Form,
+    progress: OutputForm,
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum OutputForm {
     /// A bar on a terminal, lines elsewhere
     Auto,
     /// One JSON object a line
@@ -53,7 +53,7 @@ enum Form {
 }
 
 #[derive(Serialize)]
-struct Done<'a> {
+struct SyncOutcome<'a> {
     root: &'a PathBuf,
     #[serde(flatten)]
     report: SyncReport,
@@ -84,7 +84,7 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
                         show_elsewhere(world, tree, out)?;
                     }
                 }
-                done.push(Done { root: &tree.root, report });
+                done.push(SyncOutcome { root: &tree.root, report });
             }
             // One project that cannot be read keeps no other from being served.
             Err(failure) if args.all => {
@@ -133,15 +133,15 @@ pub fn sync(world: &World, request: &Request<'_>, progress: &dyn Told) -> Result
 
 /// A bar on a terminal, lines elsewhere.
 pub fn shown() -> Box<dyn Told> {
-    progress(Form::Auto)
+    progress(OutputForm::Auto)
 }
 
-fn progress(form: Form) -> Box<dyn Told> {
+fn progress(form: OutputForm) -> Box<dyn Told> {
     match form {
-        Form::Auto if std::io::stderr().is_terminal() => Box::new(Bar::new()),
-        Form::Auto => Box::new(Lines::new(false)),
-        Form::Json => Box::new(Lines::new(true)),
-        Form::Off => Box::new(Silent),
+        OutputForm::Auto if std::io::stderr().is_terminal() => Box::new(Bar::new()),
+        OutputForm::Auto => Box::new(Lines::new(false)),
+        OutputForm::Json => Box::new(Lines::new(true)),
+        OutputForm::Off => Box::new(Silent),
     }
 }
 

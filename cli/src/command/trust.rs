@@ -81,7 +81,7 @@ fn at(world: &World, folder: PathBuf) -> World {
 
 /// A memory that was released, or waits for it.
 #[derive(Serialize)]
-struct Waiting<'a> {
+struct ReleasedMemory<'a> {
     #[serde(flatten)]
     memory: MemoryView<'a>,
     released: bool,
@@ -100,7 +100,7 @@ fn release(
         if args.yes {
             release_all(world, stores, &unreleased)?;
         }
-        let views = unreleased.iter().map(|stored| Waiting {
+        let views = unreleased.iter().map(|stored| ReleasedMemory {
             memory: MemoryView::from(stored).labelled(!args.yes),
             released: args.yes,
         });

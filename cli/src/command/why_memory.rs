@@ -31,13 +31,13 @@ const PROMPT_CHARS_MAX: usize = 70;
 struct View {
     id: MemoryId,
     title: String,
-    given: Vec<Given>,
+    given: Vec<GivenAt>,
     prompts: Vec<Asked>,
 }
 
 /// A time that it was given.
 #[derive(Serialize)]
-struct Given {
+struct GivenAt {
     at: Timestamp,
     event: String,
     session: String,
@@ -104,7 +104,7 @@ fn asked(at: Timestamp, prompt: String, traced: Option<&Traced>, silent: Option<
     }
 }
 
-fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<Given> {
+fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<GivenAt> {
     let has = |receipt: &Receipt| receipt.memories.iter().any(|given| given.id == id);
     let found = receipts::last(&world.dirs.tree(&stores.tree.root), RECEIPTS_MAX, has);
     found
@@ -112,7 +112,7 @@ fn given(world: &World, stores: &Stores, id: MemoryId, count: usize) -> Vec<Give
         .take(count)
         .filter_map(|receipt| {
             let given = receipt.memories.iter().find(|given| given.id == id)?;
-            Some(Given {
+            Some(GivenAt {
                 at: receipt.at,
                 why: given.why.clone(),
                 score: given.score,

@@ -47,7 +47,7 @@ pub enum Manager {
 
 /// The file at the service's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum ServiceFile {
     /// There is none.
     Nothing,
     /// One that we wrote, with its text.
@@ -135,24 +135,24 @@ impl Manager {
     }
 
     /// Looks at the file at the service's place.
-    pub fn find(self, world: &World) -> Result<Found> {
+    pub fn find(self, world: &World) -> Result<ServiceFile> {
         use std::io::Read as _;
         let path = self.file(world);
         let mut bytes = Vec::new();
         let read = fs::File::open(&path)
             .and_then(|file| file.take(FILE_BYTES_MAX).read_to_end(&mut bytes));
         match read {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(ServiceFile::Nothing),
             read => read.at(&path)?,
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        Ok(if text.contains(MARK) { Found::Ours(text) } else { Found::Strange })
+        Ok(if text.contains(MARK) { ServiceFile::Ours(text) } else { ServiceFile::Strange })
     }
 
     /// Writes the file; one of somebody else's is left alone.
     pub fn write(self, world: &World, text: &str) -> Result {
         let path = self.file(world);
-        if self.find(world)? == Found::Strange {
+        if self.find(world)? == ServiceFile::Strange {
             return Err(strange(&path));
         }
         replace(&path, text.as_bytes(), Privacy::Private)?;
@@ -163,7 +163,7 @@ impl Manager {
     /// could not be run.
     pub fn remove(self, world: &World) -> Result<Option<(PathBuf, Vec<String>)>> {
         let path = self.file(world);
-        if !matches!(self.find(world)?, Found::Ours(_)) {
+        if !matches!(self.find(world)?, ServiceFile::Ours(_)) {
             return Ok(None);
         }
         let mut failed = run_all(world, &self.stops(world));

@@ -135,11 +135,11 @@ impl Local {
 #[derive(Deserialize)]
 struct Receipt {
     #[serde(default)]
-    memories: Vec<Given>,
+    memories: Vec<GivenReceipt>,
 }
 
 #[derive(Deserialize)]
-struct Given {
+struct GivenReceipt {
     id: MemoryId,
 }
 

@@ -82,7 +82,7 @@ pub(crate) fn parse(text: &str, now: Timestamp, exact: bool) -> Result<Expressio
         return Ok(Expression { words: text.to_owned(), ..Expression::default() });
     }
     let pieces = pieces(text, now, exact)?;
-    let operators = pieces.iter().any(|piece| matches!(piece, Piece::And | Piece::Or | Piece::Not));
+    let operators = pieces.iter().any(|piece| matches!(piece, Token::And | Token::Or | Token::Not));
     let words = ranking(&pieces, operators);
     let must = if operators {
         let mut reader = Reader { pieces: &pieces, at: 0, depth: 0 };
@@ -136,7 +136,7 @@ impl Node {
 
 /// A search without what it is written with.
 #[derive(Clone, Debug, PartialEq)]
-enum Piece {
+enum Token {
     Word(String),
     Phrase(String),
     Filter(Filter),
@@ -148,13 +148,13 @@ enum Piece {
     Not,
 }
 
-fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Piece>, String> {
+fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Token>, String> {
     let mut pieces = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         rest = match rest.strip_prefix('-') {
             Some(after) if exact && excludes(after) => {
-                pieces.push(Piece::Minus);
+                pieces.push(Token::Minus);
                 after
             }
             _ => rest,
@@ -168,18 +168,18 @@ fn pieces(text: &str, now: Timestamp, exact: bool) -> Result<Vec<Piece>, String>
 }
 
 /// Takes operators in front of words in capitals for words: `NOT NULL`, `INSERT OR REPLACE`.
-fn quieten(pieces: &mut [Piece]) {
+fn quieten(pieces: &mut [Token]) {
     for at in 0..pieces.len() {
         let name = match pieces[at] {
-            Piece::And => "AND",
-            Piece::Or => "OR",
-            Piece::Not => "NOT",
+            Token::And => "AND",
+            Token::Or => "OR",
+            Token::Not => "NOT",
             _ => continue,
         };
         let shouts =
             |word: &str| word.chars().any(char::is_uppercase) && word == word.to_uppercase();
-        if matches!(pieces.get(at + 1), Some(Piece::Word(word)) if shouts(word)) {
-            pieces[at] = Piece::Word(name.to_owned());
+        if matches!(pieces.get(at + 1), Some(Token::Word(word)) if shouts(word)) {
+            pieces[at] = Token::Word(name.to_owned());
         }
     }
 }
@@ -195,25 +195,25 @@ fn excludes(after: &str) -> bool {
 }
 
 /// Reads one piece, and returns what follows it.
-fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Piece>) -> Result<&'a str, String> {
+fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Token>) -> Result<&'a str, String> {
     if let Some((phrase, rest)) = quoted(text) {
         if !phrase.trim().is_empty() {
-            pieces.push(Piece::Phrase(phrase.trim().to_owned()));
+            pieces.push(Token::Phrase(phrase.trim().to_owned()));
         }
         return Ok(rest);
     }
     if let Some(rest) = text.strip_prefix('(') {
-        pieces.push(Piece::Open);
+        pieces.push(Token::Open);
         return Ok(rest);
     }
     if let Some(rest) = text.strip_prefix(')') {
-        pieces.push(Piece::Close);
+        pieces.push(Token::Close);
         return Ok(rest);
     }
     if let Some((key, value, rest)) = keyed(text)
         && let Some(filter) = filter(key, value, now)?
     {
-        pieces.push(Piece::Filter(filter));
+        pieces.push(Token::Filter(filter));
         return Ok(rest);
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
@@ -223,10 +223,10 @@ fn piece<'a>(text: &'a str, now: Timestamp, pieces: &mut Vec<Piece>) -> Result<&
     let opening = word.bytes().filter(|&byte| byte == b'(').count();
     let end = end - closing.saturating_sub(opening);
     pieces.push(match &text[..end] {
-        "AND" => Piece::And,
-        "OR" => Piece::Or,
-        "NOT" => Piece::Not,
-        word => Piece::Word(word.to_owned()),
+        "AND" => Token::And,
+        "OR" => Token::Or,
+        "NOT" => Token::Not,
+        word => Token::Word(word.to_owned()),
     });
     Ok(&text[end..])
 }
@@ -287,17 +287,17 @@ fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, Stri
 }
 
 /// The words that rank.
-fn ranking(pieces: &[Piece], operators: bool) -> String {
+fn ranking(pieces: &[Token], operators: bool) -> String {
     let mut words: Vec<&str> = Vec::new();
     let mut excluded = false;
     for piece in pieces {
         match piece {
-            Piece::Word(text) | Piece::Phrase(text) if !excluded => words.push(text),
-            Piece::Not if operators => {
+            Token::Word(text) | Token::Phrase(text) if !excluded => words.push(text),
+            Token::Not if operators => {
                 excluded = true;
                 continue;
             }
-            Piece::Minus => {
+            Token::Minus => {
                 excluded = true;
                 continue;
             }
@@ -312,28 +312,28 @@ fn ranking(pieces: &[Piece], operators: bool) -> String {
 
 /// Without operators words only rank; phrases, filters and what is excluded must hold. Several
 /// values of one key are alternatives.
-fn requirements(pieces: &[Piece], exact: bool) -> Vec<Node> {
+fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
     let mut all: Vec<Node> = Vec::new();
     let mut filters: Vec<Vec<Filter>> = Vec::new();
     let mut excluded = false;
     for piece in pieces {
         let node = match piece {
-            Piece::Minus => {
+            Token::Minus => {
                 excluded = true;
                 continue;
             }
-            Piece::Word(text) if excluded => Some(Node::Word(text.clone())),
-            Piece::Phrase(text) if exact => Some(Node::Phrase(text.clone())),
-            Piece::Filter(filter) if excluded => Some(Node::Filter(filter.clone())),
-            Piece::Filter(filter) => {
+            Token::Word(text) if excluded => Some(Node::Word(text.clone())),
+            Token::Phrase(text) if exact => Some(Node::Phrase(text.clone())),
+            Token::Filter(filter) if excluded => Some(Node::Filter(filter.clone())),
+            Token::Filter(filter) => {
                 match filters.iter_mut().find(|same| alternatives(&same[0], filter)) {
                     Some(same) => same.push(filter.clone()),
                     None => filters.push(vec![filter.clone()]),
                 }
                 None
             }
-            Piece::Word(_) | Piece::Phrase(_) | Piece::Open | Piece::Close => None,
-            Piece::And | Piece::Or | Piece::Not => None,
+            Token::Word(_) | Token::Phrase(_) | Token::Open | Token::Close => None,
+            Token::And | Token::Or | Token::Not => None,
         };
         all.extend(node.map(|node| if excluded { Node::Not(Box::new(node)) } else { node }));
         excluded = false;
@@ -359,7 +359,7 @@ fn alternatives(a: &Filter, b: &Filter) -> bool {
 
 /// Reads operators: NOT binds closest, then AND and words beside each other, then OR.
 struct Reader<'a> {
-    pieces: &'a [Piece],
+    pieces: &'a [Token],
     at: usize,
     depth: usize,
 }
@@ -369,7 +369,7 @@ impl Reader<'_> {
         let mut nodes = Vec::new();
         loop {
             nodes.extend(self.all());
-            if self.pieces.get(self.at) != Some(&Piece::Or) {
+            if self.pieces.get(self.at) != Some(&Token::Or) {
                 break;
             }
             self.at += 1;
@@ -381,8 +381,8 @@ impl Reader<'_> {
         let mut nodes = Vec::new();
         loop {
             match self.pieces.get(self.at) {
-                Some(Piece::And) => self.at += 1,
-                Some(Piece::Or | Piece::Close) | None => break,
+                Some(Token::And) => self.at += 1,
+                Some(Token::Or | Token::Close) | None => break,
                 Some(_) => nodes.extend(self.one()),
             }
         }
@@ -393,12 +393,12 @@ impl Reader<'_> {
         let piece = self.pieces.get(self.at)?;
         self.at += 1;
         match piece {
-            Piece::Word(text) => Some(Node::Word(text.clone())),
-            Piece::Phrase(text) => Some(Node::Phrase(text.clone())),
-            Piece::Filter(filter) => Some(Node::Filter(filter.clone())),
-            Piece::Not | Piece::Minus => match self.pieces.get(self.at) {
+            Token::Word(text) => Some(Node::Word(text.clone())),
+            Token::Phrase(text) => Some(Node::Phrase(text.clone())),
+            Token::Filter(filter) => Some(Node::Filter(filter.clone())),
+            Token::Not | Token::Minus => match self.pieces.get(self.at) {
                 // An operator where something should stand.
-                Some(Piece::And | Piece::Or | Piece::Close) | None => None,
+                Some(Token::And | Token::Or | Token::Close) | None => None,
                 Some(_) if self.depth < DEPTH_MAX => {
                     self.depth += 1;
                     let node = self.one().map(|node| Node::Not(Box::new(node)));
@@ -407,15 +407,15 @@ impl Reader<'_> {
                 }
                 Some(_) => None,
             },
-            Piece::Open if self.depth < DEPTH_MAX => {
+            Token::Open if self.depth < DEPTH_MAX => {
                 self.depth += 1;
                 let node = self.any();
                 self.depth -= 1;
                 // One that is not closed ends with the text.
-                self.at += usize::from(self.pieces.get(self.at) == Some(&Piece::Close));
+                self.at += usize::from(self.pieces.get(self.at) == Some(&Token::Close));
                 node
             }
-            Piece::Open | Piece::Close | Piece::And | Piece::Or => None,
+            Token::Open | Token::Close | Token::And | Token::Or => None,
         }
     }
 }

@@ -12,12 +12,12 @@ use memory_store_base::fs::stamp::Stamp;
 /// Files that the indexes give, as they were read.
 #[derive(Debug, Default)]
 pub struct Judged {
-    files: HashMap<PathBuf, Given>,
+    files: HashMap<PathBuf, JudgedFile>,
 }
 
 /// A memory file that is no order.
 #[derive(Debug)]
-struct Given {
+struct JudgedFile {
     stamp: Stamp,
     /// Whether it was judged as one that is from the repository.
     from_repository: bool,
@@ -37,21 +37,21 @@ impl Recall {
 }
 
 /// Reads one file that an index gives. What is held may be let out by now, and is judged again by whoever asks.
-fn given(sources: &Sources, at: At) -> Option<(PathBuf, Given)> {
+fn given(sources: &Sources, at: At) -> Option<(PathBuf, JudgedFile)> {
     if sources.is_unjudged(at) {
         return None;
     }
     let entry = sources.entry(at).filter(|entry| !entry.has(FLAG_HELD))?;
     let record = sources.record(at, &entry).ok()?;
     let stamp = Stamp { bytes: record.file_bytes, modified_ns: record.modified_ns };
-    let given = Given { stamp, from_repository: record.from_repository };
+    let given = JudgedFile { stamp, from_repository: record.from_repository };
     Some((sources.file(at, &record.file), given))
 }
 
 impl Judged {
     /// Whether an index gives the file at `path` as it is now, so long and changed at this time, by the same label.
     pub fn gives(&self, path: &Path, bytes: u64, modified_ns: i128, from_repository: bool) -> bool {
-        let is_now = |given: &Given| {
+        let is_now = |given: &JudgedFile| {
             given.from_repository == from_repository
                 && given.stamp.bytes == bytes
                 && i128::from(given.stamp.modified_ns) == modified_ns

@@ -65,7 +65,7 @@ pub(crate) fn favour(candidates: &mut [Candidate], text: &str, now: Timestamp) {
 /// Finds the first time that a text names, as seen from `now`.
 pub(crate) fn find(text: &str, now: Timestamp) -> Option<When> {
     let words = words(text);
-    let reader = Reader { words: &words, today: now.0.div_euclid(DAY_MS) };
+    let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
     (0..words.len()).find_map(|at| {
         let (span, end) = reader.span(at)?;
         Some(When { span, place: words[at].place.start..words[end - 1].place.end })
@@ -75,7 +75,7 @@ pub(crate) fn find(text: &str, now: Timestamp) -> Option<When> {
 /// The time that a text is, such as the value of a filter.
 pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
     let words = words(text);
-    let reader = Reader { words: &words, today: now.0.div_euclid(DAY_MS) };
+    let reader = TimeReader { words: &words, today: now.0.div_euclid(DAY_MS) };
     let as_date = || {
         let (days, end) = reader.days(0, true)?;
         Some((Span::of_days(days), end))
@@ -84,13 +84,13 @@ pub fn whole(text: &str, now: Timestamp) -> Option<Span> {
     (end == words.len()).then_some(span)
 }
 
-struct Word {
+struct TimeWord {
     lower: String,
     place: Range<usize>,
 }
 
 /// Runs of letters, digits and, between digits, dashes.
-fn words(text: &str) -> Vec<Word> {
+fn words(text: &str) -> Vec<TimeWord> {
     let mut words = Vec::new();
     let mut start = None;
     let mut last = ' ';
@@ -103,7 +103,7 @@ fn words(text: &str) -> Vec<Word> {
         match (inside, start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
-                words.push(Word { lower: text[from..at].to_lowercase(), place: from..at });
+                words.push(TimeWord { lower: text[from..at].to_lowercase(), place: from..at });
                 start = None;
             }
             (true, Some(_)) | (false, None) => {}
@@ -114,14 +114,14 @@ fn words(text: &str) -> Vec<Word> {
         }
     }
     if let Some(from) = start {
-        words.push(Word { lower: text[from..].to_lowercase(), place: from..text.len() });
+        words.push(TimeWord { lower: text[from..].to_lowercase(), place: from..text.len() });
     }
     words
 }
 
 /// Reads times out of words. Days are counted from 1970-01-01.
-struct Reader<'a> {
-    words: &'a [Word],
+struct TimeReader<'a> {
+    words: &'a [TimeWord],
     today: i64,
 }
 
@@ -134,7 +134,7 @@ enum Unit {
     Year,
 }
 
-impl Reader<'_> {
+impl TimeReader<'_> {
     fn word(&self, at: usize) -> &str {
         self.words.get(at).map_or("", |word| word.lower.as_str())
     }

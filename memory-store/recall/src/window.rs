@@ -33,12 +33,12 @@ pub(crate) enum Block<'a> {
 /// A list that is being walked.
 struct Walk<'a> {
     term: u16,
-    postings: Option<Step<'a>>,
+    postings: Option<WalkStep<'a>>,
     more: &'a [(u32, f32)],
 }
 
 /// How far a walk through a segment's documents is.
-enum Step<'a> {
+enum WalkStep<'a> {
     Read(Postings<'a>),
     Left(&'a Bounded<'a>, Part),
 }
@@ -81,8 +81,8 @@ impl<'a> Window<'a> {
         let walk = |list: &'a List<'_>| Walk {
             term: list.term,
             postings: list.block.as_ref().map(|block| match block {
-                Block::Read(block) => Step::Read(block.postings()),
-                Block::Left(bounded) => Step::Left(bounded, Part::default()),
+                Block::Read(block) => WalkStep::Read(block.postings()),
+                Block::Left(bounded) => WalkStep::Left(bounded, Part::default()),
             }),
             more: &list.more,
         };
@@ -116,10 +116,10 @@ impl<'a> Window<'a> {
                 |&(doc, weight): &(u32, f32)| Posting { doc: (doc - first) as u16, term, weight };
             let meet = |doc, impact| self.postings.push(posting(&(doc, impact_weight(impact))));
             let walked = match &mut walk.postings {
-                Some(Step::Read(postings)) => {
+                Some(WalkStep::Read(postings)) => {
                     postings.below(first, |_, _| {}).and_then(|()| postings.below(end, meet))
                 }
-                Some(Step::Left(bounded, part)) => bounded.window(number, last, part, meet),
+                Some(WalkStep::Left(bounded, part)) => bounded.window(number, last, part, meet),
                 None => Some(()),
             };
             if walked.is_none() {

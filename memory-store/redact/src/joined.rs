@@ -32,7 +32,7 @@ const BLOB_LINE_BYTES_MIN: usize = 60;
 
 /// What stands between two pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Join {
+struct Separator {
     range: Range<usize>,
     /// The byte of the value that it stands for.
     with: Option<u8>,
@@ -57,7 +57,7 @@ pub(super) fn find<T>(
 }
 
 /// The joins of a text, in order; they do not overlap.
-fn joins(text: &[u8]) -> Vec<Join> {
+fn joins(text: &[u8]) -> Vec<Separator> {
     let mut joins: Vec<Range<usize>> = Vec::new();
     let mut folded = None;
     for line_end in memchr_iter(b'\n', text) {
@@ -81,7 +81,8 @@ fn joins(text: &[u8]) -> Vec<Join> {
     joins.extend(memchr2_iter(0xE2, 0xEF, text).filter_map(|at| invisible(text, at)));
     joins.extend(memchr_iter(0xC2, text).filter_map(|at| invisible(text, at)));
     joins.extend(memchr_iter(0x1B, text).filter_map(|at| colour(text, at)));
-    let mut joins: Vec<Join> = joins.into_iter().map(|range| Join { range, with: None }).collect();
+    let mut joins: Vec<Separator> =
+        joins.into_iter().map(|range| Separator { range, with: None }).collect();
     joins.extend(memchr_iter(b'%', text).filter_map(|at| encoded(text, at)));
     joins.extend(memchr_iter(b'\\', text).filter_map(|at| escaped(text, at)));
     joins.extend(memchr_iter(b'&', text).filter_map(|at| entity(text, at)));
@@ -124,17 +125,17 @@ fn colour(text: &[u8], at: usize) -> Option<Range<usize>> {
 }
 
 /// A full-width letter, digit or sign.
-fn wide(text: &[u8], at: usize) -> Option<Join> {
+fn wide(text: &[u8], at: usize) -> Option<Separator> {
     let with = match text.get(at..at + 3)? {
         [0xEF, 0xBC, low @ 0x81..=0xBF] => low - 0x81 + b'!',
         [0xEF, 0xBD, low @ 0x80..=0x9E] => low - 0x80 + b'`',
         _ => return None,
     };
-    Some(Join { range: at..at + 3, with: Some(with) })
+    Some(Separator { range: at..at + 3, with: Some(with) })
 }
 
 /// A letter, digit or sign of JSON or a language that is escaped without need: `\u0077`, `\x70`.
-fn escaped(text: &[u8], at: usize) -> Option<Join> {
+fn escaped(text: &[u8], at: usize) -> Option<Separator> {
     let length = match text.get(at + 1)? {
         b'u' => 6,
         b'x' => 4,
@@ -142,11 +143,11 @@ fn escaped(text: &[u8], at: usize) -> Option<Join> {
     };
     let digits = str::from_utf8(text.get(at + 2..at + length)?).ok()?;
     let with = u8::try_from(u32::from_str_radix(digits, 16).ok()?).ok()?;
-    with.is_ascii_graphic().then_some(Join { range: at..at + length, with: Some(with) })
+    with.is_ascii_graphic().then_some(Separator { range: at..at + length, with: Some(with) })
 }
 
 /// A sign that HTML writes as an entity.
-fn entity(text: &[u8], at: usize) -> Option<Join> {
+fn entity(text: &[u8], at: usize) -> Option<Separator> {
     const NAMES: [(&[u8], u8); 6] = [
         (b"lt;", b'<'),
         (b"gt;", b'>'),
@@ -158,7 +159,7 @@ fn entity(text: &[u8], at: usize) -> Option<Join> {
     const DIGITS_MAX: usize = 4;
     let rest = text.get(at + 1..)?;
     if let Some((name, with)) = NAMES.iter().find(|(name, _)| rest.starts_with(name)) {
-        return Some(Join { range: at..at + 1 + name.len(), with: Some(*with) });
+        return Some(Separator { range: at..at + 1 + name.len(), with: Some(*with) });
     }
     let rest = rest.strip_prefix(b"#")?;
     let (radix, mark) = if rest.first()?.eq_ignore_ascii_case(&b'x') { (16, 1) } else { (10, 0) };
@@ -167,16 +168,16 @@ fn entity(text: &[u8], at: usize) -> Option<Join> {
     let digits = str::from_utf8(&rest[mark..mark + length]).ok()?;
     let with = u8::try_from(u32::from_str_radix(digits, radix).ok()?).ok()?;
     (with.is_ascii_graphic() && rest.get(mark + length) == Some(&b';'))
-        .then_some(Join { range: at..at + 3 + mark + length, with: Some(with) })
+        .then_some(Separator { range: at..at + 3 + mark + length, with: Some(with) })
 }
 
 /// A letter, digit or sign of a token that needs no percent sign and has one; and the signs that join a name
 /// with its value.
-fn encoded(text: &[u8], at: usize) -> Option<Join> {
+fn encoded(text: &[u8], at: usize) -> Option<Separator> {
     let digits = str::from_utf8(text.get(at + 1..at + 3)?).ok()?;
     let with = u8::from_str_radix(digits, 16).ok()?;
     (with.is_ascii_alphanumeric() || b"_-.~=:&\"'".contains(&with))
-        .then_some(Join { range: at..at + 3, with: Some(with) })
+        .then_some(Separator { range: at..at + 3, with: Some(with) })
 }
 
 /// `\` at the end of a line: it goes with the break and the next line's indentation, but a space before
@@ -319,7 +320,7 @@ fn skip_spaces(text: &[u8], at: usize) -> usize {
 }
 
 /// Joins that are read together.
-fn clusters(joins: &[Join]) -> Vec<&[Join]> {
+fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
     let mut clusters = Vec::new();
     let mut start = 0;
     for at in 1..=joins.len() {
@@ -345,11 +346,11 @@ struct Joined {
 }
 
 impl Joined {
-    fn new(text: &[u8], joins: &[Join]) -> Self {
+    fn new(text: &[u8], joins: &[Separator]) -> Self {
         let mut joined = Self { text: Vec::new(), parts: Vec::new(), codes: Vec::new() };
         let (Some(first), Some(last)) = (joins.first(), joins.last()) else { return joined };
         let mut at = first.range.start.saturating_sub(LEAD_BYTES_MAX);
-        for Join { range, with } in joins {
+        for Separator { range, with } in joins {
             joined.push(text, at..range.start);
             at = range.end;
             if text[range.start] == 0x1B {

@@ -47,10 +47,10 @@ impl fmt::Display for Wrong {
     }
 }
 
-type Read<T> = Result<T, Wrong>;
+type ReadField<T> = Result<T, Wrong>;
 
 /// Reads the fields; `title` and `body` come from the body.
-pub(super) fn memory(front: &Pod, title: String, body: String) -> Read<Memory> {
+pub(super) fn memory(front: &Pod, title: String, body: String) -> ReadField<Memory> {
     let front = Field { pod: front, path: Vec::new() };
     if !matches!(front.pod, Pod::Hash(_)) {
         return Err(front.wrong("expected keys with values, as in `kind: fix`"));
@@ -127,7 +127,7 @@ fn said_by(name: &str) -> Option<SaidBy> {
     }
 }
 
-fn source(field: &Field) -> Read<Source> {
+fn source(field: &Field) -> ReadField<Source> {
     field.map()?;
     Ok(Source {
         session: field.get("session").text()?,
@@ -138,7 +138,7 @@ fn source(field: &Field) -> Read<Source> {
     })
 }
 
-fn path_ref(field: &Field) -> Read<PathRef> {
+fn path_ref(field: &Field) -> ReadField<PathRef> {
     if let Pod::Hash(_) = field.pod {
         return Ok(PathRef {
             path: field.get("path").short()?.required("a path")?,
@@ -148,7 +148,7 @@ fn path_ref(field: &Field) -> Read<PathRef> {
     Ok(PathRef { path: field.short()?.required("a path")?, seen: None })
 }
 
-fn fact(field: &Field) -> Read<Fact> {
+fn fact(field: &Field) -> ReadField<Fact> {
     field.map()?;
     Ok(Fact {
         subject: field.get("subject").required("a text")?,
@@ -159,7 +159,7 @@ fn fact(field: &Field) -> Read<Fact> {
     })
 }
 
-fn relation(field: &Field) -> Read<Relation> {
+fn relation(field: &Field) -> ReadField<Relation> {
     field.map()?;
     Ok(Relation {
         kind: field.get("kind").required("a text")?,
@@ -167,7 +167,7 @@ fn relation(field: &Field) -> Read<Relation> {
     })
 }
 
-fn command(field: &Field) -> Read<Option<CommandRecord>> {
+fn command(field: &Field) -> ReadField<Option<CommandRecord>> {
     if matches!(field.pod, Pod::Null) {
         return Ok(None);
     }
@@ -208,7 +208,7 @@ impl<'a> Field<'a> {
         Wrong { path: self.path.clone(), message: message.into() }
     }
 
-    fn text(&self) -> Read<Option<String>> {
+    fn text(&self) -> ReadField<Option<String>> {
         match self.pod {
             Pod::Null => Ok(None),
             Pod::String(text) => Ok(Some(text.clone())),
@@ -218,7 +218,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn parsed<T: FromStr>(&self, expected: &str) -> Read<Option<T>> {
+    fn parsed<T: FromStr>(&self, expected: &str) -> ReadField<Option<T>> {
         let Some(text) = self.text()? else { return Ok(None) };
         match text.trim().parse() {
             Ok(value) => Ok(Some(value)),
@@ -226,7 +226,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn required<T: FromStr>(&self, expected: &str) -> Read<T> {
+    fn required<T: FromStr>(&self, expected: &str) -> ReadField<T> {
         let missing = || match self.path.last() {
             Some(Step::Key(key)) if self.path.len() == 1 => {
                 Wrong { path: Vec::new(), message: format!("no `{key}`; expected {expected}") }
@@ -240,13 +240,13 @@ impl<'a> Field<'a> {
         self.parsed(expected)?.ok_or_else(missing)
     }
 
-    fn time(&self) -> Read<Option<Timestamp>> {
+    fn time(&self) -> ReadField<Option<Timestamp>> {
         let Some(text) = self.text()? else { return Ok(None) };
         let expected = "a date as 2026-10-02 or 2026-10-02T09:30:00Z";
         Timestamp::parse(&text).map(Some).ok_or_else(|| self.expected(expected, &text))
     }
 
-    fn share(&self) -> Read<Option<f32>> {
+    fn share(&self) -> ReadField<Option<f32>> {
         let number: Option<f32> = self.parsed("a number from 0 to 1")?;
         match number {
             Some(number) if !(0.0..=1.0).contains(&number) => {
@@ -256,7 +256,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn flag(&self) -> Read<Option<bool>> {
+    fn flag(&self) -> ReadField<Option<bool>> {
         let Some(text) = self.text()? else { return Ok(None) };
         match text.to_ascii_lowercase().as_str() {
             "true" | "yes" | "on" => Ok(Some(true)),
@@ -269,14 +269,14 @@ impl<'a> Field<'a> {
         &self,
         names: impl fmt::Display,
         read: impl Fn(&str) -> Option<T>,
-    ) -> Read<Option<T>> {
+    ) -> ReadField<Option<T>> {
         let Some(text) = self.text()? else { return Ok(None) };
         let name = text.trim().to_ascii_lowercase();
         let value = read(&name).ok_or_else(|| self.expected(&format!("one of: {names}"), &text))?;
         Ok(Some(value))
     }
 
-    fn list<T>(&self, read: impl Fn(&Field) -> Read<T>) -> Read<Vec<T>> {
+    fn list<T>(&self, read: impl Fn(&Field) -> ReadField<T>) -> ReadField<Vec<T>> {
         match self.pod {
             Pod::Null => Ok(Vec::new()),
             Pod::Array(items) => {
@@ -291,7 +291,7 @@ impl<'a> Field<'a> {
     }
 
     /// This list, unless it is longer than any that recall could use.
-    fn bounded(self) -> Read<Self> {
+    fn bounded(self) -> ReadField<Self> {
         match self.pod {
             Pod::Array(items) if items.len() > ENTRIES_MAX => {
                 Err(self.wrong(format!("more than {ENTRIES_MAX} entries; shorten the list")))
@@ -301,7 +301,7 @@ impl<'a> Field<'a> {
     }
 
     /// This entry, unless its text is longer than any tag or path.
-    fn short(&self) -> Read<&Self> {
+    fn short(&self) -> ReadField<&Self> {
         match self.pod {
             Pod::String(text) if text.len() > ENTRY_BYTES_MAX => {
                 Err(self.wrong(format!("longer than {ENTRY_BYTES_MAX} bytes; shorten it")))
@@ -310,7 +310,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn texts(&self) -> Read<Vec<String>> {
+    fn texts(&self) -> ReadField<Vec<String>> {
         let texts = self.list(|field| match field.pod {
             Pod::Null => Ok(None),
             _ => field.short()?.text(),
@@ -318,7 +318,7 @@ impl<'a> Field<'a> {
         Ok(texts.into_iter().flatten().collect())
     }
 
-    fn map(&self) -> Read<()> {
+    fn map(&self) -> ReadField<()> {
         match self.pod {
             Pod::Null | Pod::Hash(_) => Ok(()),
             Pod::String(_) | Pod::Integer(_) | Pod::Float(_) | Pod::Boolean(_) | Pod::Array(_) => {

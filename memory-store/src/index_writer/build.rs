@@ -151,7 +151,7 @@ struct Memories<'a> {
 }
 
 /// What the next generation writes.
-struct Plan {
+struct BuildPlan {
     /// The segment of memories; `None` when the present one says the same.
     memories: Option<Vec<u8>>,
     /// The segments of turns.
@@ -307,7 +307,7 @@ impl<'a> Publisher<'a> {
         old: Option<&Manifest>,
         memories: &mut Memories<'_>,
         turns: &NewTurns,
-    ) -> Result<Plan> {
+    ) -> Result<BuildPlan> {
         let kept = old.filter(|old| old.digest == memories.digest).and_then(kept_memories);
         let is_sound =
             |segment: &SegmentRef| !self.afresh && Segment::open(&self.dir, segment).is_ok();
@@ -324,7 +324,7 @@ impl<'a> Publisher<'a> {
         };
         let memories = (!kept).then(|| self.memories(old, memories));
         let idle = memories.is_none() && turns::are_kept(&turns, &turn_segments(old));
-        Ok(Plan { memories, turns, idle })
+        Ok(BuildPlan { memories, turns, idle })
     }
 
     /// The bytes of the memories' segment.
@@ -551,11 +551,11 @@ pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Resu
         return Ok(false);
     }
     let step = rewrite_turns(dir, vectors, now, |maker, segments| maker.settled(segments))?;
-    Ok(!matches!(step, Step::Nothing))
+    Ok(!matches!(step, TurnStep::Nothing))
 }
 
 /// What became of a step that changes turns alone.
-enum Step {
+enum TurnStep {
     /// There was nothing to do.
     Nothing,
     /// It was published.
@@ -570,29 +570,29 @@ fn rewrite_turns(
     vectors: Option<&dyn Vectors>,
     now: Timestamp,
     make: impl Fn(&turns::Maker<'_>, Vec<SegmentRef>) -> Result<Vec<Part>>,
-) -> Result<Step> {
+) -> Result<TurnStep> {
     let before = read_manifest(dir)?.ok_or_else(|| format::damaged(dir, "there is no index"))?;
     let segments = turn_segments(Some(&before));
     let parts = match make(&turns::Maker { dir, vectors }, segments) {
         Ok(parts) => parts,
         // Somebody has published since, and removed what was being read.
         Err(_) if read_manifest(dir)?.is_some_and(|now| now.generation != before.generation) => {
-            return Ok(Step::Again);
+            return Ok(TurnStep::Again);
         }
         Err(error) => return Err(error),
     };
     if turns::are_kept(&parts, &turn_segments(Some(&before))) {
-        return Ok(Step::Nothing);
+        return Ok(TurnStep::Nothing);
     }
     let _lock = lock::exclusive(dir)?;
     let publisher = Publisher { vectors, ..Publisher::of(dir) };
     let old = read_manifest(dir)?.filter(|old| old.generation == before.generation);
     // Somebody has published since.
-    let Some(old) = old else { return Ok(Step::Again) };
+    let Some(old) = old else { return Ok(TurnStep::Again) };
     let mut generation = publisher.next_generation(Some(&old));
     let segments = publisher.write_turns(parts, &mut generation, &mut Vec::new())?;
     publish_turns(dir, old, segments, now)?;
-    Ok(Step::Done)
+    Ok(TurnStep::Done)
 }
 
 /// Publishes the generation after `old` with other segments of turns. The writers' lock is held.

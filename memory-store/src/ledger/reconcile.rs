@@ -138,13 +138,13 @@ mod tests {
 
     const NOW: Timestamp = Timestamp(1_790_000_000_000);
 
-    struct Home {
+    struct LedgerHome {
         folder: tempfile::TempDir,
         store: Store,
         root: PathBuf,
     }
 
-    fn home() -> Home {
+    fn home() -> LedgerHome {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().to_owned();
         let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
@@ -152,10 +152,10 @@ mod tests {
         std::fs::create_dir(&root).unwrap();
         let observed = Observed { root: root.clone(), ..Observed::default() };
         let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
-        Home { store: Store::open(&dirs, &tree).unwrap(), folder, root }
+        LedgerHome { store: Store::open(&dirs, &tree).unwrap(), folder, root }
     }
 
-    impl Home {
+    impl LedgerHome {
         fn run(&self, desired: &[Memory], steps: usize) -> Outcome {
             let desired = desired.iter().cloned();
             let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });

@@ -131,9 +131,9 @@ const KINDS: [Kind; 8] = [
 
 /// A stream of numbers that look random (splitmix64).
 #[derive(Clone, Debug)]
-pub struct Random(pub u64);
+pub struct SplitMix(pub u64);
 
-impl Random {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -183,7 +183,7 @@ impl Random {
 
 /// The word of a rank.
 fn word(rank: u64) -> String {
-    let mut random = Random(rank);
+    let mut random = SplitMix(rank);
     let mut rest = rank;
     let mut word = String::new();
     for _ in 0..2 + random.below(2) {
@@ -211,7 +211,7 @@ pub fn error(number: u64) -> String {
 
 /// A memory.
 pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
-    let mut random = Random(number ^ if user { 1 << 40 } else { 0 });
+    let mut random = SplitMix(number ^ if user { 1 << 40 } else { 0 });
     let kind = KINDS[(number % 8) as usize];
     let created = Timestamp(now.0 - random.below(300 * 86_400_000) as i64);
     let mut entropy = [0; 10];
@@ -239,7 +239,7 @@ pub fn memory(number: u64, now: Timestamp, user: bool) -> Memory {
 
 /// A turn of a session.
 pub fn turn(number: u32, now: Timestamp) -> Turn {
-    let mut random = Random(u64::from(number) ^ 1 << 41);
+    let mut random = SplitMix(u64::from(number) ^ 1 << 41);
     Turn {
         session: format!("bench-{}", number / 40),
         number: number % 40,

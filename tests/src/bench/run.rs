@@ -7,11 +7,11 @@ use std::process::Command;
 use memory_store::layout::MODELS_VARIABLE;
 
 use super::Result;
-use super::corpus::Random;
+use super::corpus::SplitMix;
 
 /// What one process took.
 #[derive(Clone, Copy, Debug)]
-pub struct Sample {
+pub struct ProcessSample {
     /// From its start until it was reaped.
     pub wall_us: f64,
     /// User and system time.
@@ -82,13 +82,13 @@ impl Launcher {
         rows: &mut [Row<'_>],
         rounds: Range<usize>,
         chill: &dyn Fn(&[&Path]) -> Result<()>,
-    ) -> Result<Vec<Vec<Sample>>> {
+    ) -> Result<Vec<Vec<ProcessSample>>> {
         pin_to_one_processor();
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
         let mut order: Vec<usize> = (0..rows.len()).collect();
         for round in rounds {
             // Whoever comes first after a large program finds nothing in the processor's caches.
-            Random(round as u64).shuffle(&mut order);
+            SplitMix(round as u64).shuffle(&mut order);
             for &place in &order {
                 let payload = (rows[place].prepare)(round)?;
                 samples[place].push(self.sample(&rows[place], &payload, chill)?);
@@ -120,7 +120,7 @@ impl Launcher {
         row: &Row<'_>,
         payload: &[u8],
         chill: &dyn Fn(&[&Path]) -> Result<()>,
-    ) -> Result<Sample> {
+    ) -> Result<ProcessSample> {
         let (program, arguments) = row.command.split_first().ok_or("a row has no program")?;
         let stdin = self.stdin(payload)?;
         chill(&[Path::new(program), &stdin])?;
@@ -135,7 +135,7 @@ impl Launcher {
         let figures: Vec<f64> = text.split_whitespace().flat_map(str::parse).collect();
         match figures.as_slice() {
             &[wall_ns, cpu_us, peak_kib, minor_faults, 0.0] => {
-                Ok(Sample { wall_us: wall_ns / 1000.0, cpu_us, peak_kib, minor_faults })
+                Ok(ProcessSample { wall_us: wall_ns / 1000.0, cpu_us, peak_kib, minor_faults })
             }
             _ => Err(format!("{} did not end well: {text}", row.name).into()),
         }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::run::{Promise, Row, Sample, median, quantile};
+use super::run::{ProcessSample, Promise, Row, median, quantile};
 
 /// What the runs of one row come to.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct TableLine {
     name: String,
     size: Option<u64>,
     cold: bool,
@@ -19,10 +19,10 @@ pub struct Line {
     minor_faults: f64,
 }
 
-impl Line {
+impl TableLine {
     /// Sums up the samples of a row; `empty_us` is the median of the empty program.
-    pub fn new(row: &Row<'_>, samples: &[Sample], empty_us: f64, cold: bool) -> Self {
-        let of = |figure: fn(&Sample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
+    pub fn new(row: &Row<'_>, samples: &[ProcessSample], empty_us: f64, cold: bool) -> Self {
+        let of = |figure: fn(&ProcessSample) -> f64| samples.iter().map(figure).collect::<Vec<_>>();
         let median_us = median(of(|sample| sample.wall_us));
         Self {
             name: row.name.clone(),

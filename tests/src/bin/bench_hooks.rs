@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use journeys::bench::Result;
 use journeys::bench::cold;
-use journeys::bench::corpus::{self, Random};
-use journeys::bench::run::{Launcher, Promise, Row, Sample, argument, median};
+use journeys::bench::corpus::{self, SplitMix};
+use journeys::bench::run::{Launcher, ProcessSample, Promise, Row, argument, median};
 use journeys::bench::store::{self, BenchStore};
-use journeys::bench::table::{self, Line};
+use journeys::bench::table::{self, TableLine};
 use serde_json::{Value, json};
 
 const USAGE: &str = "usage: bench-hooks --programs DIR [--against DIR] [--sizes N,..] [--turns N] \
@@ -22,7 +22,7 @@ const KEPT_ROUND: usize = 100_000;
 const USUAL_SIZE: u64 = 1000;
 
 fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
+    match HooksOptions::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
+struct HooksOptions {
     programs: PathBuf,
     /// Hooks of another build, to be measured beside the others.
     against: Option<PathBuf>,
@@ -46,7 +46,7 @@ struct Options {
     keep: Option<PathBuf>,
 }
 
-impl Options {
+impl HooksOptions {
     fn parse(arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self {
             programs: PathBuf::new(),
@@ -83,7 +83,7 @@ impl Options {
 }
 
 /// Runs everything and prints the table; says whether all promises are kept.
-fn bench(options: &Options) -> Result<bool> {
+fn bench(options: &HooksOptions) -> Result<bool> {
     let launcher = Launcher::new(options.programs.join("launch"))?;
     let models = models()?;
     let turns = options.turns_per_memory;
@@ -114,15 +114,15 @@ fn bench(options: &Options) -> Result<bool> {
     if options.keep.is_some() {
         keep(&mut rows)?;
     }
-    Ok(lines.iter().all(Line::keeps_its_promise))
+    Ok(lines.iter().all(TableLine::keeps_its_promise))
 }
 
 /// Sums up the samples of all rows, the first of which is the empty program.
-fn lines(rows: &[Row<'_>], samples: &[Vec<Sample>], cold: bool) -> Vec<Line> {
+fn lines(rows: &[Row<'_>], samples: &[Vec<ProcessSample>], cold: bool) -> Vec<TableLine> {
     let walls = samples.first().into_iter().flatten().map(|sample| sample.wall_us);
     let empty_us = median(walls.collect());
     let lines = rows.iter().zip(samples);
-    lines.map(|(row, samples)| Line::new(row, samples, empty_us, cold)).collect()
+    lines.map(|(row, samples)| TableLine::new(row, samples, empty_us, cold)).collect()
 }
 
 /// Where the embedder's files of this build lie.
@@ -148,9 +148,9 @@ fn chill(stores: &[BenchStore], models: &Path, files: &[&Path]) -> Result<()> {
     Ok(())
 }
 
-fn print(options: &Options, stores: &[BenchStore], lines: &[Line]) -> Result<()> {
+fn print(options: &HooksOptions, stores: &[BenchStore], lines: &[TableLine]) -> Result<()> {
     if options.json {
-        let rows: Vec<Value> = lines.iter().map(Line::to_json).collect();
+        let rows: Vec<Value> = lines.iter().map(TableLine::to_json).collect();
         let store = |store: &BenchStore| {
             Ok(json!({
                 "memories": store.size,
@@ -321,13 +321,13 @@ fn prompt_that_hits(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     store.begin(&round.session)?;
     // A title, as somebody would put it into a question, among words that tell nothing.
     let title = store.memory(round.number * 7).title;
-    let prompt = format!("{} {title}?", Random(round.number).common(4));
+    let prompt = format!("{} {title}?", SplitMix(round.number).common(4));
     payload(store, "UserPromptSubmit", &round.session, &json!({ "prompt": prompt }))
 }
 
 fn silent_prompt(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
     store.begin("silent")?;
-    let word = Random(round.number).common(1);
+    let word = SplitMix(round.number).common(1);
     let prompt =
         format!("Before lunch, please tell me in simple words what a {word} means to you.");
     payload(store, "UserPromptSubmit", "silent", &json!({ "prompt": prompt }))
@@ -339,7 +339,7 @@ fn session_start(store: &BenchStore, round: &Round) -> Result<Vec<u8>> {
 
 fn read_of(store: &BenchStore, session: &str, file: &str) -> Result<Vec<u8>> {
     let path = store.root.join(file);
-    let lines = Random(7).text(400);
+    let lines = SplitMix(7).text(400);
     payload(
         store,
         "PostToolUse",

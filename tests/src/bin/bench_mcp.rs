@@ -37,7 +37,7 @@ const IN_FLIGHT: usize = 100;
 const FAULTS_SHOWN: usize = 10;
 
 fn main() -> ExitCode {
-    match Options::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
+    match McpOptions::parse(std::env::args().skip(1)).and_then(|options| bench(&options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bench-mcp: {error}");
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
 }
 
-struct Options {
+struct McpOptions {
     program: PathBuf,
     models: PathBuf,
     sizes: Vec<u64>,
@@ -56,7 +56,7 @@ struct Options {
     json: bool,
 }
 
-impl Options {
+impl McpOptions {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self> {
         let mut options = Self {
             program: PathBuf::new(),
@@ -90,7 +90,7 @@ impl Options {
 }
 
 /// One figure.
-struct Row {
+struct Figure {
     what: String,
     figure: f64,
     unit: &'static str,
@@ -98,7 +98,7 @@ struct Row {
     most: f64,
 }
 
-fn bench(options: &Options) -> Result<()> {
+fn bench(options: &McpOptions) -> Result<()> {
     let mut rows = Vec::new();
     for &size in &options.sizes {
         let store = BenchStore::build(size, 1, &options.models)?;
@@ -116,28 +116,28 @@ fn bench(options: &Options) -> Result<()> {
         println!("{}", Value::from(rows));
         return Ok(());
     }
-    for Row { what, figure, unit, most } in rows {
+    for Figure { what, figure, unit, most } in rows {
         let mark = if figure <= most { "" } else { "  above" };
         println!("{what:<52} {figure:>9.2} {unit:<4} (at most {most}){mark}");
     }
     Ok(())
 }
 
-fn one_client(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
+fn one_client(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) -> Result<()> {
     let size = store.size;
     let mut row = |what: &str, figure, unit, most| {
-        rows.push(Row { what: format!("{what}, {size} memories"), figure, unit, most });
+        rows.push(Figure { what: format!("{what}, {size} memories"), figure, unit, most });
     };
     let mut starts = Vec::new();
     for _ in 0..STARTS {
         let begin = Instant::now();
-        let mut server = Server::start(options, store)?;
+        let mut server = RunningServer::start(options, store)?;
         server.call("status", &json!({}))?;
         starts.push(begin.elapsed().as_secs_f64() * 1e3);
     }
     row("start to first answer", median(starts), "ms", 15.0);
 
-    let mut server = Server::start(options, store)?;
+    let mut server = RunningServer::start(options, store)?;
     row("resident before the first recall", server.resident_mib()?, "MiB", 8.0);
     let query = |number: usize| {
         let memory = store.memory(number as u64 * 37);
@@ -192,12 +192,12 @@ type Acknowledged = (String, PathBuf);
 type Told = std::result::Result<(Vec<f64>, Vec<Acknowledged>), String>;
 
 fn one_of_many(
-    options: &Options,
+    options: &McpOptions,
     store: &BenchStore,
     client: usize,
     operations: usize,
 ) -> Result<(Vec<f64>, Vec<Acknowledged>)> {
-    let mut server = Server::start(options, store)?;
+    let mut server = RunningServer::start(options, store)?;
     let (mut times, mut files) = (Vec::new(), Vec::new());
     for number in 0..operations {
         if number % 5 >= 2 {
@@ -215,7 +215,7 @@ fn one_of_many(
 }
 
 /// Many clients at once; what was acknowledged must be there, and the store whole.
-fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> Result<()> {
+fn many_clients(options: &McpOptions, store: &BenchStore, rows: &mut Vec<Figure>) -> Result<()> {
     let each = options.operations / options.clients;
     let begin = Instant::now();
     let of_all: Vec<Told> = std::thread::scope(|scope| {
@@ -245,7 +245,7 @@ fn many_clients(options: &Options, store: &BenchStore, rows: &mut Vec<Row>) -> R
     }
     let what = format!("{} clients, {} operations", options.clients, each * options.clients);
     let mut row = |figure_of: &str, figure, unit, most| {
-        rows.push(Row { what: format!("{what}: {figure_of}"), figure, unit, most });
+        rows.push(Figure { what: format!("{what}: {figure_of}"), figure, unit, most });
     };
     row("p95 of remember", quantile(&mut times, 0.95), "s", 1.0);
     row("acknowledged and lost", lost as f64, "", 0.0);
@@ -299,15 +299,15 @@ fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<Strin
 }
 
 /// A running server.
-struct Server {
+struct RunningServer {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     next: u64,
 }
 
-impl Server {
-    fn start(options: &Options, store: &BenchStore) -> Result<Self> {
+impl RunningServer {
+    fn start(options: &McpOptions, store: &BenchStore) -> Result<Self> {
         let mut child = Command::new(&options.program)
             .env_clear()
             .env("HOME", &store.home)
@@ -392,7 +392,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for RunningServer {
     fn drop(&mut self) {
         // It has said all that was asked.
         let _ = self.child.kill();

@@ -17,7 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What is waited for at most.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
-struct Options {
+struct ModelOptions {
     /// Sessions of the history.
     sessions: usize,
     /// Seconds that the model takes for an answer.
@@ -26,7 +26,7 @@ struct Options {
     kills: usize,
 }
 
-impl Options {
+impl ModelOptions {
     fn read(mut arguments: impl Iterator<Item = String>) -> Option<Self> {
         let mut options = Self { sessions: 1_000, seconds: 10.0, kills: 3 };
         while let Some(argument) = arguments.next() {
@@ -43,7 +43,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    let Some(options) = Options::read(std::env::args().skip(1)) else {
+    let Some(options) = ModelOptions::read(std::env::args().skip(1)) else {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(options: &Options) -> io::Result<()> {
+fn bench(options: &ModelOptions) -> io::Result<()> {
     let takes = Duration::from_secs_f64(options.seconds);
     let server = ChatServer::start(takes, true)?;
     let history = LongHistory::new(options.sessions, &server)?;

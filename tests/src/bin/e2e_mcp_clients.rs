@@ -70,10 +70,10 @@ fn journey(checks: &mut Checks, how: &How) -> io::Result<()> {
     let sample = Sample::with_history()?;
     sample.sync()?;
     let mut client = match how {
-        How::Bridge(words) => Client::Bridge(Bridge::start(&sample, words)?),
-        How::Inspector(words) => Client::Inspector { sample: &sample, words },
+        How::Bridge(words) => McpClient::Bridge(Bridge::start(&sample, words)?),
+        How::Inspector(words) => McpClient::Inspector { sample: &sample, words },
     };
-    if let Client::Bridge(bridge) = &mut client {
+    if let McpClient::Bridge(bridge) = &mut client {
         let hello = bridge.ask(&json!({"do": "connect"}))?;
         checks.check("it connects", hello["name"] == "throughline", &hello);
         let era = if bridge.asks_in_the_new_way { "2026-07-28" } else { "2025-11-25" };
@@ -84,7 +84,7 @@ fn journey(checks: &mut Checks, how: &How) -> io::Result<()> {
     asks_and_saves(checks, &mut client)?;
     reads_sessions(checks, &mut client)?;
     is_told_of_mistakes(checks, &mut client)?;
-    if let Client::Bridge(mut bridge) = client {
+    if let McpClient::Bridge(mut bridge) = client {
         overtakes(checks, &mut bridge, &sample)?;
         let closed = bridge.close()?;
         checks.check("its client closes and ends well", closed, "");
@@ -95,7 +95,7 @@ fn journey(checks: &mut Checks, how: &How) -> io::Result<()> {
 }
 
 /// What there is.
-fn lists(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()> {
+fn lists(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let tools = client.ask(&json!({"do": "tools"}))?;
     checks.check("it lists five tools", names(&tools["tools"], "name") == TOOLS, &tools);
     let structured = tools.to_string().contains("outputSchema");
@@ -116,7 +116,7 @@ fn lists(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()> {
 }
 
 /// From a question to one that is forgotten.
-fn asks_and_saves(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()> {
+fn asks_and_saves(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let known =
         client.says("recall", &json!({"query": "why one transaction per file in the import"}))?;
     checks.contains(
@@ -166,7 +166,7 @@ fn asks_and_saves(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()
 }
 
 /// A search in what was said, and on from there.
-fn reads_sessions(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()> {
+fn reads_sessions(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let found =
         client.says("search_sessions", &json!({"query": "parallel inserts rayon slower"}))?;
     let session = "a1000003-0000-4000-8000-000000000000";
@@ -185,7 +185,7 @@ fn reads_sessions(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()
 }
 
 /// Arguments that are wrong, in ways that schemas do not stop.
-fn is_told_of_mistakes(checks: &mut Checks, client: &mut Client<'_>) -> io::Result<()> {
+fn is_told_of_mistakes(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     for (arguments, wanted) in [
         (json!({"query": "import", "kinds": ["bug"]}), "`kinds` takes some of decision"),
         (json!({"query": "import", "as_of": "some day"}), "`as_of` takes a day such as"),
@@ -239,12 +239,12 @@ fn id_in(text: &str) -> io::Result<String> {
     id.map(str::to_owned).ok_or_else(|| io::Error::other(format!("no id in {text}")))
 }
 
-enum Client<'a> {
+enum McpClient<'a> {
     Bridge(Bridge),
     Inspector { sample: &'a Sample, words: &'a [PathBuf] },
 }
 
-impl Client<'_> {
+impl McpClient<'_> {
     /// What the server answers, as the client hands it on.
     fn ask(&mut self, question: &Value) -> io::Result<Value> {
         match self {

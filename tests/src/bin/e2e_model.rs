@@ -24,7 +24,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut checks = Checks::default();
-    let asked = Asked { node, server, model, context, threads };
+    let asked = ServedModel { node, server, model, context, threads };
     if let Err(error) = journey(&mut checks, &asked) {
         checks.check("the journey runs to its end", false, error);
     }
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 }
 
 /// What is served, and by what.
-struct Asked<'a> {
+struct ServedModel<'a> {
     node: &'a str,
     server: &'a str,
     model: &'a str,
@@ -41,7 +41,7 @@ struct Asked<'a> {
 }
 
 /// The server of the model, which ends when its stdin does.
-struct Server {
+struct ModelServer {
     child: Child,
     out: BufReader<ChildStdout>,
     address: String,
@@ -49,15 +49,15 @@ struct Server {
 
 /// An answer as the server counted it.
 #[derive(Debug)]
-struct Answer {
+struct CountedAnswer {
     seconds: f64,
     tokens_in: u64,
     tokens_out: u64,
     is_cut: bool,
 }
 
-impl Server {
-    fn start(environment: &TestEnvironment, asked: &Asked<'_>) -> io::Result<Self> {
+impl ModelServer {
+    fn start(environment: &TestEnvironment, asked: &ServedModel<'_>) -> io::Result<Self> {
         let mut child = environment
             .command(asked.node)
             .args([asked.server, asked.model, asked.context, asked.threads])
@@ -71,13 +71,13 @@ impl Server {
     }
 
     /// Ends it and returns what it answered.
-    fn end(mut self) -> io::Result<Vec<Answer>> {
+    fn end(mut self) -> io::Result<Vec<CountedAnswer>> {
         drop(self.child.stdin.take());
         let lines = self.out.lines().collect::<io::Result<Vec<String>>>()?;
         self.child.wait()?;
         let answer = |line: &String| {
             let told: Value = serde_json::from_str(line).ok()?;
-            Some(Answer {
+            Some(CountedAnswer {
                 seconds: told["seconds"].as_f64()?,
                 tokens_in: told["tokens_in"].as_u64()?,
                 tokens_out: told["tokens_out"].as_u64()?,
@@ -88,15 +88,15 @@ impl Server {
     }
 }
 
-fn journey(checks: &mut Checks, asked: &Asked<'_>) -> io::Result<()> {
+fn journey(checks: &mut Checks, asked: &ServedModel<'_>) -> io::Result<()> {
     let environment = TestEnvironment::new()?.at(sample_project::NOW);
     let root = sample_project::create(&environment)?;
     environment
         .throughline(&root, &["init", "--yes", "--private", "--no-register", "--no-sync"])?;
-    let world = World { environment: &environment, root: &root };
+    let world = ModelWorld { environment: &environment, root: &root };
 
     checks.part("A model is served on this machine");
-    let server = Server::start(&environment, asked)?;
+    let server = ModelServer::start(&environment, asked)?;
     let name = Path::new(asked.model).file_stem().unwrap_or_default().to_string_lossy();
     world.is_set_up(checks, &server.address, &name, asked.context)?;
     let begun = Instant::now();
@@ -129,10 +129,10 @@ fn journey(checks: &mut Checks, asked: &Asked<'_>) -> io::Result<()> {
 
 /// Prints what the model took, which is worth writing down.
 #[expect(clippy::print_stdout, reason = "a journey is read by a person")]
-fn tell(answers: &[Answer], took: Duration, report: &Value) {
+fn tell(answers: &[CountedAnswer], took: Duration, report: &Value) {
     let count = answers.len().max(1) as f64;
     let seconds: f64 = answers.iter().map(|answer| answer.seconds).sum();
-    let mean = |of: fn(&Answer) -> u64| answers.iter().map(of).sum::<u64>() as f64 / count;
+    let mean = |of: fn(&CountedAnswer) -> u64| answers.iter().map(of).sum::<u64>() as f64 / count;
     let slowest = answers.iter().map(|answer| answer.seconds).fold(0.0, f64::max);
     let cut = answers.iter().filter(|answer| answer.is_cut).count();
     println!(
@@ -148,12 +148,12 @@ fn tell(answers: &[Answer], took: Duration, report: &Value) {
     println!("          warnings: {}", report["warnings"]);
 }
 
-struct World<'a> {
+struct ModelWorld<'a> {
     environment: &'a TestEnvironment,
     root: &'a Path,
 }
 
-impl World<'_> {
+impl ModelWorld<'_> {
     fn run(&self, arguments: &[&str]) -> io::Result<String> {
         self.environment.throughline(self.root, arguments)
     }
@@ -283,7 +283,7 @@ impl World<'_> {
     fn tells_costs(
         &self,
         checks: &mut Checks,
-        answers: &[Answer],
+        answers: &[CountedAnswer],
         report: &Value,
     ) -> io::Result<()> {
         checks.part("`status` tells what it cost");

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 fn journey(checks: &mut Checks) -> io::Result<()> {
     let environment = TestEnvironment::new()?;
-    let world = World {
+    let world = PluginWorld {
         root: ledger::create(&environment)?,
         environment: &environment,
         api: MessagesApi::start()?,
@@ -57,13 +57,13 @@ fn journey(checks: &mut Checks) -> io::Result<()> {
     world.gives_way_to_init(checks)
 }
 
-struct World<'a> {
+struct PluginWorld<'a> {
     environment: &'a TestEnvironment,
     api: MessagesApi,
     root: PathBuf,
 }
 
-impl World<'_> {
+impl PluginWorld<'_> {
     fn client(&self) -> io::Result<Client<'_>> {
         Ok(Client::new(self.environment, &self.api)?.with_plugin(plugin()))
     }

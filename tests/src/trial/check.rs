@@ -13,19 +13,19 @@ use crate::fault::Run;
 use crate::sample_project::snapshot;
 
 /// What does not hold.
-pub type Fault = String;
+pub type Violation = String;
 
 impl Trial {
     /// What does not hold right after a fault. A torn record at the end of a journal is allowed then: who
     /// reads it passes over it.
-    pub fn faults(&self) -> Vec<Fault> {
+    pub fn faults(&self) -> Vec<Violation> {
         let mut faults = self.invalid(false);
         faults.extend(self.lost());
         faults
     }
 
     /// Syncs without faults, and says what does not hold afterwards.
-    pub fn faults_after_recovery(&self) -> io::Result<Vec<Fault>> {
+    pub fn faults_after_recovery(&self) -> io::Result<Vec<Violation>> {
         self.sample.sync()?;
         let mut faults = self.invalid(true);
         faults.extend(self.lost());
@@ -54,7 +54,7 @@ impl Trial {
         Ok(faults)
     }
 
-    fn invalid(&self, is_recovered: bool) -> Vec<Fault> {
+    fn invalid(&self, is_recovered: bool) -> Vec<Violation> {
         let mut faults = Vec::new();
         match self.store() {
             Ok(store) => {
@@ -87,7 +87,7 @@ impl Trial {
         faults
     }
 
-    fn lost(&self) -> Vec<Fault> {
+    fn lost(&self) -> Vec<Violation> {
         let memories = self.memories();
         let mut faults = Vec::new();
         for (title, (id, fate)) in &self.acknowledged {
@@ -106,7 +106,7 @@ impl Trial {
     }
 
     /// What is wrong with what a hook did.
-    pub fn hook_faults(run: &Run) -> Vec<Fault> {
+    pub fn hook_faults(run: &Run) -> Vec<Violation> {
         let mut faults = Vec::new();
         // A killed one has no status.
         if run.status.code().is_some_and(|code| code != 0) {
@@ -136,7 +136,7 @@ fn names(folder: &Path) -> impl Iterator<Item = String> {
     files.map(|file| file.file_name().to_string_lossy().into_owned())
 }
 
-fn index(folder: &Path, is_recovered: bool) -> Result<(), Fault> {
+fn index(folder: &Path, is_recovered: bool) -> Result<(), Violation> {
     let say = |error: memory_store::Error| format!("{error}");
     let Some(index) = Index::open(folder).map_err(say)? else { return Ok(()) };
     if let Some(damage) = &index.damage

@@ -19,7 +19,7 @@ use memory_store::{MemoryId, ProjectId};
 use crate::fault::{self, Plan, Run};
 use crate::sample_project::Sample;
 use crate::story::Story;
-pub use check::Fault as Invalid;
+pub use check::Violation as Invalid;
 pub use writer::Writer;
 use writer::{Claim, Task};
 

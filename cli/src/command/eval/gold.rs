@@ -15,7 +15,7 @@ pub struct Gold {
     /// The folder of transcripts; in the file relative to it, here absolute.
     pub transcripts: PathBuf,
     /// The sessions, in their order.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<GoldSession>,
     /// What is asked.
     #[serde(default)]
     pub queries: Vec<Query>,
@@ -26,7 +26,7 @@ pub struct Gold {
 
 /// A session of the gold file.
 #[derive(Debug, Deserialize)]
-pub struct Session {
+pub struct GoldSession {
     /// Claude Code's id.
     pub id: String,
     /// The time of its last record: the clock when it is processed and asked about.

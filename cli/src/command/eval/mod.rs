@@ -32,11 +32,11 @@ use stage::Stage;
 #[derive(Debug, Args)]
 pub struct Eval {
     #[command(subcommand)]
-    what: What,
+    what: EvalKind,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum EvalKind {
     Project(Project),
     #[command(name = "self")]
     Own(own::Own),
@@ -71,7 +71,7 @@ struct Project {
 /// One line of the run.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Line<'a> {
+enum RunLine<'a> {
     /// What a query would bring.
     Answer { query: &'a str, injected: &'a [String], text: &'a str },
     /// What is stored at the end.
@@ -81,11 +81,11 @@ enum Line<'a> {
 /// Runs the command.
 pub fn run(args: &Eval, world: &World, out: &mut dyn Write) -> Result {
     match &args.what {
-        What::Project(args) => project(args, world),
-        What::Own(args) => own::run(args, world, out),
-        What::Retrieval(args) => retrieval::run(args, world),
-        What::Pairs(args) => pairs::run(args),
-        What::Terms(args) => terms::run(args, world),
+        EvalKind::Project(args) => project(args, world),
+        EvalKind::Own(args) => own::run(args, world, out),
+        EvalKind::Retrieval(args) => retrieval::run(args, world),
+        EvalKind::Pairs(args) => pairs::run(args),
+        EvalKind::Terms(args) => terms::run(args, world),
     }
 }
 
@@ -146,7 +146,8 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn answer(&mut self, sealed: &Sealed, query: &Query, now: memory_store::Timestamp) -> Result {
         let answer = ask::ask(sealed, query, now)?;
-        let line = Line::Answer { query: &query.id, injected: &answer.pieces, text: &answer.text };
+        let line =
+            RunLine::Answer { query: &query.id, injected: &answer.pieces, text: &answer.text };
         self.write(&line)
     }
 
@@ -154,7 +155,7 @@ impl Lines<'_> {
         let stored = sealed.memories()?;
         for memory in &stored {
             let text = format!("{}\n\n{}", memory.title, memory.body);
-            self.write(&Line::Memory {
+            self.write(&RunLine::Memory {
                 memory: memory.id.to_string(),
                 text: text.trim_end().to_owned(),
                 session: memory.source.session.clone(),
@@ -163,7 +164,7 @@ impl Lines<'_> {
         Ok(stored.len())
     }
 
-    fn write(&mut self, line: &Line<'_>) -> Result {
+    fn write(&mut self, line: &RunLine<'_>) -> Result {
         let text = serde_json::to_string(line)
             .map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))?;
         writeln!(self.file, "{text}").at(self.path)

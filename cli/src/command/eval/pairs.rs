@@ -23,27 +23,27 @@ pub struct Pairs {
 }
 
 #[derive(Deserialize)]
-struct Pair {
+struct LabelledPair {
     id: String,
     a: String,
     b: String,
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct PairLine<'a> {
     id: &'a str,
     score: f32,
 }
 
 /// Runs the command.
 pub fn run(args: &Pairs) -> Result {
-    let pairs: Vec<Pair> = set::rows(&args.set.join("pairs.jsonl"))?;
+    let pairs: Vec<LabelledPair> = set::rows(&args.set.join("pairs.jsonl"))?;
     let mut file = BufWriter::new(File::create(&args.run).at(&args.run)?);
     let mut same = 0;
     for pair in &pairs {
         let score = likeness(&pair.a, &pair.b);
         same += usize::from(score >= SAME);
-        let line = serde_json::to_string(&Line { id: &pair.id, score })
+        let line = serde_json::to_string(&PairLine { id: &pair.id, score })
             .map_err(|error| Failure::new(format!("{}: {error}", args.run.display())))?;
         writeln!(file, "{line}").at(&args.run)?;
     }

@@ -70,7 +70,7 @@ enum Mode {
 
 /// A line of the run.
 #[derive(Serialize)]
-struct Line<'a> {
+struct RetrievalLine<'a> {
     query: &'a str,
     ids: Vec<&'a str>,
     /// The scores of these.
@@ -104,7 +104,7 @@ impl<'a> Seen<'a> {
 }
 
 /// A query and when it is asked.
-type Asked<'a> = (&'a Question, Timestamp);
+type TimedQuery<'a> = (&'a Question, Timestamp);
 
 /// Runs the command.
 pub fn run(args: &Retrieval, world: &World) -> Result {
@@ -135,10 +135,10 @@ pub fn run(args: &Retrieval, world: &World) -> Result {
         } else {
             own(group)
         };
-        let asked: Vec<Asked<'_>> =
+        let asked: Vec<TimedQuery<'_>> =
             questions.iter().map(|question| (*question, question.time.unwrap_or(now))).collect();
         progress.stage("asking", asked.len());
-        let chunks: Vec<Vec<Line<'_>>> = asked
+        let chunks: Vec<Vec<RetrievalLine<'_>>> = asked
             .par_chunks(QUERIES_AT_ONCE)
             .map(|asked| {
                 let lines = args.lines(&shelved, group, asked);
@@ -192,8 +192,8 @@ impl Retrieval {
         &self,
         shelved: &Shelved<'_>,
         group: &'a Group,
-        asked: &[Asked<'a>],
-    ) -> Vec<Line<'a>> {
+        asked: &[TimedQuery<'a>],
+    ) -> Vec<RetrievalLine<'a>> {
         let mut recall = shelved.recall().with_traces();
         asked
             .iter()
@@ -217,7 +217,12 @@ impl Retrieval {
         }
     }
 
-    fn line<'a>(&self, group: &'a Group, question: &'a Question, recalled: &Recalled) -> Line<'a> {
+    fn line<'a>(
+        &self,
+        group: &'a Group,
+        question: &'a Question,
+        recalled: &Recalled,
+    ) -> RetrievalLine<'a> {
         let hits = || recalled.hits.iter().take(PLACES);
         let ids = hits().filter_map(|hit| Some(group.items.get(place(hit.id))?.id.as_str()));
         let best = recalled.trace.iter().max_by(|a, b| {
@@ -227,7 +232,7 @@ impl Retrieval {
         let best = best.filter(|best| best.gate.is_finite() && best.threshold.is_finite());
         let traced = recalled.trace.iter().filter(|_| self.features);
         let seen = traced.filter_map(|traced| Seen::new(group, traced));
-        Line {
+        RetrievalLine {
             query: &question.id,
             ids: ids.collect(),
             scores: hits().map(|hit| hit.score).collect(),

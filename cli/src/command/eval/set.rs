@@ -13,7 +13,7 @@ use crate::failure::{At as _, Failure, Result};
 
 /// A memory of a set.
 #[derive(Debug, Deserialize)]
-pub struct Item {
+pub struct SetMemory {
     /// Its name in the set.
     pub id: String,
     /// What it says, as plain text.
@@ -21,25 +21,25 @@ pub struct Item {
     /// When that happened.
     pub time: Option<Timestamp>,
     /// The session that it was said in.
-    session: Option<Session>,
+    session: Option<SetSession>,
     group: String,
 }
 
 /// Sets number their sessions or name them.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum Session {
+enum SetSession {
     Number(u64),
     Name(String),
 }
 
-impl Item {
+impl SetMemory {
     /// The name of the session that it was said in. Without one, what was said at the same time was
     /// said in the same session.
     pub fn session(&self) -> Option<String> {
         match &self.session {
-            Some(Session::Number(number)) => Some(number.to_string()),
-            Some(Session::Name(name)) => Some(name.clone()),
+            Some(SetSession::Number(number)) => Some(number.to_string()),
+            Some(SetSession::Name(name)) => Some(name.clone()),
             None => self.time.map(|time| time.to_string()),
         }
     }
@@ -71,7 +71,7 @@ impl Question {
 #[derive(Debug, Default)]
 pub struct Group {
     /// The memories, in the order of their times, those of the same time in that of the file.
-    pub items: Vec<Item>,
+    pub items: Vec<SetMemory>,
     /// The queries, in the order of the file.
     pub questions: Vec<Question>,
 }
@@ -80,7 +80,7 @@ pub struct Group {
 /// of their names.
 pub fn read(folder: &Path) -> Result<Vec<Group>> {
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    for item in rows::<Item>(&folder.join("memories.jsonl"))? {
+    for item in rows::<SetMemory>(&folder.join("memories.jsonl"))? {
         groups.entry(item.group.clone()).or_default().items.push(item);
     }
     for question in rows::<Question>(&folder.join("queries.jsonl"))? {

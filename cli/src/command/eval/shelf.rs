@@ -27,7 +27,7 @@ use processor::second::{Asker, Update, update as update_second};
 use rayon::prelude::*;
 
 use super::sealed::temporary_home;
-use super::set::Item;
+use super::set::SetMemory;
 use crate::failure::{At as _, Failure, Result};
 
 /// Characters of a title: the file format allows no more.
@@ -100,7 +100,7 @@ impl Shelf {
     pub fn put(
         &mut self,
         number: usize,
-        items: &[Item],
+        items: &[SetMemory],
         now: Timestamp,
         progress: &dyn Progress,
     ) -> Result<Shelved<'_>> {
@@ -143,7 +143,7 @@ impl Shelf {
     pub fn documents(
         &mut self,
         number: usize,
-        items: &[Item],
+        items: &[SetMemory],
         progress: &dyn Progress,
     ) -> Result<Vec<Document>> {
         let (tree, store) = self.fill(number, items, progress)?;
@@ -165,7 +165,7 @@ impl Shelf {
     fn fill(
         &mut self,
         number: usize,
-        items: &[Item],
+        items: &[SetMemory],
         progress: &dyn Progress,
     ) -> Result<(Tree, Store)> {
         let root = self.home.path().join(format!("group-{number}"));
@@ -217,7 +217,7 @@ pub fn place(id: MemoryId) -> usize {
 
 /// A text as a person would add it: the first line is the title, the rest the text below. The id is
 /// its place, so that an index has the memories of a session side by side, as it has in life.
-fn memory(place: usize, item: &Item) -> Memory {
+fn memory(place: usize, item: &SetMemory) -> Memory {
     let id = MemoryId((place as u128).to_be_bytes());
     let (title, body) = title_and_body(&item.text);
     let created = item.time.unwrap_or_default();
@@ -264,7 +264,7 @@ mod tests {
     fn a_group_is_found_by_the_names_of_its_set() {
         let text = r#"[{"id": "a", "text": "The parser keeps comments.", "group": "g"},
             {"id": "b", "text": "Releases go out on Tuesday.", "group": "g", "time": "2026-03-01"}]"#;
-        let items: Vec<Item> = serde_json::from_str(text).unwrap();
+        let items: Vec<SetMemory> = serde_json::from_str(text).unwrap();
         let mut shelf = Shelf::new(None, None).unwrap();
         let now = Timestamp::parse("2026-04-01").unwrap();
         let recall = shelf.put(0, &items, now, &Silent).unwrap().recall();

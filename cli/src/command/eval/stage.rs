@@ -24,7 +24,7 @@ pub struct Stage {
 
 /// The one field of a record that tells where it was written.
 #[derive(Deserialize)]
-struct Record {
+struct RecordPlace {
     cwd: Option<String>,
 }
 
@@ -74,7 +74,7 @@ fn cwds_of(file: &Path) -> Result<BTreeSet<String>> {
     let mut found = BTreeSet::new();
     for line in BufReader::new(File::open(file).at(file)?).split(b'\n') {
         // Lines that are no records are the reader's to worry about.
-        if let Ok(Record { cwd: Some(cwd) }) = serde_json::from_slice(&line.at(file)?) {
+        if let Ok(RecordPlace { cwd: Some(cwd) }) = serde_json::from_slice(&line.at(file)?) {
             found.insert(cwd);
         }
     }

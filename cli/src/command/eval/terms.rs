@@ -44,7 +44,7 @@ struct Memory<'a> {
 
 /// A query.
 #[derive(Serialize)]
-struct Asked<'a> {
+struct TermsQuery<'a> {
     group: usize,
     id: &'a str,
     relevant: &'a [String],
@@ -87,7 +87,7 @@ pub fn run(args: &Terms, world: &World) -> Result {
             let vector = |embedder: &dyn Embed| -> Result<_> {
                 Ok(embedder.embed(&query.text)?.map(components))
             };
-            let line = Asked {
+            let line = TermsQuery {
                 group: number,
                 id: &question.id,
                 relevant: &question.relevant,

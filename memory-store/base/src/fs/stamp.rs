@@ -26,11 +26,11 @@ impl Stamp {
 /// Looks at files. From the second one in a folder on, the folder is kept open.
 #[derive(Debug, Default)]
 pub struct Stamps {
-    last: RefCell<Option<Folder>>,
+    last: RefCell<Option<StampedFolder>>,
 }
 
 #[derive(Debug)]
-struct Folder {
+struct StampedFolder {
     path: PathBuf,
     /// Opened when a second file in it is looked at; `None` in it: it cannot be opened.
     handle: Option<Option<File>>,
@@ -48,7 +48,7 @@ impl Stamps {
                 None => sys::stamp(file),
             };
         }
-        *last = Some(Folder { path: folder.to_owned(), handle: None });
+        *last = Some(StampedFolder { path: folder.to_owned(), handle: None });
         sys::stamp(file)
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn has_bounds(count: u32, docs: u32) -> bool {
 
 /// What is known of the postings of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Entry {
+struct WindowBound {
     /// Where they start in the term's block, after the number of the first document.
     offset: u32,
     checksum: u32,
@@ -47,7 +47,7 @@ struct Entry {
     bounds: [u8; RANGES],
 }
 
-impl Entry {
+impl WindowBound {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let mut cursor = Cursor(bytes);
         Some(Self {
@@ -152,11 +152,11 @@ impl Bounded<'_> {
     }
 
     /// What is known of a window, and where its postings end.
-    fn entry(&self, number: u32) -> Option<(Entry, u32)> {
+    fn entry(&self, number: u32) -> Option<(WindowBound, u32)> {
         let at = number as usize * ENTRY;
-        let entry = Entry::decode(self.entries.get(at..)?)?;
+        let entry = WindowBound::decode(self.entries.get(at..)?)?;
         let end = match self.entries.get(at + ENTRY..).filter(|rest| !rest.is_empty()) {
-            Some(next) => Entry::decode(next)?.offset,
+            Some(next) => WindowBound::decode(next)?.offset,
             None => self.slot.length(),
         };
         (entry.offset <= end && end <= self.slot.length()).then_some((entry, end))
@@ -170,7 +170,7 @@ pub(super) fn entries(postings: &[u8], count: u32, docs: u32) -> Vec<u8> {
     let length = postings.len() as u32;
     let mut entries =
         vec![
-            Entry { offset: length, checksum: 0, first: 0, count: 0, bounds: [0; RANGES] };
+            WindowBound { offset: length, checksum: 0, first: 0, count: 0, bounds: [0; RANGES] };
             windows
         ];
     let mut doc = 0;
@@ -287,9 +287,9 @@ mod tests {
                 doc += distance;
             }
             let entries = entries(&bytes, distances.len() as u32, doc + 1);
-            let entries: Vec<Entry> = entries
+            let entries: Vec<WindowBound> = entries
                 .chunks_exact(ENTRY)
-                .map(|entry| Entry::decode(entry).unwrap())
+                .map(|entry| WindowBound::decode(entry).unwrap())
                 .collect();
             prop_assert_eq!(entries.len(), (doc + 1).div_ceil(WINDOW) as usize);
             let counts: usize = entries.iter().map(|entry| usize::from(entry.count)).sum();

@@ -45,7 +45,7 @@ pub(super) fn stride(degree: usize) -> usize {
 
 /// What a graph is like, as it stands before its seeds.
 #[derive(Clone, Copy, Debug)]
-struct Head {
+struct GraphHead {
     nodes: u32,
     degree: usize,
     seeds: u32,
@@ -53,7 +53,7 @@ struct Head {
     linked: u32,
 }
 
-impl Head {
+impl GraphHead {
     fn decode(bytes: &[u8; SEEDS_HEAD], docs: u32) -> Option<Self> {
         let mut cursor = Cursor(guarded(bytes)?);
         let (nodes, degree) = (cursor.u32()?, cursor.u32()?);
@@ -66,13 +66,13 @@ impl Head {
 }
 
 /// A node whose record was read.
-struct Node<'a> {
+struct GraphNode<'a> {
     doc: u32,
     neighbours: &'a [[u8; 4]],
     codes: &'a [[u8; FINE]],
 }
 
-impl<'a> Node<'a> {
+impl<'a> GraphNode<'a> {
     fn decode(bytes: &'a [u8], degree: usize) -> Option<Self> {
         let mut cursor = Cursor(guarded(bytes)?);
         let (doc, count) = (cursor.u32()?, cursor.u32()? as usize);
@@ -104,7 +104,7 @@ impl Segment {
         let weights = FineWeights::of(query);
         // What was replaced since leads on, and takes up places.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
-        let mut search = Search::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
+        let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
         let seeds = (SectionKind::Seeds, SEEDS_HEAD as u64);
         let best = self.best_listed(seeds, u64::from(head.seeds), &weights, STARTS)?;
         for (likeness, Reverse(number)) in best {
@@ -120,7 +120,7 @@ impl Segment {
                 u64::from(number) * record.len() as u64,
                 &mut record,
             )?;
-            let node = Node::decode(&record, head.degree)
+            let node = GraphNode::decode(&record, head.degree)
                 .filter(|node| node.doc < self.docs() || node.doc == NO_DOCUMENT)
                 .ok_or_else(|| self.damaged("a node's sum does not fit"))?;
             if node.doc != NO_DOCUMENT {
@@ -186,10 +186,10 @@ impl Segment {
         Ok(best.into_iter().map(|Reverse(seen)| seen).collect())
     }
 
-    fn graph_head(&self) -> Result<Head> {
+    fn graph_head(&self) -> Result<GraphHead> {
         let mut bytes = [0; SEEDS_HEAD];
         self.read_into(SectionKind::Seeds, 0, &mut bytes)?;
-        Head::decode(&bytes, self.docs())
+        GraphHead::decode(&bytes, self.docs())
             .filter(|head| {
                 let seeds = SEEDS_HEAD as u64 + listed::bytes(u64::from(head.seeds));
                 let nodes = u64::from(head.nodes) * stride(head.degree) as u64;
@@ -200,7 +200,7 @@ impl Segment {
 }
 
 /// A search that is under way.
-struct Search {
+struct GraphSearch {
     /// One bit a node.
     seen: Vec<u64>,
     nodes: u32,
@@ -211,7 +211,7 @@ struct Search {
     kept: BinaryHeap<Reverse<Seen>>,
 }
 
-impl Search {
+impl GraphSearch {
     fn new(nodes: u32, places: usize) -> Self {
         Self {
             seen: vec![0; (nodes as usize).div_ceil(64)],
@@ -411,13 +411,13 @@ mod tests {
         ) {
             let guard = |part: &[u8]| [part, &kernel::sum(part).to_le_bytes()].concat();
             let head: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
-            if let Some(head) = Head::decode(&guard(&head).try_into().unwrap(), 5) {
+            if let Some(head) = GraphHead::decode(&guard(&head).try_into().unwrap(), 5) {
                 prop_assert!(head.seeds > 0 && head.linked > 0);
             }
             if let Some(count) = node.get_mut(5..8) {
                 count.fill(0);
             }
-            if let Some(node) = Node::decode(&guard(&node), degree) {
+            if let Some(node) = GraphNode::decode(&guard(&node), degree) {
                 prop_assert_eq!(node.neighbours.len(), node.codes.len());
             }
         }
@@ -427,7 +427,7 @@ mod tests {
             steps in prop::collection::vec((0u32..90, -20i32..20), 1..200),
             places in 1usize..20,
         ) {
-            let mut search = Search::new(80, places);
+            let mut search = GraphSearch::new(80, places);
             let mut read = Vec::new();
             for (number, likeness) in steps {
                 prop_assert_eq!(search.see(number, || likeness), number < 80);

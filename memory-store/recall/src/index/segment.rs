@@ -44,7 +44,7 @@ struct Section {
 #[derive(Debug)]
 pub struct Segment {
     path: PathBuf,
-    source: Source,
+    source: SegmentBytes,
     docs: u32,
     terms: u64,
     bytes: u64,
@@ -62,7 +62,7 @@ struct Entries {
 }
 
 #[derive(Debug)]
-enum Source {
+enum SegmentBytes {
     Whole(Vec<u8>),
     File(File),
 }
@@ -167,29 +167,29 @@ impl Segment {
         let (source, head) = if reference.bytes <= WHOLE_BYTES_MAX {
             let mut bytes = vec![0; reference.bytes as usize];
             read_at(&file, &mut bytes, 0).at(&path)?;
-            (Source::Whole(bytes), Vec::new())
+            (SegmentBytes::Whole(bytes), Vec::new())
         } else {
             let mut head = vec![0; HEAD_BYTES];
             read_at(&file, &mut head, 0).at(&path)?;
-            (Source::File(file), head)
+            (SegmentBytes::File(file), head)
         };
         Self::from_source(path, source, &head, reference)
     }
 
     /// Opens a segment that lies in memory.
     pub fn from_bytes(path: &Path, bytes: Vec<u8>, reference: &SegmentRef) -> Result<Self> {
-        Self::from_source(path.to_owned(), Source::Whole(bytes), &[], reference)
+        Self::from_source(path.to_owned(), SegmentBytes::Whole(bytes), &[], reference)
     }
 
     fn from_source(
         path: PathBuf,
-        source: Source,
+        source: SegmentBytes,
         head: &[u8],
         reference: &SegmentRef,
     ) -> Result<Self> {
         let head = match &source {
-            Source::Whole(bytes) => bytes,
-            Source::File(_) => head,
+            SegmentBytes::Whole(bytes) => bytes,
+            SegmentBytes::File(_) => head,
         };
         let header = Header::decode(&path, head)?;
         let agrees = header.bytes == reference.bytes
@@ -201,12 +201,12 @@ impl Segment {
         let table_end = SEGMENT_HEADER + header.sections as usize * TABLE_ENTRY;
         let table = match (&source, head.get(SEGMENT_HEADER..table_end)) {
             (_, Some(table)) => Cow::Borrowed(table),
-            (Source::File(file), None) => {
+            (SegmentBytes::File(file), None) => {
                 let mut table = vec![0; table_end - SEGMENT_HEADER];
                 read_at(file, &mut table, SEGMENT_HEADER as u64).at(&path)?;
                 Cow::Owned(table)
             }
-            (Source::Whole(_), None) => {
+            (SegmentBytes::Whole(_), None) => {
                 return Err(damaged(&path, "the section table is cut off"));
             }
         };
@@ -372,7 +372,7 @@ impl Segment {
         let mut head = [0; SEGMENT_HEADER];
         let mut hasher = blake3::Hasher::new();
         let length = match &self.source {
-            Source::Whole(bytes) => {
+            SegmentBytes::Whole(bytes) => {
                 let (start, body) = bytes
                     .split_first_chunk()
                     .ok_or_else(|| self.damaged("the segment's header is cut off"))?;
@@ -380,7 +380,7 @@ impl Segment {
                 hasher.update(body);
                 bytes.len() as u64
             }
-            Source::File(file) => {
+            SegmentBytes::File(file) => {
                 read_at(file, &mut head, 0).at(&self.path)?;
                 let mut piece = vec![0; VERIFY_BYTES];
                 let mut at = SEGMENT_HEADER as u64;
@@ -483,11 +483,11 @@ impl Segment {
     ) -> Result<Cow<'_, [u8]>> {
         let start = self.place(kind, offset, length)?;
         match &self.source {
-            Source::Whole(bytes) => bytes
+            SegmentBytes::Whole(bytes) => bytes
                 .get(start as usize..(start + length) as usize)
                 .map(Cow::Borrowed)
                 .ok_or_else(|| self.damaged("the file is cut off")),
-            Source::File(file) => {
+            SegmentBytes::File(file) => {
                 let mut bytes = vec![0; length as usize];
                 read_at(file, &mut bytes, start).at(&self.path)?;
                 Ok(Cow::Owned(bytes))
@@ -504,12 +504,12 @@ impl Segment {
     ) -> Result<()> {
         let start = self.place(kind, offset, buffer.len() as u64)?;
         match &self.source {
-            Source::Whole(bytes) => {
+            SegmentBytes::Whole(bytes) => {
                 let part = bytes.get(start as usize..start as usize + buffer.len());
                 buffer.copy_from_slice(part.ok_or_else(|| self.damaged("the file is cut off"))?);
                 Ok(())
             }
-            Source::File(file) => read_at(file, buffer, start).at(&self.path),
+            SegmentBytes::File(file) => read_at(file, buffer, start).at(&self.path),
         }
     }
 

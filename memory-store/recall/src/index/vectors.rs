@@ -151,12 +151,12 @@ pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// A query's vector, and its length.
-struct Query<'a> {
+struct QueryVector<'a> {
     vector: &'a Vector,
     length: f32,
 }
 
-impl<'a> Query<'a> {
+impl<'a> QueryVector<'a> {
     fn new(vector: &'a Vector) -> Self {
         Self { vector, length: (kernel::dot(&vector.0, &vector.0) as f32).sqrt() }
     }
@@ -232,7 +232,7 @@ impl Segment {
         if self.vector_head()?.is_none() {
             return Ok(vec![None; docs.len()]);
         }
-        let query = Query::new(query);
+        let query = QueryVector::new(query);
         let mut bytes = [0; STRIDE];
         let cosine = |&doc: &u32| {
             self.read_items(doc, &mut bytes)?;
@@ -280,7 +280,7 @@ impl Segment {
 
     /// Compares every vector.
     fn nearness_of_all(&self, query: &Vector) -> Result<Vec<Near>> {
-        let query = Query::new(query);
+        let query = QueryVector::new(query);
         let mut near = Vec::with_capacity(self.docs() as usize);
         self.each_item(&mut |doc, item| near.extend(query.near(doc, item)))?;
         near.retain(|near| !self.is_dead(near.doc));
@@ -578,7 +578,7 @@ pub(super) mod tests {
             let (head, item) = (guard(&head), guard(&item));
             prop_assert_eq!(&Head::decode(&head).unwrap().space.0[..], &head[..16]);
             let query = vector(1);
-            let near = Query::new(&query).near(0, &Item::decode(&item).unwrap());
+            let near = QueryVector::new(&query).near(0, &Item::decode(&item).unwrap());
             prop_assert!(near.is_none_or(|near| near.cosine.is_finite()));
         }
     }
