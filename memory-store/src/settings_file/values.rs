@@ -1,0 +1,314 @@
+//! Values of settings, as a file may write them.
+
+use super::*;
+
+pub(super) fn parsed<T: DeserializeOwned>(value: Value, expected: &str) -> Result<T, String> {
+    let shown = short(&value);
+    value.try_into().map_err(|_| format!("expected {expected}, found {shown}; it is ignored"))
+}
+
+/// A whole number in a range; one beyond it is ignored rather than bent, so that a slip of the
+/// finger does not become a setting.
+pub(super) fn number<T>(value: Value, range: RangeInclusive<T>) -> Result<T, String>
+where
+    T: TryFrom<i64> + PartialOrd + fmt::Display,
+{
+    let expected = || format!("a whole number from {} to {}", range.start(), range.end());
+    let found: i64 = parsed(value, &expected())?;
+    T::try_from(found)
+        .ok()
+        .filter(|number| range.contains(number))
+        .ok_or_else(|| format!("expected {}, found {found}; it is ignored", expected()))
+}
+
+pub(super) fn share(value: Value, range: RangeInclusive<f32>) -> Result<f32, String> {
+    let expected = format!("a number from {} to {}", range.start(), range.end());
+    let number = match value {
+        Value::Integer(number) => number as f32,
+        value => parsed(value, &expected)?,
+    };
+    if range.contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("expected {expected}, found {number}; it is ignored"))
+    }
+}
+
+fn texts(value: Value) -> Result<Vec<String>, String> {
+    let texts: Vec<String> = parsed(value, "a list of texts")?;
+    if texts.len() > ENTRIES_MAX {
+        return Err(format!("more than {ENTRIES_MAX} entries; it is ignored"));
+    }
+    if texts.iter().any(|text| text.chars().count() > ENTRY_CHARS_MAX) {
+        return Err(format!("an entry has more than {ENTRY_CHARS_MAX} characters; it is ignored"));
+    }
+    Ok(texts.into_iter().filter(|text| !text.trim().is_empty()).collect())
+}
+
+/// Takes a value; where it cannot be read, `strictest` holds, as `instead` says.
+fn guarded<T>(
+    setting: &mut T,
+    read: Result<T, String>,
+    strictest: T,
+    instead: &str,
+) -> Result<(), String> {
+    let (value, told) = match read {
+        Ok(value) => (value, Ok(())),
+        Err(message) => {
+            let message = message.strip_suffix("; it is ignored").unwrap_or(&message);
+            (strictest, Err(format!("{message}; until it is mended, {instead}")))
+        }
+    };
+    *setting = value;
+    told
+}
+
+pub(super) fn promote(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = parsed(value, "\"auto\" or \"review\"");
+    let instead = "what is learned waits for `throughline review`";
+    guarded(&mut settings.promote, read, Promote::Review, instead)
+}
+
+pub(super) fn pulled(settings: &mut Settings, value: Value) -> Result<(), String> {
+    if value.as_str() == Some("authors") {
+        settings.pulled = Pulled::Reviewed;
+        return Err("\"authors\" is read as \"reviewed\", for authors are not asked any more: what is from the \
+                    repository waits for `throughline trust`"
+            .to_owned());
+    }
+    let read = parsed(value, "\"all\" or \"reviewed\"");
+    let instead = "what is from the repository is held back";
+    guarded(&mut settings.pulled, read, Pulled::Reviewed, instead)
+}
+
+pub(super) fn ignore_paths(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let read = texts(value);
+    let problem = read.as_ref().err().cloned();
+    let told = guarded(&mut settings.ignore_paths, read, Vec::new(), "nothing is learned");
+    settings.ignores_unknown = problem.is_some();
+    told
+}
+
+pub(super) fn names(settings: &mut Settings, value: Value) -> Result<(), String> {
+    // No model has this name, so that what is to be looked through waits.
+    let nobody = NameFinder { model: String::new(), host: String::new(), timeout_s: 1 };
+    let instead = "what names are to be looked for in stays private";
+    guarded(&mut settings.names, name_finder(value).map(Some), Some(nobody), instead)
+}
+
+pub(super) fn kinds(value: Value) -> Result<Vec<Kind>, String> {
+    texts(value)?.iter().map(|name| kind(name)).collect()
+}
+
+fn kind(name: &str) -> Result<Kind, String> {
+    Kind::from_name(name).ok_or_else(|| {
+        let kinds = Kind::ALL.map(Kind::name).join(", ");
+        let name: String = name.chars().take(40).collect();
+        format!("`{name}` is no kind; there are: {kinds}; it is ignored")
+    })
+}
+
+pub(super) fn half_lives(settings: &mut Settings, value: Value) -> Result<(), String> {
+    let table: Table = parsed(value, "a table of kinds and days, as in `fix = 30`")?;
+    let mut half_lives = settings.half_life_days.clone();
+    for (name, days) in table {
+        half_lives.insert(kind(&name)?, number(days, DAYS)?);
+    }
+    settings.half_life_days = half_lives;
+    Ok(())
+}
+
+/// Sets what can be used of a table, and says what cannot: where one pattern is wrong, the others still
+/// hide what they were written for.
+pub(super) fn redact(settings: &mut Settings, value: Value) -> Result<(), String> {
+    const EXPECTED: &str =
+        "a table with `deny`, `harmless`, and the tables `private` and `committed` of policies";
+    let shown = short(&value);
+    let Value::Table(table) = value else {
+        return Err(format!("expected {EXPECTED}, found {shown}; it is ignored"));
+    };
+    let mut wrong: Option<String> = None;
+    let mut redact = RedactSettings::default();
+    for (name, value) in table {
+        let told = match name.as_str() {
+            "harmless" => parsed(value, "a list of texts").map(|texts| redact.harmless = texts),
+            "deny" => deny(&mut redact, value),
+            "private" => policies(value, |settings| &mut settings.private, &mut redact),
+            "committed" => policies(value, |settings| &mut settings.committed, &mut redact),
+            _ => Err(format!("`{name}` is no setting; expected {EXPECTED}; it is ignored")),
+        };
+        wrong = wrong.or(told.err());
+    }
+    settings.redact = redact;
+    wrong.map_or(Ok(()), Err)
+}
+
+/// Takes the patterns that can be used; the error is about the first that cannot.
+fn deny(settings: &mut RedactSettings, value: Value) -> Result<(), String> {
+    let given: Vec<String> = parsed(value, "a list of regular expressions")?;
+    let whole = RedactSettings { deny: given.clone(), ..RedactSettings::default() };
+    let told = options(&whole).map_err(|error| format!("{error}; it is ignored"));
+    let usable = |pattern: &String| {
+        let one = RedactSettings { deny: vec![pattern.clone()], ..RedactSettings::default() };
+        options(&one).is_ok()
+    };
+    settings.deny = given.into_iter().filter(usable).collect();
+    if options(settings).is_err() {
+        settings.deny.clear();
+    }
+    told
+}
+
+/// Takes the policies that can be used; the error is about the first that cannot.
+fn policies(
+    value: Value,
+    place: fn(&mut RedactSettings) -> &mut BTreeMap<String, String>,
+    settings: &mut RedactSettings,
+) -> Result<(), String> {
+    let given: BTreeMap<String, String> = parsed(value, "a table of classes and policies")?;
+    let mut wrong: Option<String> = None;
+    for (class, policy) in given {
+        let mut one = RedactSettings::default();
+        place(&mut one).insert(class.clone(), policy.clone());
+        match options(&one) {
+            Ok(()) => drop(place(settings).insert(class, policy)),
+            Err(error) => wrong = wrong.or(Some(format!("{error}; it is ignored"))),
+        }
+    }
+    wrong.map_or(Ok(()), Err)
+}
+
+fn options(settings: &RedactSettings) -> Result<(), OptionsError> {
+    RedactOptions::private(settings)?;
+    RedactOptions::committed(settings)?;
+    Ok(())
+}
+
+/// `line 7: `, where a file's pattern that cannot be used stands.
+pub(super) fn place_of_pattern(text: &str) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct File {
+        redact: Patterns,
+    }
+    #[derive(serde::Deserialize)]
+    struct Patterns {
+        deny: Vec<toml::Spanned<String>>,
+    }
+    let file: File = toml::from_str(text).ok()?;
+    let patterns = file.redact.deny;
+    let given: Vec<String> = patterns.iter().map(|pattern| pattern.get_ref().clone()).collect();
+    let settings = RedactSettings { deny: given, ..RedactSettings::default() };
+    let number = match options(&settings).err()? {
+        OptionsError::Pattern(
+            PatternError::Long { number }
+            | PatternError::Empty { number }
+            | PatternError::Wrong { number, .. },
+        ) => number,
+        OptionsError::Pattern(PatternError::Many)
+        | OptionsError::Class(_)
+        | OptionsError::Policy { .. } => return None,
+    };
+    let start = patterns.get(number - 1)?.span().start;
+    let line = text[..start].bytes().filter(|byte| *byte == b'\n').count() + 1;
+    Some(format!("line {line}: "))
+}
+
+/// What may be named as the provider of a model that reads sessions.
+const READERS: [&str; 3] = ["ollama", "openai", "claude"];
+/// What may be named as the provider of a model that gives vectors.
+const EMBEDDERS: [&str; 1] = ["ollama"];
+/// Bytes of the name of an environment variable.
+const VARIABLE_BYTES_MAX: usize = 100;
+/// US dollars that a day may cost.
+const USD_PER_DAY: RangeInclusive<f64> = 0.0..=10_000.0;
+/// Seconds that an answer of a model may take.
+const TIMEOUT_S: RangeInclusive<u32> = 1..=3_600;
+/// Tokens of a model's context. In a smaller one the instructions leave no room for a part of a session.
+pub const CONTEXT_TOKENS: RangeInclusive<u32> = 4_096..=10_000_000;
+
+fn provider(name: &str, known: &[&str]) -> Result<(), String> {
+    if known.contains(&name) {
+        return Ok(());
+    }
+    Err(format!("`provider` must be {}; it is ignored", known.join(" or ")))
+}
+
+fn within(name: &str, found: u32, range: RangeInclusive<u32>) -> Result<(), String> {
+    if range.contains(&found) {
+        return Ok(());
+    }
+    let (least, most) = range.into_inner();
+    Err(format!("`{name}` must be from {least} to {most}; it is ignored"))
+}
+
+fn name_finder(value: Value) -> Result<NameFinder, String> {
+    let finder: NameFinder = parsed(value, "a table with `model = \"...\"`")?;
+    if finder.model.trim().is_empty() {
+        return Err("`model` is empty; it is ignored".to_owned());
+    }
+    within("timeout_s", finder.timeout_s, TIMEOUT_S)?;
+    Ok(finder)
+}
+
+pub(super) fn embedder(value: Value) -> Result<Embedder, String> {
+    const EXPECTED: &str = "a table such as `model = \"nomic-embed-text\"`";
+    const MODEL_BYTES_MAX: usize = 200;
+    const SEARCH_MS: RangeInclusive<u32> = 50..=60_000;
+    let embedder: Embedder = parsed(value, EXPECTED)?;
+    provider(&embedder.provider, &EMBEDDERS)?;
+    if embedder.model.trim().is_empty() || embedder.model.len() > MODEL_BYTES_MAX {
+        return Err("`model` is empty or too long; it is ignored".to_owned());
+    }
+    within("timeout_s", embedder.timeout_s, TIMEOUT_S)?;
+    within("search_ms", embedder.search_ms, SEARCH_MS)?;
+    Ok(Embedder { model: embedder.model.trim().to_owned(), ..embedder })
+}
+
+pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
+    if value.get("api_key").is_some() {
+        return Err(
+            "keys are not kept in settings: name the environment variable that holds it in \
+                    `api_key_env`; it is ignored"
+                .to_owned(),
+        );
+    }
+    let expected = "a table with `provider = \"ollama\"` and `model = \"...\"`";
+    let llm: Llm = parsed(value, expected)?;
+    provider(&llm.provider, &READERS)?;
+    if llm.model.trim().is_empty() {
+        return Err("`model` is empty; it is ignored".to_owned());
+    }
+    if llm.provider == "openai" && llm.host.trim().is_empty() {
+        return Err("`host` is missing, which `openai` needs; it is ignored".to_owned());
+    }
+    if !is_variable(&llm.api_key_env) {
+        // It may be the key, and is not repeated.
+        return Err(
+            "`api_key_env` must be the name of an environment variable that holds the key, \
+                    not the key; it is ignored"
+                .to_owned(),
+        );
+    }
+    within("timeout_s", llm.timeout_s, TIMEOUT_S)?;
+    if let Some(tokens) = llm.context {
+        within("context", tokens, CONTEXT_TOKENS)?;
+    }
+    if !USD_PER_DAY.contains(&llm.usd_per_day) {
+        let (least, most) = USD_PER_DAY.into_inner();
+        return Err(format!("`usd_per_day` must be from {least} to {most}; it is ignored"));
+    }
+    Ok(Some(llm))
+}
+
+/// Whether a text may name an environment variable, as they are written; a key rarely may.
+fn is_variable(name: &str) -> bool {
+    name.len() <= VARIABLE_BYTES_MAX
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+fn short(value: &Value) -> String {
+    value.to_string().chars().take(60).collect()
+}
