@@ -50,8 +50,10 @@ impl Damaged {
     fn new() -> Self {
         let sample = Sample::with_history().unwrap();
         sample.sync().unwrap();
-        // From here on there is an index of what was thought.
-        sample.run(&["search", "--thinking", "buoy"]).unwrap();
+        // From here on there is an index of thoughts, though a search of them finds none.
+        let mut search = sample.environment.command(sample.environment.binary("throughline"));
+        search.current_dir(&sample.root).env("THROUGHLINE", "full");
+        assert_eq!(search.args(["search", "--thinking", "buoy"]).status().unwrap().code(), Some(1));
         sample.run(&["add", "The buoy is painted twice a year", "--kind", "fact"]).unwrap();
         for moment in [Moment::start("startup"), Moment::prompt("How are tides read?")] {
             moment.run(&sample.environment, &sample.root, "here").unwrap();
