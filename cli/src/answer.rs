@@ -1,6 +1,6 @@
 //! What another program answers, in bounded time.
 
-use std::io::Read as _;
+use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -40,12 +40,38 @@ pub fn wait(child: &mut Child, answer_max: Duration) -> Option<ExitStatus> {
     }
 }
 
+/// Runs a program with this on its stdin, of which a pipe holds all, and returns what it printed; an error says what it
+/// said on stderr, or that it did not end in time. More than `bytes_max`, or than a pipe holds, is not read.
+pub fn talk(
+    command: &mut Command,
+    input: &[u8],
+    answer_max: Duration,
+    bytes_max: u64,
+) -> Result<String, String> {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| error.to_string())?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may have ended before it read anything.
+        let _ = stdin.write_all(input);
+    }
+    let status = wait(&mut child, answer_max).ok_or("does not end")?;
+    if status.success() {
+        return Ok(begins(child.stdout.take(), bytes_max));
+    }
+    let said = begins(child.stderr.take(), bytes_max);
+    Err(if said.trim().is_empty() { format!("ends with {status}") } else { said.trim().into() })
+}
+
 /// The beginning of what a program that has ended said.
 pub fn read(child: &mut Child) -> String {
+    begins(child.stdout.take(), ANSWER_BYTES_MAX)
+}
+
+fn begins(pipe: Option<impl Read>, bytes_max: u64) -> String {
     let mut said = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
+    if let Some(pipe) = pipe {
         // What was read until something went wrong is what it said.
-        let _ = stdout.take(ANSWER_BYTES_MAX).read_to_end(&mut said);
+        let _ = pipe.take(bytes_max).read_to_end(&mut said);
     }
     String::from_utf8_lossy(&said).into_owned()
 }

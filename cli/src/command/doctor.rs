@@ -69,8 +69,12 @@ impl Check {
 
 /// Runs the command.
 pub fn run(args: &Doctor, world: &World, out: &mut dyn Write) -> Result {
-    let checks = checks::all(world, world.tree());
-    if args.json {
+    tell(&checks::all(world, world.tree()), args.json, out)
+}
+
+/// Prints checks; fails where one is bad.
+pub fn tell(checks: &[Check], json: bool, out: &mut dyn Write) -> Result {
+    if json {
         view::json(&checks, out)?;
     } else {
         checks.iter().try_for_each(|check| show(check, out))?;

@@ -37,6 +37,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("timeline", "what happened, by day"),
             ("tombstones", "what is not learned again"),
             ("doctor", "check every part"),
+            ("selftest", "try it on a made-up session"),
             ("audit", "look for stored secrets"),
         ],
     ),
@@ -71,7 +72,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 38] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 39] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -94,6 +95,7 @@ pub const EXAMPLES: [(&str, [&str; 2]); 38] = [
     ("timeline", ["timeline", "timeline -n 30"]),
     ("tombstones", ["tombstones", "tombstones --json"]),
     ("doctor", ["doctor", "doctor --json"]),
+    ("selftest", ["selftest", "selftest --json"]),
     ("audit", ["audit", "audit --fix"]),
     ("init", ["init --preview", "init --yes --private"]),
     ("uninstall", ["uninstall", "uninstall --purge --yes"]),

@@ -60,6 +60,7 @@ mod resume;
 mod review;
 mod search;
 mod second;
+mod selftest;
 mod service;
 mod sessions;
 mod share;
@@ -69,6 +70,7 @@ mod status;
 mod statusline;
 mod stores;
 mod sync;
+mod temporary_home;
 mod timeline;
 mod tombstones;
 mod trace;
@@ -190,6 +192,7 @@ enum Command {
     Redact(redact::Redact),
     Audit(audit::Audit),
     Doctor(doctor::Doctor),
+    Selftest(selftest::Selftest),
     Eval(eval::Eval),
     Completions(completions::Completions),
 }
@@ -233,6 +236,7 @@ impl Command {
             Self::Audit(args) => audit::run(args, world, out),
             Self::Redact(args) => redact::run(args, world, out),
             Self::Doctor(args) => doctor::run(args, world, out),
+            Self::Selftest(args) => selftest::run(args, world, out),
             Self::Eval(args) => eval::run(args, world, out),
             Self::Completions(args) => completions::run(args, out),
         }

@@ -160,7 +160,7 @@ impl ProjectDir {
         self.0.join("anchors.json")
     }
 
-    /// What a person looked at and confirmed (see [`crate::reviewed`]).
+    /// What a person looked at and confirmed.
     pub fn reviewed(&self) -> PathBuf {
         self.0.join("reviewed.json")
     }
@@ -222,7 +222,7 @@ impl TreeDir {
         self.0.join("thinking")
     }
 
-    /// Vectors of the index's memories in the second space (see [`crate::second`]).
+    /// Vectors of the index's memories in the second space.
     pub fn second(&self) -> PathBuf {
         self.0.join("second.vectors")
     }

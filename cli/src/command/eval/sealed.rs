@@ -12,12 +12,16 @@ use memory_store::{Timestamp, settings_file};
 
 use super::stage::Stage;
 use crate::command::config;
+use crate::command::temporary_home::temporary_home;
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::world::World;
 
 /// A project's id, the same in every run: ids of memories depend on it.
 const PROJECT: [u8; 16] = *b"throughline eval";
+
+/// What the temporary folders' names begin with.
+pub const PREFIX: &str = "throughline-eval-";
 
 /// What was chosen on the command line.
 pub struct Choices {
@@ -37,21 +41,10 @@ pub struct Sealed {
     bin_dir: PathBuf,
 }
 
-/// Makes a temporary home with the embedder's files in `models`: the home, its path without links,
-/// and the folders in it.
-pub fn temporary_home(models: Option<PathBuf>) -> Result<(tempfile::TempDir, PathBuf, UserDirs)> {
-    let temp = std::env::temp_dir();
-    let home = tempfile::Builder::new().prefix("throughline-eval-").tempdir_in(&temp).at(&temp)?;
-    let path = home.path().canonicalize().at(home.path())?;
-    let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into()))
-        .ok_or_else(|| Failure::new(format!("{}: no usable home", path.display())))?;
-    Ok((home, path, UserDirs { models, ..dirs }))
-}
-
 impl Sealed {
     /// Makes the home and the project in it.
     pub fn new(world: &World, stage: &Stage, choices: &Choices) -> Result<Self> {
-        let (home, path, dirs) = temporary_home(world.dirs.models.clone())?;
+        let (home, path, dirs) = temporary_home(PREFIX, world.dirs.models.clone())?;
         let root = path.join("project");
         fs::create_dir(&root).at(&root)?;
         write_settings(world, &dirs, choices)?;

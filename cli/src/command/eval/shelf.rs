@@ -26,8 +26,9 @@ use processor::publish::{self, Publication};
 use processor::second::{Asker, Update, update as update_second};
 use rayon::prelude::*;
 
-use super::sealed::temporary_home;
+use super::sealed::PREFIX;
 use super::set::SetMemory;
+use crate::command::temporary_home::temporary_home;
 use crate::failure::{At as _, Failure, Result};
 
 /// Characters of a title: the file format allows no more.
@@ -84,7 +85,7 @@ impl Shelf {
     /// Makes the home. With `models`, the folder of the embedder's files, memories have vectors; what
     /// the transformer made is kept in `cache`, if there is one.
     pub fn new(models: Option<PathBuf>, cache: Option<&Path>) -> Result<Self> {
-        let (home, path, dirs) = temporary_home(models)?;
+        let (home, path, dirs) = temporary_home(PREFIX, models)?;
         let cache = ProjectDir(cache.map_or_else(|| path.join("cache"), Path::to_owned));
         let embedding = Embedding::open(&dirs, &cache).map_err(failed)?;
         Ok(Self { home, dirs, embedding, caches: cache.vectors(), second: None })
