@@ -14,7 +14,7 @@ pub const NOT_FOUND: u8 = 3;
 pub const NOT_SET_UP: u8 = 4;
 /// A file that a person wrote is not valid; the message names the line and column.
 pub const INVALID: u8 = 5;
-/// `throughline doctor` found something that needs attention.
+/// `throughline doctor` or `selftest` found something that needs attention.
 pub const UNHEALTHY: u8 = 6;
 /// `throughline redact --check` or `throughline audit` found a secret.
 pub const FOUND: u8 = 7;
@@ -37,7 +37,7 @@ pub const TABLE: [(u8, &str, &str); 11] = [
     (NOT_FOUND, "no such thing", "the thing that was named does not exist"),
     (NOT_SET_UP, "not set up", "the folder is not set up, or not trusted"),
     (INVALID, "a file is not valid", "a file that a person wrote is not valid"),
-    (UNHEALTHY, "`doctor` found a fault", "`doctor` found something that needs attention"),
+    (UNHEALTHY, "`doctor` found a fault", "`doctor` or `selftest` found a broken part"),
     (FOUND, "a secret was found", "`redact --check` or `audit` found a secret"),
     (RUNNING, "`watch` runs already", "`watch` runs already"),
     (
