@@ -66,8 +66,8 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
     assert_eq!(count(), 2);
 }
 
-/// What each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 38] = [
+/// Arguments that each command is tried with; `ID` stands for the id of a memory.
+const READING: [&[&str]; 39] = [
     &["init", "--preview"],
     &["uninstall", "--purge"],
     &["trust"],
@@ -106,8 +106,9 @@ const READING: [&[&str]; 38] = [
     &["share"],
     &["redact", "src/bread.rs"],
     &["doctor"],
+    &["selftest"],
 ];
-/// The same of what changes something, on machines of their own.
+/// Arguments of commands that change something, each on a machine of its own.
 const CHANGING: [&[&str]; 25] = [
     &["init", "--yes", "--no-register"],
     &["init", "--yes", "--no-sync"],
