@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io;
 
-use processor::purge::Unclear;
+use processor::upkeep::purge::Unclear;
 
 use crate::command::view::plain;
 use crate::exit;

@@ -15,7 +15,7 @@ use memory_store::settings_file;
 use memory_store::time::DAY_MS;
 use processor::lock::Busy;
 use processor::progress::Progress;
-use processor::second::Asker;
+use processor::publish::custom_embedder::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions};
 
 use crate::claude::places::ClaudeDirs;

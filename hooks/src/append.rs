@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-use memory_store_base::spare;
+use memory_store_base::exchange::file_pool;
 
 /// Opens a file for appending; it and its folders come into being with it, for this user only.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
@@ -26,8 +26,8 @@ pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
 /// its name, if there is one; `claimant` keeps hooks that run at once from trying the same.
 pub fn open_new(path: &Path, claimant: u64) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        for number in 0..spare::COUNT {
-            match rename_new(&spare::path(folder, claimant.wrapping_add(number)), path) {
+        for number in 0..file_pool::COUNT {
+            match rename_new(&file_pool::path(folder, claimant.wrapping_add(number)), path) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 // Renamed, or somebody else was first, or it cannot be done here.
                 Ok(()) | Err(_) => break,
@@ -130,7 +130,7 @@ mod tests {
         let left = || std::fs::read_dir(&folder).unwrap().count();
         // Without any it is created, and so is its folder.
         open_new(&at("first"), 5).unwrap().write_all(b"1").unwrap();
-        spare::refill(&folder).unwrap();
+        file_pool::refill(&folder).unwrap();
         let all = left();
         for claimant in [3, 3, u64::MAX] {
             open_new(&at(&format!("{claimant}-{}", left())), claimant).unwrap();

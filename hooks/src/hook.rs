@@ -18,7 +18,7 @@ use crate::output::Output;
 use crate::payload::Payload;
 use crate::program;
 use crate::session::Session;
-use crate::strange;
+use crate::untrusted_tree;
 use memory_store_base::mode::Mode;
 
 /// Bytes of the log of hooks. Full, it is put aside once and begun anew.
@@ -66,7 +66,8 @@ pub fn run(answer: fn(&Hook) -> Output) -> libc::c_int {
     if standard_streams_are_open()
         && let Some(hook) = Hook::from_process(deadline)
     {
-        let answer: fn(&Hook) -> Output = if hook.is_strange { strange::answer } else { answer };
+        let answer: fn(&Hook) -> Output =
+            if hook.is_strange { untrusted_tree::answer } else { answer };
         answer(&hook).print(hook.event.what.name(), &hook.deadline);
     }
     // SAFETY: as above. Nothing is left to be flushed or freed.

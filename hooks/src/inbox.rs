@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
 use memory_store_base::Timestamp;
+use memory_store_base::exchange::note::Note;
 use memory_store_base::layout::TreeDir;
-use memory_store_base::note::Note;
 use memory_store_base::progress::Progress;
 
 use crate::append;

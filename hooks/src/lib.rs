@@ -5,26 +5,26 @@
 //! most one JSON object. It starts, answers and exits within one or two milliseconds, so each
 //! page that it touches and each call it makes counts; `scripts/bench hooks` measures them.
 
-pub mod again;
 pub mod append;
 pub mod arena;
 pub mod background;
 pub mod clock;
 pub mod deadline;
 pub mod event;
-pub mod give;
 pub mod hook;
 pub mod inbox;
+pub mod inject;
 pub mod notice;
 pub mod output;
 pub mod payload;
 pub mod program;
 pub mod prompt;
 pub mod receipt;
+pub mod reinject;
 pub mod session;
 pub mod spelling;
 pub mod start;
 pub mod stop;
-pub mod strange;
 pub mod tool;
+pub mod untrusted_tree;
 pub mod wire;

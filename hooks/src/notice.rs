@@ -1,8 +1,8 @@
 //! What a person is told: that something was injected, and that background work fails.
 
 use memory_store_base::Timestamp;
-use memory_store_base::arrived::Arrived;
 use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::exchange::pull_notice::Arrived;
 use memory_store_base::progress::Progress;
 use memory_store_base::settings::Notice;
 

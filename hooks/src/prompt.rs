@@ -5,9 +5,9 @@
 use memory_store_base::prompt::{is_machine_made, said};
 
 use crate::event::{Prompt, What};
-use crate::give::{self, Asked, Unclaimed};
 use crate::hook::Hook;
 use crate::inbox;
+use crate::inject::{self, Asked, Unclaimed};
 use crate::notice;
 use crate::output::Output;
 use crate::start;
@@ -36,7 +36,7 @@ pub fn answer(hook: &Hook) -> Output {
     if !hook.deadline.has_passed() {
         let mut topic = session.topic();
         let skip = |id| session.has(id);
-        hits = give::hits(hook, recall.prompt_about(&asked, &mut topic, hook.now, &skip));
+        hits = inject::hits(hook, recall.prompt_about(&asked, &mut topic, hook.now, &skip));
         session.keep_topic(&topic);
     }
     notice::expect_injection(hook, &mut session, settings.notice);
@@ -48,7 +48,7 @@ pub fn answer(hook: &Hook) -> Output {
         below: &begun.text,
         unclaimed: Unclaimed::Give,
     };
-    let helpful = give::memories(hook, &mut session, hits, &how);
+    let helpful = inject::memories(hook, &mut session, hits, &how);
     let output = begun.then(helpful).into_output(hook, &mut session, Some(&asked), settings);
     if hook.may_write() {
         hook.attempt("topic", session.flush());

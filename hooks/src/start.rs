@@ -11,17 +11,18 @@ use std::time::Duration;
 
 use memory_store_base::MemoryId;
 use memory_store_base::background::{inbox_bytes, is_running};
+use memory_store_base::handoff::Left;
 use memory_store_base::layout::ProjectDir;
-use memory_store_base::left::Left;
 use memory_store_base::progress::Progress;
 use memory_store_recall::{Hit, Recall, render};
 
 use crate::event::{Source, What};
-use crate::give::{self, Injection};
 use crate::hook::Hook;
+use crate::inject::{self, Injection};
 use crate::output::Output;
+use crate::reinject;
 use crate::session::{Block, Given, Pending, Session};
-use crate::{again, inbox, notice, stop};
+use crate::{inbox, notice, stop};
 
 /// The end of the block, after the name that Claude Code gives the server of [`more`].
 const MORE: [&str; 2] = [
@@ -224,7 +225,7 @@ fn compose(hook: &Hook, recall: &Recall) -> Now {
     let text = left.text(own, &branch, hook.now);
     let shown = left.shown(own, &branch, hook.now);
     let budget_tokens = recall.settings().start_tokens.min(BUDGET_TOKENS_MAX);
-    let hits = give::hits(hook, recall.start(hook.now, budget_tokens));
+    let hits = inject::hits(hook, recall.start(hook.now, budget_tokens));
     let block = Injection::that_fits("", budget_tokens, |budget_tokens| {
         Injection::new(render::start(text.as_deref(), &hits, more(), budget_tokens), &hits)
     });
@@ -317,10 +318,10 @@ fn compose_again(
             kept.push(memory);
         }
     }
-    let mut memories = again::memories(&kept);
+    let mut memories = reinject::memories(&kept);
     // Tokens are counted in characters, and some of these take two units.
     while !memories.fits_below(&blocks.text) && kept.pop().is_some() {
-        memories = again::memories(&kept);
+        memories = reinject::memories(&kept);
     }
     blocks.then(memories)
 }
@@ -329,10 +330,11 @@ fn compose_again(
 fn join_blocks(blocks: &[Block]) -> Injection {
     let Some((first, others)) = blocks.split_first() else { return Injection::default() };
     let mut kept: Vec<Injection> = Vec::new();
-    let joined =
-        |kept: &[Injection]| kept.iter().rev().cloned().fold(again::block(first), Injection::then);
+    let joined = |kept: &[Injection]| {
+        kept.iter().rev().cloned().fold(reinject::block(first), Injection::then)
+    };
     for block in others.iter().rev() {
-        kept.push(again::block(block));
+        kept.push(reinject::block(block));
         if !joined(&kept).fits_below("") {
             kept.pop();
             break;

@@ -10,9 +10,9 @@ use memory_store_recall::index::document::session_bits;
 use memory_store_recall::{Recall, Recalled};
 
 use crate::event::{ToolCall, What};
-use crate::give::{self, Asked, Unclaimed};
 use crate::hook::Hook;
 use crate::inbox;
+use crate::inject::{self, Asked, Unclaimed};
 use crate::notice;
 use crate::output::Output;
 use crate::session::Session;
@@ -92,6 +92,6 @@ fn recall(
     let budget_tokens = settings.tool_tokens.min(BUDGET_TOKENS_MAX);
     notice::expect_injection(hook, &mut session, settings.notice);
     let how = Asked { with, budget_tokens, below: "", unclaimed };
-    let injection = give::memories(hook, &mut session, give::hits(hook, recalled), &how);
+    let injection = inject::memories(hook, &mut session, inject::hits(hook, recalled), &how);
     injection.into_output(hook, &mut session, Some(query), settings)
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{ERROR, HOOKS, LIMIT, PROMPT, SESSION_START, STOP, TOOL, World, run};
-use memory_store::seal::{Seal, Strange};
+use memory_store::fs::tree_fingerprint::{Seal, Strange};
 use serde_json::{Value, json};
 
 /// The events that each hook is registered for, with a payload that gives it work.

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use common::{NOW, PROJECT, SESSION_START, STOP, World, memories};
 use memory_store::background::inbox_bytes;
+use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::Turns;
 use memory_store::index::document::Turn;
 use memory_store::settings::Settings;
-use memory_store::stamp::Stamp;
 use memory_store::{Kind, Memory};
 use serde_json::json;
 

@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use memory_store::background::{PROGRAM, is_passed_on};
-use memory_store::second::Ask;
+use memory_store::custom_embedder::Ask;
 use memory_store::settings::Embedder;
 use memory_store::{ProjectId, Timestamp};
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 //!
 //! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`,
 //! outside of the repository, so that nothing a repository brings along can vouch for itself. What
-//! stands at the path later is only believed to be the same while its seal holds ([`crate::seal`]), or when
+//! stands at the path later is only believed to be the same while its seal holds ([`crate::fs::tree_fingerprint`]), or when
 //! git says so ([`review`]).
 
 mod remote;
@@ -13,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{At, Error, Result};
 use crate::fs::disk::{Privacy, read_if_there, remove, replace};
+use crate::fs::tree_fingerprint::{Seal, Strange};
 use crate::id::ProjectId;
 use crate::layout::{
     ByPath, Place, ProjectDir, Sealed, Tree, TreeDir, UserDirs, by_path_record, sealed_record,
 };
-use crate::seal::{Seal, Strange};
 use crate::store::lock;
 use crate::time::Timestamp;
 

@@ -5,16 +5,10 @@
 
 mod clean;
 mod entry;
-mod fate;
-mod gone;
 mod lines;
 mod lookup;
-mod marks;
-mod plan;
-mod reconcile;
-mod survey;
+mod purge;
 mod texts;
-mod turn;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,83 +18,19 @@ use serde::{Deserialize, Serialize};
 use crate::error::Result;
 use crate::id::MemoryId;
 use crate::layout::ProjectDir;
-use crate::memory::Memory;
 use crate::time::Timestamp;
 
 pub(crate) use clean::redacted_file;
 pub(crate) use entry::text_hash;
 pub(crate) use entry::{Aside, Entry};
 pub(crate) use lookup::Lookup;
-pub use marks::Marks;
-pub use reconcile::{reconcile, reconcile_keeping};
 
-use entry::{More, Seen};
-use plan::Note;
+pub(crate) use entry::{LedgerLine, More, Seen};
 pub use texts::Texts;
 pub(crate) use texts::{Origin, hashes};
 
 /// Lines that a ledger may have beyond three for two things that it knows, before it is rewritten.
 const SPARE_LINES: usize = 200;
-
-/// A memory that was derived from transcripts and where it belongs.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Desired {
-    /// The memory. Status `Draft` holds it back for review.
-    pub memory: Memory,
-    /// The root of the working tree its session ran in. When that is gone, or keeps its memories
-    /// elsewhere, the main tree takes it.
-    pub root: PathBuf,
-}
-
-/// What git says about one working tree of the project; filled by whoever may run git. Without
-/// git all but `root` is empty. All paths are relative to `root`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct GitState {
-    /// The root of the working tree, as in [`Desired::root`].
-    pub root: PathBuf,
-    /// The commit of HEAD.
-    pub head: Option<String>,
-    /// The branch; `None` when HEAD is detached.
-    pub branch: Option<String>,
-    /// Whether the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
-    /// (`git merge-base --is-ancestor`).
-    pub forward: bool,
-    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). Not in
-    /// HEAD, which may be another by then.
-    pub committed: Vec<PathBuf>,
-    /// Files below `.throughline` that commits between that HEAD and `head` removed
-    /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
-    pub removed_in_commits: Vec<PathBuf>,
-    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and
-    /// in stashes (their untracked part is `<stash>^3`).
-    pub held: Vec<PathBuf>,
-    /// The commit of `refs/stash`.
-    pub stash: Option<String>,
-    /// Files below `.throughline` in the index (`git ls-files .throughline`).
-    pub indexed: Vec<PathBuf>,
-    /// What git's own files were like before it was asked all this.
-    pub marks: Marks,
-}
-
-/// What [`reconcile`] did, in numbers of memories.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// Written for the first time, or again after they vanished.
-    pub written: usize,
-    /// Replaced by a newer text.
-    pub updated: usize,
-    /// Removed because nothing says so any more.
-    pub removed: usize,
-    /// As they were.
-    pub unchanged: usize,
-    /// Not written because a person deleted them.
-    pub tombstoned: usize,
-    /// Whether something is missing and was not judged, or git was at work meanwhile: the next run is to
-    /// look again, even if nothing seems to have changed by then.
-    pub unsettled: bool,
-    /// What could not be written, and why; the rest was.
-    pub refused: Vec<String>,
-}
 
 /// Why a memory is not learned again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,7 +64,7 @@ pub struct Tombstone {
     pub written: Option<bool>,
     /// What a later version of the program notes besides.
     #[serde(flatten)]
-    more: More,
+    pub(crate) more: More,
 }
 
 /// The ledger of one project. Whoever changes it holds the store's lock.
@@ -266,7 +196,7 @@ impl Ledger {
         found.next().copied().filter(|_| found.next().is_none())
     }
 
-    fn seen(&self, root: &Path) -> Option<&Seen> {
+    pub(crate) fn seen(&self, root: &Path) -> Option<&Seen> {
         self.seen.get(root)
     }
 
@@ -333,13 +263,13 @@ impl Ledger {
         self.add(events)
     }
 
-    fn note(&mut self, notes: Vec<Note>) -> Result<()> {
+    pub(crate) fn note(&mut self, notes: Vec<LedgerLine>) -> Result<()> {
         let events = notes.into_iter().filter_map(|note| match note {
-            Note::Entry(entry) => Some(Event::Entry(entry)),
-            Note::Drop(id) => Some(Event::Drop(id)),
-            Note::Bury(tombstone) => Some(Event::Tombstone(tombstone)),
-            Note::Seen(seen) => Some(Event::Seen(seen)),
-            Note::Own(hash) => (!self.texts.is_own(&hash)).then_some(Event::Own(hash)),
+            LedgerLine::Entry(entry) => Some(Event::Entry(entry)),
+            LedgerLine::Drop(id) => Some(Event::Drop(id)),
+            LedgerLine::Bury(tombstone) => Some(Event::Tombstone(tombstone)),
+            LedgerLine::Seen(seen) => Some(Event::Seen(seen)),
+            LedgerLine::Own(hash) => (!self.texts.is_own(&hash)).then_some(Event::Own(hash)),
         });
         let events = events.collect();
         self.add(events)
@@ -384,7 +314,7 @@ impl Ledger {
         }
     }
 
-    fn compact_if_due(&mut self) -> Result<()> {
+    pub(crate) fn compact_if_due(&mut self) -> Result<()> {
         let known = self.entries.len() + self.tombstones.len() + self.seen.len();
         // There is one line for each text, whatever is noted again.
         let once = self.texts.len() + self.foreign.len();

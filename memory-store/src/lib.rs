@@ -8,14 +8,15 @@
 //! hook links the first three. This one holds what writes: memory files, the ledger, indexes. It
 //! shows the others' modules under its own paths.
 
+pub mod custom_embedder;
 pub mod file;
 pub mod identity;
 pub mod index_writer;
 mod keywords;
 pub mod ledger;
 pub mod neighbour;
+pub mod reconcile;
 pub mod reviewed;
-pub mod second;
 pub mod settings_file;
 pub mod store;
 pub mod trust;
@@ -42,9 +43,8 @@ pub use memory_store_embed as embed;
 pub use memory_store_recall::suspicion;
 pub use memory_store_redact as redact;
 
-pub use memory_store_base::fs::{lines, lock, names, regular, seal, stamp};
 pub use memory_store_base::{
-    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, arrived, background, bytes, error,
-    fs, id, kind, layout, left, memory, mode, note, policy, progress, prompt, settings,
-    short_session, signature, spare, staleness, succession, thinking, time,
+    Error, Kind, Memory, MemoryId, ProjectId, Result, Timestamp, background, bytes, error,
+    exchange, fs, handoff, id, kind, layout, memory, mode, progress, prompt, pulled_setting,
+    settings, short_session, signature, staleness, succession, thinking, time,
 };

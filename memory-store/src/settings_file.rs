@@ -18,7 +18,7 @@ use crate::error::{Error, brief, shown as shown_path};
 use crate::fs::disk::{if_there, read as read_bounded, read_below};
 use crate::kind::Kind;
 use crate::layout::{Tree, UserDirs};
-use crate::policy;
+use crate::pulled_setting;
 use crate::redact::{OptionsError, PatternError, RedactOptions};
 use crate::settings::{Embedder, Llm, NameFinder, Promote, Pulled, RedactSettings, Settings};
 pub use values::CONTEXT_TOKENS;
@@ -188,8 +188,8 @@ impl Loaded {
     fn close(&mut self, path: &Path, message: &str) {
         self.settings.redact.broken = Some((path.to_owned(), brief(message)));
         let bytes = read_bounded(path, FILE_BYTES_MAX).map(|(bytes, _)| bytes).unwrap_or_default();
-        let text = policy::lines(&bytes).filter(|text| !text.is_empty());
-        self.settings.pulled = text.map_or(Pulled::Reviewed, policy::pulled_in);
+        let text = pulled_setting::lines(&bytes).filter(|text| !text.is_empty());
+        self.settings.pulled = text.map_or(Pulled::Reviewed, pulled_setting::pulled_in);
         for key in KEYS.iter().filter(|key| GUARDED.contains(&key.name)) {
             let lines = text.iter().flat_map(|text| text.lines());
             let lines = lines.filter(|line| !line.trim_start().starts_with('#'));
@@ -224,7 +224,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     };
     let bytes = if_there(read).map_err(|error| without_path(error, path))?;
     let Some(bytes) = bytes else {
-        let is_lost = root.is_none() && policy::is_lost(path);
+        let is_lost = root.is_none() && pulled_setting::is_lost(path);
         return if is_lost {
             Err("is a link that leads nowhere".to_owned())
         } else {

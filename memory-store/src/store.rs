@@ -4,9 +4,9 @@
 //! each operation looks at the disk first and trusts only what it finds there.
 
 mod clean;
-mod gone;
 mod listing;
 mod one;
+mod purge;
 mod readme;
 mod sweep;
 
@@ -21,19 +21,19 @@ pub use crate::fs::disk::{
     Privacy, create_folder, open_below, read as read_bounded, read_below, read_if_there, remove,
     replace,
 };
-pub use gone::{Gone, Unlearned};
 pub use listing::{FILES_MAX, Listing, Stored};
 pub(crate) use listing::{Read, read as read_file, refuse_twins, visit};
+pub use purge::{Gone, Unlearned};
 
 use crate::error::{At, Error, Result};
 use crate::file::{FILE_BYTES_MAX, MemoryFile, file_name};
-use crate::fs::beneath::Folder;
+use crate::fs::dir::Folder;
 use crate::fs::disk;
+use crate::fs::lock::{self, LOCK_WAIT};
 use crate::id::MemoryId;
 use crate::identity::{self, Mode};
 use crate::layout::{ProjectDir, STORE_DIR, Tree, UserDirs};
 use crate::ledger::{Entry, Ledger, Lookup, Origin, Reason, Tombstone, redacted_file};
-use crate::lock::{self, LOCK_WAIT};
 use crate::memory::{Memory, SaidBy, Scope, Status};
 use crate::neighbour::CONTRADICTS;
 use crate::redact::known::Known;

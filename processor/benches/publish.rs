@@ -21,7 +21,7 @@ use memory_store::index::{Index, segment::Segment};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
-use processor::graph::HnswGraphs;
+use processor::publish::hnsw::HnswGraphs;
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 

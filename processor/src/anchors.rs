@@ -27,8 +27,8 @@ use memory_store::time::DAY_MS;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::collect::ignore::Ignore;
 use crate::git::blobs::{self, Blob};
-use crate::ignore::Ignore;
 use crate::state::{State, read_json, write_json};
 use files::{Absent, FILE_BYTES_MAX, Files, Now};
 use relied::Sessions;

@@ -8,16 +8,19 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow};
 use memory_store::background::has_unprocessed;
+use memory_store::exchange::note::Note;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::note::Note;
 use memory_store::redact::Redactor;
 use memory_store::redact::known::Known;
 use memory_store::{ProjectId, Timestamp, settings_file};
 
+use crate::collect::inbox;
+use crate::collect::trees;
 use crate::lock::Busy;
+use crate::log;
 use crate::progress::Silent;
 use crate::sync::{SyncOptions, sync};
-use crate::{housekeeping, inbox, log, trees};
+use crate::upkeep::housekeeping;
 
 /// How long a run may take. What is left is done by the next one.
 const RUN_MAX: Duration = Duration::from_secs(20 * 60);

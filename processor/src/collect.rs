@@ -1,5 +1,13 @@
 //! Collecting: what is new in the transcripts, redacted, into the archive.
 
+pub mod archive;
+pub mod discover;
+pub mod forks;
+pub mod ignore;
+pub mod inbox;
+pub mod session_list;
+pub mod trees;
+
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::{BufReader, Seek, SeekFrom};
@@ -8,27 +16,27 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
-use memory_store::left::LeftSession;
+use memory_store::handoff::LeftSession;
 use memory_store::redact::Redactor;
 use rayon::prelude::*;
 
-use crate::archive::{
+use crate::collect::archive::{
     Archive, Entry, Header, IDENTITY_BYTES_MAX, SessionFile, Watermark, head_hash, is_damaged,
     name_of, span,
 };
-use crate::discover::{Seen, Territory, Transcript};
-use crate::expired::Expired;
+use crate::collect::discover::{Seen, Territory, Transcript};
+use crate::collect::ignore::Ignore;
 use crate::extract::Roots;
-use crate::ignore::Ignore;
-use crate::left;
+use crate::handoff;
 use crate::progress::Progress;
-use crate::purged::Purged;
 use crate::secrets::Secrets;
 use crate::state::SessionState;
 use crate::transcript::parts;
 use crate::transcript::read::Counts;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::{Assembly, Redact, SessionBuilder, assemble};
+use crate::upkeep::expired::Expired;
+use crate::upkeep::purge::journal::Purged;
 
 /// Transcripts that one session is known to have been read from.
 const SOURCES_MAX: usize = 32;
@@ -271,7 +279,7 @@ impl Collector<'_> {
             parts: 0,
             growth: parts::Growth::default(),
             sources: Vec::new(),
-            format: crate::archive::FORMAT,
+            format: archive::FORMAT,
             ..header.clone()
         };
         let file = SessionFile { header, records };
@@ -405,7 +413,7 @@ fn state_with(file: &SessionFile, entry: &Entry, End { left, edited }: End) -> S
 fn end_of(file: &SessionFile, territory: &Territory, redact: &dyn Redact) -> End {
     let mut end = catch_unwind(AssertUnwindSafe(|| end(file, territory))).unwrap_or_default();
     // The archive is redacted, but taking out its Markdown may put a secret together.
-    end.left = end.left.map(|(cwd, left)| (cwd, left::redacted(left, redact)));
+    end.left = end.left.map(|(cwd, left)| (cwd, handoff::redacted(left, redact)));
     end
 }
 
@@ -425,9 +433,9 @@ fn end(file: &SessionFile, territory: &Territory) -> End {
     };
     let roots = territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
     let roots = Roots::new(roots);
-    let left = goes_on.then(|| left::session(&session, &roots)).flatten();
+    let left = goes_on.then(|| handoff::session(&session, &roots)).flatten();
     let left = left.map(|left| (cwd, left));
-    End { left, edited: left::edited(&session, &roots) }
+    End { left, edited: handoff::edited(&session, &roots) }
 }
 
 fn cwd(record: &Record) -> Option<&str> {

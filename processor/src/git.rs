@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use memory_store::identity::Observed;
 use memory_store::layout::{STORE_DIR, read_short};
-use memory_store::ledger::{GitState, Marks};
+use memory_store::reconcile::{GitState, Marks};
 use version::Version;
 
 /// How long one call of git may take.

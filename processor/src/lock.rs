@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
-use crate::archive::create_private;
+use crate::collect::archive::create_private;
 
 /// Held while a processor works on a project.
 #[derive(Debug)]

@@ -5,14 +5,16 @@ use std::io::Read;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
+use memory_store::custom_embedder::Ask;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::mode::Mode;
-use memory_store::second::Ask;
 use memory_store::{ProjectId, Timestamp, settings_file};
+use processor::collect::session_list;
+use processor::collect::trees;
 use processor::lock::Busy;
-use processor::second::Asker;
+use processor::publish::custom_embedder::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions, sync};
-use processor::{background, listed, progress, trees};
+use processor::{background, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
        throughline-processor vector --project ID < QUERY
@@ -115,7 +117,7 @@ fn vector(dirs: &UserDirs, tree: &Tree, ollama_host: Option<&str>) -> Result<()>
 /// Prints the sessions of a project, the latest first.
 #[expect(clippy::print_stdout, reason = "the answer to another program's question")]
 fn sessions(dirs: &UserDirs, project: ProjectId) -> Result<()> {
-    println!("{}", serde_json::to_string(&listed::sessions(&dirs.project(project)))?);
+    println!("{}", serde_json::to_string(&session_list::sessions(&dirs.project(project)))?);
     Ok(())
 }
 

@@ -1,22 +1,28 @@
 //! Publishing: the index of each working tree, made from its memory files and the turns.
 
+pub mod claude_md;
+pub mod custom_embedder;
+pub mod embed;
+pub mod hnsw;
+pub mod start_plan;
+pub mod turns;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
+use memory_store::handoff::Left;
 use memory_store::index::build::{Content, Publisher, Staged, StartPlan, Turns, Vectors};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::left::Left;
 use memory_store::settings::Settings;
 use memory_store::store::{Listing, Store, Stored};
 use memory_store::trust::Trust;
 
 use crate::anchors::Anchors;
-use crate::graph::HnswGraphs;
-use crate::known::Known;
-use crate::start;
+use crate::publish::claude_md::Known;
+use crate::publish::hnsw::HnswGraphs;
 
 /// Inputs of publishing that are shared by the indexes of all trees.
 pub struct Publication<'a> {
@@ -118,9 +124,14 @@ fn publish(
     let (settings, now) = (publication.settings, publication.now);
     let left = Left::read(&publication.dirs.tree(root).left());
     let touched = left.sessions.into_iter().take(1).flat_map(|left| left.uncommitted).collect();
-    let start = start::plan(
+    let start = start_plan::plan(
         &listing.memories,
-        &start::MemoryStates { said: &said, stale: &stale, pulled: &pulled, is_held: &is_held },
+        &start_plan::MemoryStates {
+            said: &said,
+            stale: &stale,
+            pulled: &pulled,
+            is_held: &is_held,
+        },
         &touched,
         settings,
         now,

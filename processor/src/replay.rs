@@ -15,8 +15,8 @@ use memory_store::embed::Table;
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::Vectors;
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{self, Desired, GitState};
 use memory_store::recall::{Hit, Recall, Recalled};
+use memory_store::reconcile::{self, Desired, GitState};
 use memory_store::settings::Settings;
 use memory_store::signature::error_signature;
 use memory_store::store::Store;
@@ -26,8 +26,8 @@ use serde::Serialize;
 use crate::consolidate::{Mined, consolidate};
 use crate::extract::draft::Draft;
 use crate::extract::{overlap, word_set};
-use crate::known::Known;
-use crate::mine::MinedFile;
+use crate::mining::MinedFile;
+use crate::publish::claude_md::Known;
 use crate::publish::{self, Publication};
 use crate::sync::SyncOptions;
 use crate::sync::history::{History, Past};
@@ -374,7 +374,7 @@ impl Bench {
             .collect();
         let store = Store::open(&self.dirs, &self.tree)?;
         let state = GitState { root: root.clone(), forward: true, ..GitState::default() };
-        ledger::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
+        reconcile::reconcile(&store, &store.redactor(&self.settings), desired, &[state], now)?;
         let publication = Publication {
             dirs: &self.dirs,
             settings: &self.settings,

@@ -13,15 +13,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::{fs, io};
 
 use anyhow::{Context, Result};
+use memory_store::fs::open_regular::{self, Links};
 use memory_store::layout::{ProjectDir, UserDirs};
 use memory_store::redact::known::{KEY_BYTES, Known, Pending};
 use memory_store::redact::{Given, Redactor};
-use memory_store::regular::{self, Links};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::archive::modified_ns;
+use crate::collect::archive::modified_ns;
 use crate::transcript::Redact;
 use crate::transcript::record::{Record, RecordWhat};
 use crate::transcript::session::PromptBy;
@@ -151,7 +151,7 @@ fn look(path: &Path) -> String {
     let is_read = match metadata.is_dir() {
         true => fs::read_dir(path).is_ok(),
         // A pipe would be waited for.
-        false => regular::open(path, Links::Refuse)
+        false => open_regular::open(path, Links::Refuse)
             .and_then(|mut file| io::copy(&mut file, &mut io::sink()))
             .is_ok(),
     };

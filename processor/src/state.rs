@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use memory_store::Timestamp;
+use memory_store::handoff::LeftSession;
 use memory_store::layout::ProjectDir;
-use memory_store::left::LeftSession;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::archive::create_private;
-use crate::discover::Seen;
-use crate::left::SESSIONS_MAX;
-use crate::mine::Summary;
-use crate::ownership::KnownKeys;
+use crate::collect::archive::create_private;
+use crate::collect::discover::Seen;
+use crate::collect::forks::KnownKeys;
+use crate::handoff::SESSIONS_MAX;
+use crate::mining::Summary;
 
 /// Changes whenever the meaning of what is remembered changes.
 const VERSION: u32 = 2;

@@ -6,6 +6,7 @@
 //! run, nothing is written.
 
 mod collect;
+mod custom_embedder;
 mod embed;
 mod expire;
 mod facts;
@@ -16,7 +17,6 @@ mod learn;
 mod lost;
 mod names;
 mod report;
-mod second;
 mod secrets;
 mod stage;
 mod unchanged;
@@ -28,34 +28,36 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use memory_store::fs::file_stamp::Stamp;
+use memory_store::handoff::LeftSession;
 use memory_store::identity;
 use memory_store::index::build::Vectors;
 use memory_store::index::health::Depth;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
-use memory_store::ledger::Outcome;
-use memory_store::left::LeftSession;
+use memory_store::reconcile::Outcome;
 use memory_store::redact::Redactor;
 use memory_store::settings::Settings;
-use memory_store::stamp::Stamp;
 use memory_store::store::Listing;
 use memory_store::{Timestamp, settings_file};
 
 use crate::anchors::Anchors;
-use crate::archive::{Archive, Entry};
-use crate::discover::Territory;
-use crate::embed::Embedding;
-use crate::expired::Expired;
-use crate::known::Known;
+use crate::collect::archive::{Archive, Entry};
+use crate::collect::discover::Territory;
+use crate::collect::forks::Ownership;
+use crate::collect::trees;
+use crate::git;
+use crate::handoff;
 use crate::llm::Model;
 use crate::lock::{Busy, Lock};
-use crate::mine::MinedFile;
-use crate::ownership::Ownership;
+use crate::mining::MinedFile;
 use crate::progress::Progress;
+use crate::publish::claude_md::Known;
+use crate::publish::embed::Embedding;
 use crate::publish::{self, Publication};
-use crate::purged::Purged;
 use crate::secrets::Secrets;
 use crate::state::{Learned, State, read_roots, write_json};
-use crate::{git, left, trees};
+use crate::upkeep::expired::Expired;
+use crate::upkeep::purge::journal::Purged;
 use facts::TreeFacts;
 use heal::Distrusted;
 use stage::{StagedTree, StagedTrees};
@@ -265,7 +267,7 @@ impl<'a> Run<'a> {
     fn publish_left(
         &self,
         inboxes: &[(Tree, u64)],
-        facts: &[left::Facts],
+        facts: &[handoff::Facts],
         read: &[&(String, LeftSession)],
     ) -> Result<()> {
         let main = &self.options.tree.main_root;
@@ -281,7 +283,7 @@ impl<'a> Run<'a> {
             };
             let sessions = sessions.iter().filter(|(cwd, _)| here(cwd));
             let sessions = sessions.map(|(_, left)| left.clone()).collect();
-            let mut left = left::left(sessions, facts, self.options.now);
+            let mut left = handoff::left(sessions, facts, self.options.now);
             left.inbox_bytes = *inbox_bytes;
             write_json(&self.options.dirs.tree(&tree.root).left(), &left)?;
         }
@@ -394,7 +396,7 @@ impl<'a> Run<'a> {
 
     fn finish(&self, inboxes: &[(Tree, u64)]) -> Result<()> {
         for (tree, taken) in inboxes {
-            crate::inbox::taken_up(
+            crate::collect::inbox::taken_up(
                 &self.options.dirs.tree(&tree.root),
                 *taken,
                 &self.settings,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use memory_store::Timestamp;
-use memory_store::arrived::Arrived;
+use memory_store::exchange::pull_notice::Arrived;
 use memory_store::file::FILE_BYTES_MAX;
 use memory_store::layout::{Tree, UserDirs};
 use memory_store::ledger::Ledger;
@@ -124,7 +124,7 @@ mod tests {
     use std::fs;
 
     use memory_store::identity::Mode;
-    use memory_store::ledger::{self, GitState};
+    use memory_store::reconcile::{self, GitState};
     use memory_store::redact::Redactor;
 
     use super::*;
@@ -158,7 +158,7 @@ mod tests {
             let store = Store::open(dirs, tree).unwrap();
             let states: Vec<GitState> = vec![git::state(&tree.root, None)];
             look(dirs, std::slice::from_ref(tree), &Settings::default(), NOW).unwrap();
-            ledger::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW).unwrap();
+            reconcile::reconcile(&store, &Redactor::default(), Vec::new(), &states, NOW).unwrap();
             let trust = Trust::of(&store, &Settings::default()).unwrap();
             let files = store.files().into_iter();
             let pulled = files.filter(|stored| trust.is_from_repository(stored));

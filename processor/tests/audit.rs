@@ -16,11 +16,11 @@ use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store};
 use memory_store::{Kind, Memory, MemoryId};
-use processor::audit::{AuditReport, audit};
-use processor::expired::{Expired, Remains};
 use processor::lock::{Busy, Lock};
-use processor::purge::{What, purge};
 use processor::sync::{SyncOptions, sync};
+use processor::upkeep::audit::{AuditReport, audit};
+use processor::upkeep::expired::{Expired, Remains};
+use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful, now};
 
 fn token() -> String {
@@ -87,7 +87,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
     spoil(&live);
     spoil(&home.archived_memories().join(format!("{}.md", MemoryId([2; 16]))));
     // A session archived by an earlier version, with weaker rules.
-    let archive = processor::archive::Archive::open(&home);
+    let archive = processor::collect::archive::Archive::open(&home);
     let mut file = archive.load("s1").unwrap().unwrap();
     let json = serde_json::to_string(&file.records).unwrap();
     assert!(json.contains("before the flush"));
@@ -96,7 +96,7 @@ fn all_that_is_kept_is_cleaned_wherever_it_lies() {
             .unwrap();
     archive.store(&file).unwrap();
     sealed.sync();
-    let mut draft = processor::mine::drafts(&home, "s1").remove(0);
+    let mut draft = processor::mining::drafts(&home, "s1").remove(0);
     draft.title = format!("use {}", token());
     let remains = Remains { drafts: vec![draft], ..Remains::default() };
     Expired::open(&home).store("old", &remains).unwrap();
@@ -210,7 +210,7 @@ fn what_cannot_be_read_is_told_and_keeps_nothing_else_from_being_cleaned() {
     let live = saved(&sealed, 1, "One");
     sealed.sync();
     spoil(&live);
-    let archive = processor::archive::Archive::open(&home);
+    let archive = processor::collect::archive::Archive::open(&home);
     let bytes = fs::read(archive.path("s1")).unwrap();
     put(&archive.path("s1"), "");
     fs::write(archive.path("s1"), &bytes[..bytes.len() / 2]).unwrap();

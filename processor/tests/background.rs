@@ -6,7 +6,7 @@ use std::fs;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use memory_store::left::Left;
+use memory_store::handoff::Left;
 use memory_store::progress::Progress;
 use processor::lock::{Busy, Lock};
 use processor::log;

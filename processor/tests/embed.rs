@@ -11,8 +11,8 @@ use memory_store::embed::{DIMENSIONS, Encoder, Table, build};
 use memory_store::index::Index;
 use memory_store::index::segment::Segment;
 use memory_store::layout::ProjectDir;
-use processor::purge::{What, purge};
 use processor::sync::sync;
+use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful};
 use serde_json::json;
 

@@ -6,10 +6,10 @@ mod scripts;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use processor::archive::Archive;
-use processor::expired::{Expired, Remains};
-use processor::purge::{What, purge};
+use processor::collect::archive::Archive;
 use processor::sync::{SyncOptions, SyncReport, sync};
+use processor::upkeep::expired::{Expired, Remains};
+use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful};
 
 /// Ways to lose an archive file.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use memory_store::index::Index;
-use processor::archive::{Archive, Header};
+use processor::collect::archive::{Archive, Header};
 use processor::sync::{SyncOptions, SyncReport, sync};
 use processor::transcript::parts;
 use proptest::prelude::*;
@@ -256,7 +256,7 @@ fn what_goes_on_is_all_that_is_read_and_written_again() {
     sealed.write("s1.jsonl", first.concat().as_bytes());
     sync_in_parts(&sealed);
     let archive = archive(&sealed);
-    let closed = |entry: &processor::archive::Entry| parts::of_name(&entry.name).1 > 0;
+    let closed = |entry: &processor::collect::archive::Entry| parts::of_name(&entry.name).1 > 0;
     let before: Vec<_> = archive.entries().unwrap().into_iter().filter(closed).collect();
     // Unreadable where somebody looks, and the same to those who only see that it is there.
     for entry in &before {

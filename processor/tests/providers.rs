@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use memory_store::Timestamp;
 use memory_store::layout::ProjectDir;
 use memory_store::settings::{Llm, Settings};
-use processor::discover::Transcript;
+use processor::collect::discover::Transcript;
 use processor::llm::estimate::estimate;
 use processor::llm::{Extracted, Model, Surroundings, aside, trouble, usage};
 use processor::transcript::name::TranscriptName;

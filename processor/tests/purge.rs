@@ -9,8 +9,8 @@ use memory_store::recall::{Recall, Search};
 use memory_store::redact::Redactor;
 use memory_store::store::{Forget, Store, Stored};
 use memory_store::{Memory, MemoryId, Timestamp};
-use processor::purge::{Named, PurgeReport, What, preview, purge};
 use processor::sync::{SyncOptions, sync};
+use processor::upkeep::purge::{Named, PurgeReport, What, preview, purge};
 use scripts::{Script, Sealed, eventful, now};
 use serde_json::json;
 

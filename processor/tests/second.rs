@@ -9,15 +9,15 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use memory_store::custom_embedder::Second;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::layout::TreeDir;
 use memory_store::recall::{Recall, Recalled, Search};
-use memory_store::second::Second;
 use memory_store::{Kind, Memory, MemoryId, settings_file};
 use processor::llm;
-use processor::purge::{What, purge};
-use processor::second::{Asker, standing};
+use processor::publish::custom_embedder::{Asker, standing};
 use processor::sync::{SyncReport, sync};
+use processor::upkeep::purge::{What, purge};
 use scripts::{Sealed, eventful, now};
 use serde_json::Value;
 use standin::ollama::{Behaviour, Ollama};

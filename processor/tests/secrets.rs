@@ -12,12 +12,12 @@ use std::process::Command;
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
-use processor::archive::Archive;
-use processor::audit::audit;
-use processor::purge::{What, purge};
+use processor::collect::archive::Archive;
 use processor::sync::sync;
 use processor::transcript::SessionBuilder;
 use processor::transcript::record::Record;
+use processor::upkeep::audit::audit;
+use processor::upkeep::purge::{What, purge};
 use scripts::{Script, Sealed, now};
 use serde_json::json;
 

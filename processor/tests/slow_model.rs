@@ -102,7 +102,7 @@ fn what_was_answered_stays_while_the_rest_waits() {
         // Nothing is known of any at first; later one is asked about, and the others stay as they are.
         assert_eq!(report.sessions_mined, if run == 0 { 3 } else { 1 }, "run {run}");
         assert_eq!(remembered(&sealed), expected, "run {run}");
-        assert_eq!(processor::mine::waiting(&sealed.dirs.project(sealed.tree.project)), waiting);
+        assert_eq!(processor::mining::waiting(&sealed.dirs.project(sealed.tree.project)), waiting);
         assert_eq!(report.asking_left_s.is_some(), waiting > 0);
     }
     let questions = server.asked().len();

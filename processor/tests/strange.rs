@@ -6,13 +6,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use memory_store::fs::tree_fingerprint::Strange;
 use memory_store::identity::{self, Mode};
 use memory_store::layout::{Place, Tree, by_path_record};
 use memory_store::recall::{Recall, Search};
-use memory_store::seal::Strange;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId};
-use processor::{git, trees};
+use processor::collect::trees;
+use processor::git;
 use scripts::Sealed;
 
 fn run_git(folder: &Path, arguments: &[&str]) {

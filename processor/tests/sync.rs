@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
-use memory_store::left::Left;
+use memory_store::handoff::Left;
 use memory_store::memory::Scope;
 use memory_store::progress::Progress;
 use memory_store::recall::{Fate, Recall, Search};
@@ -20,7 +20,7 @@ use memory_store::store::Store;
 use memory_store::time::DAY_MS;
 use memory_store::trust;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
-use processor::archive::Archive;
+use processor::collect::archive::Archive;
 use processor::progress::Progress as Told;
 use processor::sync::{SyncOptions, SyncReport, sync};
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ mod scripts;
 use std::path::Path;
 
 use memory_store::recall::{Collection, Hit, Recall, Search};
-use processor::purge::{What, purge};
+use processor::upkeep::purge::{What, purge};
 use scripts::{Script, Sealed, now};
 use serde_json::json;
 

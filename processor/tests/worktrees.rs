@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use memory_store::left::Left;
+use memory_store::handoff::Left;
 use scripts::{Sealed, eventful};
 
 fn git(root: &Path, arguments: &[&str]) {

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use memory_store::Timestamp;
-use memory_store::regular::{self, Links};
+use memory_store::fs::open_regular::{self, Links};
 
 use crate::failure::{At as _, Failure, Result};
 
@@ -115,7 +115,7 @@ pub fn check_inside(path: &Path, root: &Path) -> Result {
 
 /// Reads a file that people write; `None` when there is none.
 pub fn read(path: &Path) -> Result<Option<String>> {
-    let file = match regular::open(path, Links::Follow) {
+    let file = match open_regular::open(path, Links::Follow) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         other => other.at(path)?,
     };

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use clap::Args;
 use memory_store::layout::Tree;
-use processor::audit::{AuditReport, Found, audit};
 use processor::progress::Silent;
+use processor::upkeep::audit::{AuditReport, Found, audit};
 
 use super::sync::may_learn;
 use super::view;

@@ -13,8 +13,9 @@ use processor::llm::CLAUDE_MODEL;
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Table, value};
 
+use super::doctor::ollama;
+use super::values;
 use super::view::{self, Sentences};
-use super::{ollama, values};
 use crate::exit;
 use crate::failure::{At as _, Failure, Result};
 use crate::style::{CARE, QUIET, paint};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use memory_store::Error;
 use memory_store::index::health::{Depth, Health, inspect};
 use memory_store::layout::{ProjectDir, Tree};
-use processor::archive::Archive;
-use processor::expired::Expired;
+use processor::collect::archive::Archive;
+use processor::upkeep::expired::Expired;
 
 use super::doctor::Check;
 use crate::world::World;

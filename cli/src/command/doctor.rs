@@ -1,11 +1,18 @@
 //! `throughline doctor`: looks at every link of the chain and says what helps.
 
+pub(super) mod checks;
+pub(super) mod custom_embedder;
+pub(super) mod folders;
+pub(super) mod meaning;
+pub(super) mod ollama;
+pub(super) mod programs;
+
 use std::io::Write;
 
 use clap::Args;
 use serde::Serialize;
 
-use super::{checks, view};
+use super::view;
 use crate::exit;
 use crate::failure::{Failure, Result};
 use crate::style::{BAD, CARE, GOOD, NAME, paint};

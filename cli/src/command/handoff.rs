@@ -3,8 +3,8 @@
 use std::io::Write;
 
 use clap::Args;
-use memory_store::left::{Left, LeftSession};
-use processor::left::FORGOTTEN_DAYS;
+use memory_store::handoff::{Left, LeftSession};
+use processor::handoff::FORGOTTEN_DAYS;
 
 use super::view::{self, plain};
 use crate::clock;

@@ -15,11 +15,12 @@ use processor::progress::Silent;
 use processor::sync::SyncReport;
 use serde::Serialize;
 
+use super::doctor::folders;
 use super::elsewhere::{self, Moved};
 use super::guide::{self, Guide};
 use super::preview::{self, Choice};
 use super::reader::Reader;
-use super::{ask, config, eval, folders, reader, sync, view};
+use super::{ask, config, eval, reader, sync, view};
 
 use crate::claude::places::Scope;
 use crate::claude::register::{self, Registered, register};
@@ -220,7 +221,7 @@ fn learn(
     was_shown: bool,
     out: &mut dyn Write,
 ) -> Result<Option<SyncReport>> {
-    let found = processor::discover::transcripts(&world.dirs, tree)?;
+    let found = processor::collect::discover::transcripts(&world.dirs, tree)?;
     if found.is_empty() {
         writeln!(out, "  transcripts none of this project yet")?;
         for elsewhere in elsewhere::history(world, &tree.main_root) {
@@ -423,5 +424,8 @@ fn show_registered(
 }
 
 fn missing_programs(world: &World) -> Vec<PathBuf> {
-    super::programs::all().map(|name| world.program(name)).filter(|path| !path.is_file()).collect()
+    super::doctor::programs::all()
+        .map(|name| world.program(name))
+        .filter(|path| !path.is_file())
+        .collect()
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use clap::{Args, ValueEnum};
 use memory_store::memory::{Memory, Status};
 use memory_store::recall::Recall;
-use memory_store::recall::worth::{Standing, worth};
+use memory_store::recall::start_rank::{Standing, worth};
 use memory_store::settings::Settings;
 use memory_store::store::Stored;
 use memory_store::succession::superseded;

@@ -60,7 +60,7 @@ pub fn of(world: &World, observed: &Observed) -> Result<Preview> {
         models: None,
     };
     let tree = identity::init(&dirs, observed, Mode::Private, super::random()?, world.now)?;
-    let transcripts = processor::discover::transcripts(&dirs, &tree)?.len();
+    let transcripts = processor::collect::discover::transcripts(&dirs, &tree)?.len();
     if transcripts == 0 {
         return Ok(Preview::default());
     }

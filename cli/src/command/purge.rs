@@ -7,7 +7,7 @@ use clap::{ArgGroup, Args};
 use memory_store::Timestamp;
 use memory_store::layout::Tree;
 use processor::progress::Silent;
-use processor::purge::{Named, Preview, PurgeReport, What, preview, purge};
+use processor::upkeep::purge::{Named, Preview, PurgeReport, What, preview, purge};
 
 use super::ask;
 use super::sync::may_learn;

@@ -13,7 +13,8 @@ use processor::llm::{self, CLAUDE_MODEL, aside, estimate};
 use processor::progress::about;
 use serde::Serialize;
 
-use super::{ask, config, ollama};
+use super::doctor::ollama;
+use super::{ask, config};
 use crate::clock;
 use crate::failure::{Failure, Result};
 use crate::style::{CARE, STRONG, paint};
@@ -131,7 +132,7 @@ fn asked(world: &World, tree: &Tree, out: &mut dyn Write) -> Result<Reader> {
 /// Offers Claude Code as the reader: where the text goes, who pays, and how much.
 fn claude_offer(world: &World, tree: &Tree, llm: &Llm) -> String {
     let (settings, _) = settings_file::load(&world.dirs, Some(tree));
-    let found = processor::discover::transcripts(&world.dirs, tree).unwrap_or_default();
+    let found = processor::collect::discover::transcripts(&world.dirs, tree).unwrap_or_default();
     let cost = match estimate::estimate(&settings, &found) {
         Some(estimate) => format!(
             "about ${:.4} a session (estimated from your last {})",
@@ -184,7 +185,7 @@ pub fn cost(world: &World, home: &ProjectDir, llm: &Llm) -> Cost {
         tokens_per_day: llm.tokens_bound(llm::is_local(llm, world.ollama_host.as_deref())),
         usd_per_day: llm.usd_bound(),
         sessions: sessions.take(SESSIONS_TOLD).collect(),
-        waiting: processor::mine::waiting(home),
+        waiting: processor::mining::waiting(home),
         each,
         set_aside: aside::count(&folder),
         trouble: trouble::read(&folder).filter(|trouble| trouble.provider == provider),

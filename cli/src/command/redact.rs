@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use memory_store::lines::{Line, Lines};
+use memory_store::fs::lines::{Line, Lines};
 use memory_store::redact::{Personal, RedactOptions, Redactor};
 use memory_store::settings_file;
 use serde::{Deserialize, Serialize};

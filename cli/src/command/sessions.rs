@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use memory_store::Timestamp;
-use processor::archive::{Archive, SessionFile, file_name};
+use processor::collect::archive::{Archive, SessionFile, file_name};
 use processor::transcript::parts;
 use processor::transcript::record::{Record, RecordWhat};
 use processor::transcript::session::{Input, PromptBy};

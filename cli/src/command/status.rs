@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::Args;
-use memory_store::arrived::Arrived;
+use memory_store::exchange::pull_notice::Arrived;
 use memory_store::index::health::Depth;
 use memory_store::layout::Tree;
 use memory_store::memory::Status as MemoryStatus;
@@ -15,14 +15,15 @@ use memory_store::progress::Progress;
 use memory_store::recall::Recall;
 use memory_store::trust::LABEL;
 use memory_store::{Kind, Timestamp, background, identity, settings_file};
-use processor::archive::Archive;
+use processor::collect::archive::Archive;
 use processor::log;
 use serde::Serialize;
 
+use super::doctor::{custom_embedder, meaning, ollama};
 use super::elsewhere::{self, Elsewhere, Moved};
 use super::reader::Cost;
 use super::stores::Stores;
-use super::{meaning, off, ollama, reader, receipts, second, view};
+use super::{off, reader, receipts, view};
 use crate::claude::register;
 use crate::clock;
 use crate::failure::Result;
@@ -180,7 +181,7 @@ pub fn summarise(world: &World, stores: &Stores) -> Result<Summary> {
         second_space: settings
             .embedder
             .as_ref()
-            .map(|embedder| second::shown(world, tree, embedder)),
+            .map(|embedder| custom_embedder::shown(world, tree, embedder)),
         ollama: None,
         llm_cost: settings
             .llm

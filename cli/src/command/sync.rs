@@ -64,9 +64,11 @@ pub fn run(args: &Sync, world: &World, out: &mut dyn Write) -> Result {
     may_learn(world)?;
     let trees = if args.all { all(world)? } else { vec![world.tree()?] };
     if let Some(folder) = &args.from {
-        processor::discover::check_folder(folder).map_err(|error| match folder.exists() {
-            true => Failure::from(error),
-            false => Failure::from(error).code(exit::NOT_FOUND),
+        processor::collect::discover::check_folder(folder).map_err(|error| {
+            match folder.exists() {
+                true => Failure::from(error),
+                false => Failure::from(error).code(exit::NOT_FOUND),
+            }
         })?;
     }
     let from = args.from.as_ref().map(|folder| folder.canonicalize().named(folder)).transpose()?;
@@ -166,9 +168,9 @@ fn all(world: &World) -> Result<Vec<Tree>> {
     let mut trees = Vec::new();
     for known in identity::list(&world.dirs)? {
         let project = known.identity.project;
-        processor::trees::review(&world.dirs, project)?;
+        processor::collect::trees::review(&world.dirs, project)?;
         // The main tree of a project stands for all of its trees.
-        trees.extend(processor::trees::main(&world.dirs, project));
+        trees.extend(processor::collect::trees::main(&world.dirs, project));
     }
     Ok(trees)
 }

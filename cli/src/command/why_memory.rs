@@ -6,7 +6,7 @@ use std::io::Write;
 use memory_store::recall::{Recall, Traced};
 use memory_store::store::Stored;
 use memory_store::{MemoryId, Timestamp, short_session};
-use processor::archive::Archive;
+use processor::collect::archive::Archive;
 use processor::transcript::record::RecordWhat;
 use processor::transcript::session::PromptBy;
 use serde::Serialize;

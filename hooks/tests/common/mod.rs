@@ -12,9 +12,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_store::file::{MemoryFile, file_name};
+use memory_store::handoff::{Left, LeftSession};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns};
 use memory_store::layout::{Tree, TreeDir, UserDirs, by_path_record};
-use memory_store::left::{Left, LeftSession};
 use memory_store::memory::{PathRef, SaidBy};
 use memory_store::settings::Settings;
 use memory_store::store::Store;

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
+use memory_store::handoff::Left;
 use memory_store::layout::Tree;
-use memory_store::left::Left;
 use memory_store::memory::Status;
 use memory_store::neighbour::{CONTRADICTS, Statement, Verdict, judge};
 use memory_store::recall::{Recall, render};

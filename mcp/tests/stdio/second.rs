@@ -1,6 +1,6 @@
 //! Vectors of the second space, for which the processor is asked.
 
-use memory_store::second::{Direction, Given, TextHash, write};
+use memory_store::custom_embedder::{Direction, Given, TextHash, write};
 use memory_store::settings::Embedder;
 
 use super::*;

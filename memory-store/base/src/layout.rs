@@ -4,8 +4,8 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::fs::regular::{self, Links};
-use crate::fs::seal::Seal;
+use crate::fs::open_regular::{self, Links};
+use crate::fs::tree_fingerprint::Seal;
 use crate::id::ProjectId;
 
 /// Bytes that are read of a small file of git's.
@@ -242,12 +242,12 @@ impl TreeDir {
         self.0.join("progress")
     }
 
-    /// Where the work was left (see [`crate::left`]).
+    /// Where the work was left (see [`crate::handoff`]).
     pub fn left(&self) -> PathBuf {
         self.0.join("left.json")
     }
 
-    /// What stands where the working tree was (see [`crate::fs::seal::Strange`]), until hooks have told
+    /// What stands where the working tree was (see [`crate::fs::tree_fingerprint::Strange`]), until hooks have told
     /// of it.
     pub fn strange(&self) -> PathBuf {
         self.0.join("strange")
@@ -258,7 +258,7 @@ impl TreeDir {
         self.0.join("strange-told")
     }
 
-    /// What came with the repository since hooks last told of it (see [`crate::arrived`]).
+    /// What came with the repository since hooks last told of it (see [`crate::exchange::pull_notice`]).
     pub fn arrived(&self) -> PathBuf {
         self.0.join("arrived")
     }
@@ -479,7 +479,7 @@ fn linked_git_dir(root: &Path) -> Option<PathBuf> {
 /// The text of a small file of git's; `None` when it is none. Nobody vouches for these files.
 pub fn read_short(path: &Path) -> Option<String> {
     let mut text = String::new();
-    let file = regular::open(path, Links::Follow).ok()?;
+    let file = open_regular::open(path, Links::Follow).ok()?;
     file.take(GIT_FILE_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }

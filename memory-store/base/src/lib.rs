@@ -3,24 +3,22 @@
 //! Every other part of the store stands on this one. It knows neither clock nor environment nor
 //! network: the time, the directories and the settings are arguments.
 
-pub mod arrived;
 pub mod background;
 pub mod bytes;
 pub mod error;
+pub mod exchange;
 pub mod fs;
+pub mod handoff;
 pub mod id;
 pub mod kind;
 pub mod layout;
-pub mod left;
 pub mod memory;
 pub mod mode;
-pub mod note;
-pub mod policy;
 pub mod progress;
 pub mod prompt;
+pub mod pulled_setting;
 pub mod settings;
 pub mod signature;
-pub mod spare;
 pub mod staleness;
 pub mod succession;
 pub mod text;

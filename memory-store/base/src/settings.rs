@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fs::stamp::Stamp;
+use crate::fs::file_stamp::Stamp;
 use crate::kind::Kind;
 
 /// The settings in effect. The processor compiles them into the index's manifest, so that a hook

@@ -10,7 +10,7 @@
 //!
 //! Operators are in capitals, so that prose is not taken for them.
 
-use super::when::{self, Span};
+use super::time_expression::{self, Span};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;
 
@@ -259,7 +259,7 @@ fn keyed(text: &str) -> Option<(&str, &str, &str)> {
 fn filter(key: &str, value: &str, now: Timestamp) -> Result<Option<Filter>, String> {
     let owned = || value.to_owned();
     let time = |what: &dyn Fn(Span) -> Span, before: Option<bool>| {
-        match (when::whole(value, now), before) {
+        match (time_expression::whole(value, now), before) {
             (Some(span), _) => Ok(Filter::When(what(span))),
             // "the migration": the memory of it says when that was.
             (None, Some(before)) if value.contains(char::is_alphabetic) => {

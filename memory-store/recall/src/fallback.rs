@@ -12,9 +12,9 @@ use serde::de::IgnoredAny;
 
 use crate::index::document::Document;
 use crate::index::record::Record;
-use memory_store_base::fs::names;
-use memory_store_base::fs::regular::{self, Links};
-use memory_store_base::fs::stamp;
+use memory_store_base::fs::file_name;
+use memory_store_base::fs::file_stamp;
+use memory_store_base::fs::open_regular::{self, Links};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::layout::{ProjectDir, STORE_DIR};
@@ -72,7 +72,7 @@ struct ProjectRecord {
 /// Reads the record of a project, which need not have one.
 fn record(project: &ProjectDir) -> Result<ProjectRecord, ()> {
     let mut bytes = Vec::new();
-    match regular::open(&project.identity(), Links::Refuse)
+    match open_regular::open(&project.identity(), Links::Refuse)
         .and_then(|file| file.take(RECORD_BYTES_MAX).read_to_end(&mut bytes))
     {
         Ok(_) => serde_json::from_slice(&bytes).map_err(drop),
@@ -104,7 +104,7 @@ fn collect(folder: &Path, levels: u32, entries: &mut usize, files: &mut Vec<Path
         }
         *entries -= 1;
         let (path, Ok(kind)) = (entry.path(), entry.file_type()) else { continue };
-        if names::refused(&entry.file_name().to_string_lossy()).is_some() {
+        if file_name::refused(&entry.file_name().to_string_lossy()).is_some() {
             continue;
         }
         if kind.is_dir() {
@@ -116,14 +116,14 @@ fn collect(folder: &Path, levels: u32, entries: &mut usize, files: &mut Vec<Path
 }
 
 fn read_file(root: &Path, path: &Path) -> Option<Document> {
-    let file = regular::open(path, Links::Refuse).ok()?;
+    let file = open_regular::open(path, Links::Refuse).ok()?;
     let meta = file.metadata().ok()?;
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let mut document = parse(&text)?;
     document.record.file = path.strip_prefix(root).unwrap_or(path).to_owned();
-    document.record.modified_ns = stamp::modified_ns(&meta)?;
+    document.record.modified_ns = file_stamp::modified_ns(&meta)?;
     document.record.file_bytes = meta.len();
     Some(document)
 }

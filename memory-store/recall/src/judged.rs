@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Recall;
 use super::sources::{At, Sources};
 use crate::index::record::FLAG_HELD;
-use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::fs::file_stamp::Stamp;
 
 /// Files that the indexes give, as they were read.
 #[derive(Debug, Default)]

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::limits::limits;
+use super::block_max::limits;
+use super::posting_window::{Block, List, Scored, Window};
 use super::query::{Pair, Query, Term};
 use super::score::Candidate;
 use super::sources::{At, Source, Sources};
-use super::window::{Block, List, Scored, Window};
 use crate::index::bounds::{UNBOUNDED_DOCS_MAX, WINDOW};
 use crate::index::format::{IMPACT_MAX, impact, impact_weight};
 use crate::index::record::Entry;

@@ -8,50 +8,50 @@
 //! This crate reads indexes and makes the bytes of their files; it writes no file.
 
 mod acknowledgement;
-mod beside;
-mod collapse;
+mod block_max;
+pub mod custom_embedder;
+mod exact;
 mod excerpt;
 mod expression;
 mod fallback;
-mod follow;
+mod filter;
+mod follow_up;
 mod gate;
 pub mod index;
 mod judged;
 mod lexical;
-mod limits;
 mod listed;
-mod matching;
-mod named;
 mod near;
+mod near_duplicates;
 mod nearest;
 mod phrase;
+mod posting_window;
 mod query;
 mod rank;
 pub mod render;
 mod score;
 mod search;
-pub mod second;
 mod second_space;
+mod session_context;
 mod sources;
+pub mod start_rank;
 pub mod suspicion;
+mod time_expression;
 mod trace;
 mod turns;
 mod typo;
-mod when;
-mod window;
-pub mod worth;
 
-pub use collapse::{SAME, likeness};
-pub use follow::Topic;
+pub use follow_up::Topic;
 pub use gate::Features;
 pub use gate::background_prompts;
 pub use gate::{calibrate, fingerprint};
 pub use judged::Judged;
+pub use near_duplicates::{SAME, likeness};
 pub use query::Query;
 pub use search::{Search, WEAK};
+pub use time_expression::Span;
+pub use time_expression::whole as time_named;
 pub use trace::{Fate, Traced};
-pub use when::Span;
-pub use when::whole as time_named;
 
 use std::cell::OnceCell;
 use std::fmt::Debug;
@@ -59,14 +59,14 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::custom_embedder::Ask;
 use crate::index::read_manifest;
 use crate::index::record::{
     Entry, FLAG_HELD, FLAG_PATHS_ONLY, FLAG_PINNED, FLAG_SAID, FLAG_STALE, FLAG_SUPERSEDED, Record,
 };
-use crate::second::Ask;
-use follow::Followed;
+use follow_up::Followed;
 use memory_store_base::error::Error;
-use memory_store_base::fs::stamp::{Stamp, Stamps};
+use memory_store_base::fs::file_stamp::{Stamp, Stamps};
 use memory_store_base::id::MemoryId;
 use memory_store_base::kind::Kind;
 use memory_store_base::layout::{Tree, TreeDir, UserDirs};
@@ -82,7 +82,7 @@ use render::BRIEF_CHARS;
 use score::{Candidate, Named};
 use second_space::Asking;
 use sources::{At, Sources};
-use worth::{Standing, StartGroup, worth};
+use start_rank::{Standing, StartGroup, worth};
 
 /// The share of the best score that a further memory must have.
 const CUT: f32 = 0.5;
@@ -345,7 +345,7 @@ impl Recall {
     /// Finds what is known about a file, given relative to the tree's root with `/`.
     pub fn file(&self, path: &str, now: Timestamp, skip: &dyn Fn(MemoryId) -> bool) -> Recalled {
         let query = Query::file(path);
-        let candidates = named::file(&self.sources, &query, path, now);
+        let candidates = exact::file(&self.sources, &query, path, now);
         let places = self.sources.settings.tool_memories as usize;
         self.answer(candidates, &query, &Asked { places, gated: true, is_open: false, now, skip })
     }
@@ -360,19 +360,19 @@ impl Recall {
         now: Timestamp,
         skip: &dyn Fn(MemoryId) -> bool,
     ) -> Recalled {
-        let mut known = named::of_error(&self.sources, error);
+        let mut known = exact::of_error(&self.sources, error);
         known.retain(|&at| self.may_answer(at, now));
         let query = Query::error(command, error);
         // Beside what is about the very same error, likeness in meaning says nothing.
         let query = if known.is_empty() { self.with_vector(query, &self.sources) } else { query };
         let mut candidates = self.scored(&query, now);
-        named::add_errors(&self.sources, &known, &mut candidates);
+        exact::add_errors(&self.sources, &known, &mut candidates);
         if known.is_empty() {
             let text = |candidate: &Candidate| {
                 let hit = self.read(candidate, now, &mut Recalled::default()).ok()?;
                 Some(format!("{}\n{}", hit.title, hit.text))
             };
-            named::add_quoting(&self.sources, error, &mut candidates, text);
+            exact::add_quoting(&self.sources, error, &mut candidates, text);
         }
         gate::ease_for_error(&mut candidates);
         gate::hold_other_fixes(&mut candidates);
@@ -504,8 +504,8 @@ impl Recall {
     /// What may help with a prompt: by its words, by the paths and by the time that it names.
     fn for_prompt(&self, query: &Query, text: &str, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = self.scored(query, now);
-        named::add(&self.sources, query, &mut candidates);
-        when::favour(&mut candidates, text, now);
+        exact::add(&self.sources, query, &mut candidates);
+        time_expression::favour(&mut candidates, text, now);
         candidates
     }
 
@@ -526,7 +526,7 @@ impl Recall {
         let is_open = !asked.gated || gate::is_open(&candidates, &|held| self.is_held(held));
         let asked = &Asked { is_open, ..*asked };
         let mut recalled = self.new_answer();
-        let mut kept = collapse::Kept::default();
+        let mut kept = near_duplicates::Kept::default();
         let mut best = None;
         let mut reads = 0;
         for candidate in &candidates {

@@ -10,7 +10,7 @@ use super::sources::At;
 use super::{Collection, Fate, Hit, Recall, Recalled};
 use crate::index::document::Document;
 use crate::index::record::{FLAG_DRAFT, FLAG_SUPERSEDED};
-use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::{ID_CHARS, MemoryId, SHORT_ID_CHARS};
 use memory_store_base::kind::Kind;
 use memory_store_base::time::Timestamp;

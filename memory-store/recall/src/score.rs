@@ -3,14 +3,14 @@
 
 use std::cmp::Reverse;
 
-use super::beside;
 use super::gate;
 use super::lexical::Found;
 use super::nearest::Nearest;
 use super::query::{Query, Term};
 use super::second_space;
+use super::session_context;
 use super::sources::{At, Sources};
-use super::worth::freshness;
+use super::start_rank::freshness;
 use crate::index::record::{Entry, FLAG_STALE};
 use crate::index::vectors::Near;
 use memory_store_base::kind::Kind;
@@ -258,7 +258,7 @@ pub(crate) fn fuse(
     now: Timestamp,
 ) {
     let best = candidates.iter().map(|candidate| candidate.lexical).fold(0.0, f32::max);
-    beside::add(candidates);
+    session_context::add(candidates);
     let with_beside = |candidate: &Candidate| candidate.lexical + candidate.beside;
     let most = candidates.iter().map(with_beside).fold(0.0, f32::max);
     let scale = if most > 0.0 { found.covered(query, best).sqrt() / most } else { 0.0 };

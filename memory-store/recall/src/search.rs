@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use super::expression::{self, Expression, Filter, Node};
+use super::filter::{self, Matcher, Part};
 use super::lexical::Found;
-use super::matching::{self, Matcher, Part};
 use super::query::Query;
 use super::score::{self, Candidate};
 use super::sources::{At, Sources};
+use super::time_expression::Span;
 use super::typo::Typos;
-use super::when::Span;
 use super::{
-    Fate, Hit, Recall, Recalled, Successor, collapse, gate, holding_again, named, trace, turns,
-    when,
+    Fate, Hit, Recall, Recalled, Successor, exact, gate, holding_again, near_duplicates,
+    time_expression, trace, turns,
 };
 use crate::index::record::Record;
 use memory_store_base::error::Error;
@@ -228,7 +228,7 @@ impl Wanted {
         // A word of technical English that is not in this store is no slip.
         let unknown = |word: &&String| {
             text::tokens(word).iter().all(|token| text::rarity::is_unknown(&token.term))
-                && !matching::is_said(word, parts, &note)
+                && !filter::is_said(word, parts, &note)
         };
         let mut typos = Typos::new(words.iter().filter(unknown).map(String::as_str));
         if typos.is_empty() {
@@ -330,7 +330,7 @@ fn found(
     let Ranked { candidates, found } = candidates(recall, sources, &query, wanted, &matcher, now);
     let mut recalled = recall.new_answer();
     recalled.notes.clone_from(&wanted.notes);
-    let mut kept = collapse::Kept::default();
+    let mut kept = near_duplicates::Kept::default();
     if recall.traces {
         let traced = candidates.iter().take(TRACED_MAX);
         recalled.trace = traced
@@ -414,8 +414,8 @@ pub(super) fn candidates<'a>(
             gate::judge(sources, query, &found, candidate);
         }
     }
-    named::add(sources, query, &mut candidates);
-    when::favour(&mut candidates, &wanted.words, now);
+    exact::add(sources, query, &mut candidates);
+    time_expression::favour(&mut candidates, &wanted.words, now);
     score::sort(&mut candidates);
     if wanted.operators {
         let known: std::collections::BTreeSet<At> =

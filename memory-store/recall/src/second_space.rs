@@ -8,7 +8,7 @@ use std::cell::{OnceCell, RefCell};
 
 use super::score::Candidate;
 use super::sources::{At, Sources};
-use crate::second::{Ask, Direction, Second};
+use crate::custom_embedder::{Ask, Direction, Second};
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::TreeDir;
 use memory_store_base::settings::Embedder;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::Collection;
 use super::fallback;
 use super::score::Candidate;
-use super::worth::{Standing, StartGroup, worth};
+use super::start_rank::{Standing, StartGroup, worth};
 use crate::index::Index;
 use crate::index::document::Document;
 use crate::index::journal::Entry as Change;
@@ -16,10 +16,10 @@ use crate::index::manifest::Gate;
 use crate::index::record::{Entry, FLAG_HELD, FLAG_SUPERSEDED, Record};
 use crate::index::segment::Segment;
 use memory_store_base::error::{Error, Result};
-use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::id::MemoryId;
 use memory_store_base::layout::{ProjectDir, Tree, UserDirs};
-use memory_store_base::policy;
+use memory_store_base::pulled_setting;
 use memory_store_base::settings::{Pulled, Settings};
 use memory_store_base::time::Timestamp;
 
@@ -104,7 +104,7 @@ impl Sources {
             true => published,
             false => {
                 self.is_outdated = has_index;
-                policy::pulled(&config)
+                pulled_setting::pulled(&config)
             }
         };
         for source in &mut self.list {

@@ -2,7 +2,7 @@
 //! memories are, by words and by meaning.
 
 use super::excerpt::{hit, segments};
-use super::matching::{Matcher, Part};
+use super::filter::{Matcher, Part};
 use super::query::Query;
 use super::search::{NOT_ALL, Search, Wanted, candidates, show};
 use super::sources::{At, Source, Sources};

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::error::{At, Result};
 use crate::fs::disk::private_options;
-use crate::lock::{self, Hold, LOCK_WAIT};
+use crate::fs::lock::{self, Hold, LOCK_WAIT};
 
 /// The lock's name in an index.
 pub(crate) const FILE_NAME: &str = "writer.lock";

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::Tombstone;
 use crate::id::MemoryId;
 
 /// How many earlier texts and names of a memory are still recognised as ours.
@@ -147,4 +148,14 @@ pub(crate) fn text_hash(text: &str) -> String {
         false => blake3::hash(text.as_bytes()),
     };
     hash.to_hex()[..HASH_CHARS].to_owned()
+}
+
+/// A change to the ledger.
+pub(crate) enum LedgerLine {
+    Entry(Box<Entry>),
+    Drop(MemoryId),
+    Bury(Tombstone),
+    Seen(Seen),
+    /// The text with this hash is of this machine.
+    Own(String),
 }

@@ -56,7 +56,7 @@ impl Texts {
     }
 
     /// Whether a memory's file says what came with the repository, in whatever form.
-    pub(super) fn pulls(&self, stored: &Stored) -> bool {
+    pub(crate) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
             || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
@@ -71,16 +71,16 @@ impl Texts {
         self.own.numbers.contains_key(hash)
     }
 
-    pub(super) fn is_pulled(&self, hash: &str) -> bool {
+    pub(crate) fn is_pulled(&self, hash: &str) -> bool {
         self.pulled.numbers.contains_key(hash)
     }
 
     /// Whether some of what came with the repository may be forgotten: what is not known may be from there.
-    pub(super) fn forgets(&self) -> bool {
+    pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }
 
-    pub(super) fn own(&mut self, hash: &str) {
+    pub(crate) fn own(&mut self, hash: &str) {
         self.own.add(hash);
     }
 

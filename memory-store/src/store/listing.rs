@@ -9,10 +9,10 @@ use walkdir::{DirEntry, WalkDir};
 use crate::error::{Error, Result, shown};
 use crate::file::{EXTENSION, FILE_BYTES_MAX, MemoryFile};
 use crate::fs::disk::{self, refused};
+use crate::fs::file_name;
 use crate::id::MemoryId;
 use crate::ledger::text_hash;
 use crate::memory::Memory;
-use crate::names;
 use crate::recall::Judged;
 
 /// Files of one store that are read; what is beyond is reported.
@@ -247,7 +247,7 @@ pub(super) fn paths_up_to<P: AsRef<Path>>(folders: &[P], most: usize) -> BTreeSe
 pub(super) fn check_name(folder: &Path, path: &Path) -> Result<()> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let mut names = relative.components().map(|part| part.as_os_str().to_string_lossy());
-    let why = names.find_map(|name| names::refused(&name));
+    let why = names.find_map(|name| file_name::refused(&name));
     why.map_or(Ok(()), |why| Err(refused(path, why, "Rename it.")))
 }
 

@@ -9,11 +9,11 @@ use super::listing::{self, Read, Stored};
 use super::{By, Change, Saved, Store, is_same, unite};
 use crate::error::{Error, Result};
 use crate::file::MemoryFile;
+use crate::fs::file_stamp::{Stamp, Stamps};
 use crate::id::MemoryId;
 use crate::ledger::{Entry, Lookup, redacted_file};
 use crate::memory::{Memory, Status};
 use crate::redact::Redactor;
-use crate::stamp::{Stamp, Stamps};
 use crate::store::{Privacy, replace};
 use crate::time::Timestamp;
 

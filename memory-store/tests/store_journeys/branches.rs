@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use memory_store::layout::Tree;
-use memory_store::ledger::{Desired, Outcome, reconcile};
+use memory_store::reconcile::reconcile;
+use memory_store::reconcile::{Desired, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 

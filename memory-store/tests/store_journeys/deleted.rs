@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use memory_store::ledger::{Desired, GitState, Reason, reconcile};
+use memory_store::ledger::Reason;
+use memory_store::reconcile::reconcile;
+use memory_store::reconcile::{Desired, GitState};
 use memory_store::redact::Redactor;
 use memory_store::store::Change;
 

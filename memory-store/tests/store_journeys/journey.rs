@@ -8,7 +8,9 @@ use std::process::Command;
 
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::layout::{Tree, UserDirs};
-use memory_store::ledger::{Desired, GitState, Ledger, Marks, Outcome, Reason, reconcile};
+use memory_store::ledger::{Ledger, Reason};
+use memory_store::reconcile::reconcile;
+use memory_store::reconcile::{Desired, GitState, Marks, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Store;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};

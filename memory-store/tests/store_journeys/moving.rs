@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use memory_store::ledger::{Desired, Reason, reconcile};
+use memory_store::ledger::Reason;
+use memory_store::reconcile::Desired;
+use memory_store::reconcile::reconcile;
 use memory_store::redact::Redactor;
 
 use crate::journey::{Journey, NOW, memory};

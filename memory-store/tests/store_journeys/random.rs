@@ -1,6 +1,6 @@
 //! Journeys that dice decide.
 
-use memory_store::ledger::Desired;
+use memory_store::reconcile::Desired;
 
 use crate::journey::{Journey, memory};
 

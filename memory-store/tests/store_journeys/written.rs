@@ -5,8 +5,10 @@ use std::fs;
 use memory_store::Memory;
 use memory_store::file::MemoryFile;
 use memory_store::identity::Mode;
-use memory_store::ledger::{Desired, Outcome, Reason, reconcile};
+use memory_store::ledger::Reason;
 use memory_store::memory::Status;
+use memory_store::reconcile::reconcile;
+use memory_store::reconcile::{Desired, Outcome};
 use memory_store::redact::Redactor;
 use memory_store::store::Forget;
 

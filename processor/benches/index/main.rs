@@ -23,7 +23,7 @@ use memory_store::index::segment::Segment;
 use memory_store::settings::{IndexSearch, Settings};
 use memory_store::store::Stored;
 use memory_store::{Kind, Memory, MemoryId, Timestamp};
-use processor::graph::HnswGraphs;
+use processor::publish::hnsw::HnswGraphs;
 
 mod plot;
 

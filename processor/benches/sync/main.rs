@@ -33,9 +33,10 @@ use memory_store::identity::{self, Mode};
 use memory_store::layout::{STORE_DIR, Tree, UserDirs};
 use memory_store::time::DAY_MS;
 use memory_store::{ProjectId, Timestamp, mode};
+use processor::collect::trees;
+use processor::git;
 use processor::lock::Busy;
 use processor::sync::{SyncOptions, sync};
-use processor::{git, trees};
 
 use corpus::Corpus;
 use measure::{Cost, Stages, run};

@@ -9,14 +9,14 @@ use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use memory_store::stamp::modified_ns;
+use memory_store::fs::file_stamp::modified_ns;
 use memory_store::store::open_below;
 use memory_store::{Error, Timestamp, suspicion};
 use serde::{Deserialize, Serialize};
 
 use super::sketch::{Content, ContentHash, Sketch};
+use crate::collect::ignore::Ignore;
 use crate::git::blobs;
-use crate::ignore::Ignore;
 use crate::state::{read_json, write_json};
 
 /// Bytes of a file that is compared; larger ones are left alone.

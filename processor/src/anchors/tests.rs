@@ -3,13 +3,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use memory_store::file::MemoryFile;
+use memory_store::handoff::LeftSession;
 use memory_store::identity::Mode;
-use memory_store::left::LeftSession;
 use memory_store::memory::{PathRef, SaidBy};
 use memory_store::recall::{Recall, Search};
 
 use super::*;
-use crate::known::Known;
+use crate::publish::claude_md::Known;
 use crate::publish::{self, Publication};
 use crate::state::SessionState;
 use crate::testing::{NOW, Project, git, git_at};

@@ -10,7 +10,7 @@ use super::ending::Ending;
 use super::room::Room;
 use super::usage::Usage;
 use super::{TOKEN_CHARS, ask, window};
-use crate::discover::Transcript;
+use crate::collect::discover::Transcript;
 use crate::transcript::SessionBuilder;
 
 /// Sessions that are looked at, the newest.

@@ -14,7 +14,7 @@ use memory_store::store::{Privacy, replace};
 use serde::{Deserialize, Serialize};
 
 use super::Fault;
-use crate::archive::create_private;
+use crate::collect::archive::create_private;
 
 /// Bytes that the record may have; then lines of one day and session become one, and the oldest go.
 const LEDGER_BYTES_MAX: usize = 1 << 20;

@@ -11,9 +11,9 @@ use memory_store::redact::known::Known;
 
 use super::Run;
 use super::facts::TreeFacts;
+use crate::collect::discover::{self, Discovery, Transcript};
+use crate::collect::ignore::Ignore;
 use crate::collect::{Collected, Collector, SessionRead, changed};
-use crate::discover::{self, Discovery, Transcript};
-use crate::ignore::Ignore;
 use crate::state::{SessionState, write_roots};
 use crate::transcript::parts;
 use crate::transcript::read::Counts;

@@ -11,8 +11,8 @@ use memory_store::store::Store;
 
 use super::Run;
 use super::stage::StagedTrees;
-use crate::embed::{Embedding, Texts};
 use crate::lock::Busy;
+use crate::publish::embed::{Embedding, Texts};
 
 /// How long a sync that somebody waits for embeds. What is left is done by the next one.
 const AWAITED_MAX: Duration = Duration::from_secs(20);

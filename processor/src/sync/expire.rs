@@ -3,9 +3,9 @@
 use anyhow::Result;
 
 use super::Run;
-use crate::expired::Remains;
-use crate::mine::{self, MinedFile};
-use crate::retention;
+use crate::mining::{self, MinedFile};
+use crate::upkeep::expired::Remains;
+use crate::upkeep::retention;
 
 impl Run<'_> {
     /// The archived sessions that are too old or too many.
@@ -43,7 +43,7 @@ impl Run<'_> {
                 self.state.write(&self.home)?;
             }
             self.archive.remove(name)?;
-            mine::remove(&self.home, name);
+            mining::remove(&self.home, name);
             self.state.sessions.remove(name);
             gone = true;
         }

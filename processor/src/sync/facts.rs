@@ -6,19 +6,20 @@ use std::thread::{self, JoinHandle};
 use memory_store::layout::{STORE_DIR, Tree};
 use memory_store::redact::Redactor;
 
-use crate::{git, left};
+use crate::git;
+use crate::handoff;
 
 /// Facts about each working tree. Git is asked while transcripts are read: a session that is starting
 /// waits for both.
 pub(super) struct TreeFacts {
-    asked: Option<JoinHandle<Vec<left::Facts>>>,
-    facts: Vec<left::Facts>,
+    asked: Option<JoinHandle<Vec<handoff::Facts>>>,
+    facts: Vec<handoff::Facts>,
 }
 
 impl TreeFacts {
     pub(super) fn ask(inboxes: &[(Tree, u64)], redactor: &Redactor) -> Self {
         let roots: Vec<PathBuf> = inboxes.iter().map(|(tree, _)| tree.root.clone()).collect();
-        let facts = vec![left::Facts::default(); roots.len()];
+        let facts = vec![handoff::Facts::default(); roots.len()];
         let redactor = redactor.clone();
         let asked = move || roots.iter().map(|root| tree_facts(root, &redactor)).collect();
         let asked = thread::spawn(asked);
@@ -26,7 +27,7 @@ impl TreeFacts {
     }
 
     /// Waits for the answers; without them, nothing is known.
-    pub(super) fn get(&mut self) -> &[left::Facts] {
+    pub(super) fn get(&mut self) -> &[handoff::Facts] {
         if let Some(Ok(facts)) = self.asked.take().map(JoinHandle::join) {
             self.facts = facts;
         }
@@ -35,9 +36,9 @@ impl TreeFacts {
 }
 
 /// Asks git for facts about a tree and redacts them: the branches in transcripts are redacted, too.
-fn tree_facts(root: &Path, redactor: &Redactor) -> left::Facts {
+fn tree_facts(root: &Path, redactor: &Redactor) -> handoff::Facts {
     let clean = |text: String| redactor.redact(&text).into_owned();
-    left::Facts {
+    handoff::Facts {
         branch: git::branch(root).map(clean),
         uncommitted: uncommitted(root).into_iter().map(clean).collect(),
         merged: git::merged_branches(root).into_iter().map(clean).collect(),

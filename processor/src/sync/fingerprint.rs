@@ -6,9 +6,9 @@ use memory_store::store::Store;
 use memory_store::trust::Trust;
 
 use super::Run;
+use crate::file_listing_stamp;
 use crate::git;
-use crate::known::Known;
-use crate::stamp;
+use crate::publish::claude_md::Known;
 
 impl Run<'_> {
     /// Returns the fingerprint of everything that the published result depends on, and of the result as far
@@ -56,7 +56,7 @@ impl Run<'_> {
             let state = self.options.dirs.tree(&tree.root);
             add(if self.thinks(tree) { "thinking" } else { "" });
             for index in [state.index(), state.thinking()] {
-                add(&stamp::of_file(&index.join("MANIFEST")));
+                add(&file_listing_stamp::of_file(&index.join("MANIFEST")));
             }
             Known::of_tree(self.options.dirs, tree).texts().for_each(&mut add);
         }
@@ -68,9 +68,9 @@ impl Run<'_> {
             self.home.archived_memories(),
             self.options.dirs.user_memories(),
         ] {
-            add(&stamp::of_folder(&folder));
+            add(&file_listing_stamp::of_folder(&folder));
         }
-        add(&stamp::of_file(&self.home.ledger()));
+        add(&file_listing_stamp::of_file(&self.home.ledger()));
         let dirs = self.options.dirs;
         for store in [Store::open(dirs, self.options.tree), Store::user(dirs)] {
             // Of releases that cannot be read, publishing says so.
@@ -85,7 +85,7 @@ impl Run<'_> {
     /// Returns the fingerprint of the working trees, as far as a look at the folders and git show them.
     pub(super) fn fingerprint_of_trees(&self) -> String {
         let of_tree = |tree: &Tree| {
-            let folder = stamp::of_folder(&tree.store().join("memories"));
+            let folder = file_listing_stamp::of_folder(&tree.store().join("memories"));
             format!("{}\n{}\n{folder}", tree.root.display(), git::position(&tree.root))
         };
         self.trees.iter().map(of_tree).collect::<Vec<_>>().join("\n")

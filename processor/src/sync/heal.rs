@@ -9,7 +9,7 @@ use memory_store::thinking;
 
 use super::Run;
 use super::stage::{StagedTrees, TURNS_AT_ONCE};
-use crate::ownership::Ownership;
+use crate::collect::forks::Ownership;
 
 impl Run<'_> {
     /// Looks at the indexes; those that cannot be read are made again by this run. Says whether all can.

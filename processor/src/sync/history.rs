@@ -5,8 +5,8 @@ use memory_store::Timestamp;
 use memory_store::settings::Settings;
 
 use super::{Run, SyncOptions};
-use crate::mine::{self, MinedFile};
-use crate::ownership::Ownership;
+use crate::collect::forks::Ownership;
+use crate::mining::{self, MinedFile};
 use crate::transcript::session::Session;
 
 /// The archived sessions of a project and what was mined from them.
@@ -45,7 +45,7 @@ impl<'a> History<'a> {
         let sessions = self.run.state.sessions.iter();
         let mut past: Vec<Past> = sessions
             .filter_map(|(name, session)| {
-                let mined = mine::last_mined(&self.run.home, name)?;
+                let mined = mining::last_mined(&self.run.home, name)?;
                 Some(Past { name: name.clone(), first: session.first, mined })
             })
             .collect();

@@ -13,14 +13,14 @@ use memory_store::layout::Tree;
 use rayon::prelude::*;
 
 use super::{LLM_DIR, Run};
+use crate::collect::discover;
+use crate::collect::forks::{Holders, Ownership};
 use crate::consolidate::{Mined, Relations, ordered};
-use crate::discover;
 use crate::extract::Roots;
 use crate::extract::draft::Draft;
 use crate::llm::{self, Model, Surroundings, When};
 use crate::lock::Busy;
-use crate::mine::{LATER, MinedFile, Miner, Prepared, Summary};
-use crate::ownership::{Holders, Ownership};
+use crate::mining::{LATER, MinedFile, Miner, Prepared, Summary};
 use crate::state::SessionState;
 use crate::transcript::parts;
 

@@ -11,12 +11,12 @@ use memory_store::{Memory, Timestamp};
 use rayon::prelude::*;
 
 use super::Run;
-use crate::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
-use crate::expired::Remains;
-use crate::mine::{self, MinedFile};
+use crate::collect::archive::{Entry, Header, Watermark, file_name, is_damaged, name_of};
+use crate::mining::{self, MinedFile};
 use crate::state::SessionState;
 use crate::transcript::name::TranscriptName;
 use crate::transcript::parts;
+use crate::upkeep::expired::Remains;
 
 impl Run<'_> {
     /// Puts archive files aside that hold something else than was written, before transcripts are read: what these
@@ -77,7 +77,7 @@ impl Run<'_> {
         };
         self.state.seen.retain(|path, _| !is_of_it(path));
         self.state.sessions.remove(missing);
-        mine::remove(&self.home, missing);
+        mining::remove(&self.home, missing);
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Run<'_> {
         let mut others: BTreeSet<String> = aside.collect();
         if self.state.published.is_empty() {
             // The remembered state was perhaps lost as well.
-            others.extend(mine::names(&self.home));
+            others.extend(mining::names(&self.home));
         }
         for name in others {
             if !archived.contains(name.as_str()) {
@@ -105,7 +105,7 @@ impl Run<'_> {
 
     /// Whether a session's turns were removed on purpose: by a purge, or because they are old.
     fn was_removed(&self, name: &str, session: &SessionState) -> bool {
-        let mined = mine::last_mined(&self.home, name);
+        let mined = mining::last_mined(&self.home, name);
         let id = mined.map(|mined| mined.session).unwrap_or_else(|| name.to_owned());
         let is_known = session.last != Timestamp::default();
         let is_purged = self.purged.has_session(&id)
@@ -120,7 +120,7 @@ impl Run<'_> {
     ) -> Result<()> {
         for (name, session) in lost {
             let MinedFile { session: id, turns, cwd, drafts, .. } =
-                mine::last_mined(&self.home, &name).unwrap_or_default();
+                mining::last_mined(&self.home, &name).unwrap_or_default();
             let mut remains = self.expired.load(&name).unwrap_or_default();
             let (of, part) = parts::of_name(&name);
             let (main, agent) = match of.split_once('.') {
@@ -139,7 +139,7 @@ impl Run<'_> {
             };
             remains.take_in(Remains { header, last: session.last, cwd, turns, drafts, lost: true });
             self.expired.store(&name, &remains)?;
-            mine::remove(&self.home, &name);
+            mining::remove(&self.home, &name);
             self.tell_lost(&name, &format!("the {count} findings in it stay"));
         }
         Ok(())

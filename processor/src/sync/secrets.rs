@@ -7,9 +7,9 @@ use anyhow::Result;
 use rayon::prelude::*;
 
 use super::Run;
-use crate::archive::Entry;
-use crate::audit;
+use crate::collect::archive::Entry;
 use crate::git;
+use crate::upkeep::audit;
 
 /// Files that cannot be searched, and why.
 type Unread = Vec<(PathBuf, anyhow::Error)>;

@@ -10,10 +10,10 @@ use memory_store::index::document::Turn;
 use rayon::prelude::*;
 
 use super::Run;
-use crate::mine::Miner;
-use crate::ownership::Ownership;
+use crate::collect::forks::Ownership;
+use crate::mining::Miner;
+use crate::publish::turns;
 use crate::transcript::parts;
-use crate::turns;
 
 /// Turns that are held in memory on their way into the index: one segment's.
 pub(super) const TURNS_AT_ONCE: usize = SEGMENT_TURNS_MAX as usize;
@@ -175,7 +175,7 @@ mod tests {
     use memory_store::index::Index;
     use memory_store::index::segment::Segment;
 
-    use crate::archive::{Header, SessionFile};
+    use crate::collect::archive::{Header, SessionFile};
     use crate::testing::Project;
     use crate::transcript::record::{Record, RecordWhat};
     use crate::transcript::session::PromptBy;

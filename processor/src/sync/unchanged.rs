@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use anyhow::Result;
 
 use super::{Run, StagedTree};
+use crate::collect::forks::Ownership;
 use crate::consolidate::room;
-use crate::mine::Summary;
-use crate::ownership::Ownership;
-use crate::stamp;
+use crate::file_listing_stamp;
+use crate::mining::Summary;
 
 impl Run<'_> {
     /// A hash of what memories follow from, but for what is around the sessions (see `fingerprint`): the drafts, and
@@ -22,7 +22,7 @@ impl Run<'_> {
         };
         // The start block depends on age, though slowly.
         add(&self.options.now.date());
-        add(&stamp::of_folder(self.expired.folder()));
+        add(&file_listing_stamp::of_folder(self.expired.folder()));
         for root in self.territory.roots() {
             add(&root.to_string_lossy());
         }

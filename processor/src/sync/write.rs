@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use anyhow::Result;
 use memory_store::Memory;
 use memory_store::layout::Tree;
-use memory_store::ledger::{self, Desired, GitState, Ledger, Outcome};
+use memory_store::ledger::Ledger;
 use memory_store::memory::Status;
+use memory_store::reconcile::{self, Desired, GitState, Outcome};
 use memory_store::settings::Promote;
 use memory_store::store::Store;
 use memory_store::trust::Trust;
@@ -16,7 +17,7 @@ use memory_store::trust::Trust;
 use super::Run;
 use super::names::HiddenNames;
 use crate::consolidate::{Mined, Told, consolidate_with};
-use crate::mine::MinedFile;
+use crate::mining::MinedFile;
 use crate::{git, trust};
 
 impl Run<'_> {
@@ -71,7 +72,8 @@ impl Run<'_> {
         let lost = RefCell::default();
         let keeps = |memory: &Memory| self.rests_on_lost_turns(memory, mined, &lost);
         let now = self.options.now;
-        let outcome = ledger::reconcile_keeping(&store, &redactor, desired, &states, now, &keeps)?;
+        let outcome =
+            reconcile::reconcile_keeping(&store, &redactor, desired, &states, now, &keeps)?;
         self.mark_lost(lost.into_inner())?;
         self.written_to = Some(match outcome.unsettled {
             true => String::new(),

@@ -22,7 +22,7 @@ mod tool;
 
 use std::io::BufRead;
 
-use memory_store::lines::Lines;
+use memory_store::fs::lines::Lines;
 
 pub use assemble::{Assembly, INLINE_AGENT, assemble};
 pub use read::{Redact, SessionBuilder, read_folder};

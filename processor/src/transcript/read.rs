@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use memory_store::lines::{Line, Lines};
+use memory_store::fs::lines::{Line, Lines};
 use memory_store::redact::Given;
 
 use super::assemble::{Assembly, assemble};

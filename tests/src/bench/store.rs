@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
 
 use memory_store::embed::{Encoder, Space, Table, Vector};
+use memory_store::exchange::file_pool;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::index::build::{Content, Publisher, StartPlan, Turns, Vectors};
 use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs, by_path_record};
 use memory_store::progress::Progress;
 use memory_store::settings::Settings;
-use memory_store::spare;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, Memory, ProjectId, Timestamp};
-use processor::graph::HnswGraphs;
+use processor::publish::hnsw::HnswGraphs;
 
 use super::corpus;
 use crate::bench::Result;
@@ -158,7 +158,7 @@ impl BenchStore {
 
     /// Leaves things as the processor does when it is done, and it was done just now.
     pub fn catch_up(&self) -> Result<()> {
-        spare::refill(&self.state.sessions())?;
+        file_pool::refill(&self.state.sessions())?;
         let inbox_bytes = fs::metadata(self.state.inbox()).map_or(0, |inbox| inbox.len());
         let progress = Progress { inbox_bytes, last_run: now(), ..Progress::default() };
         write(&self.state.progress(), &serde_json::to_vec(&progress)?)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use memory_store::custom_embedder::Ask;
 use memory_store::file::{MemoryFile, file_name};
 use memory_store::identity::{self, Mode, Observed};
 use memory_store::index::build::{Vectors, document};
@@ -15,15 +16,14 @@ use memory_store::index::vectors::Embedded;
 use memory_store::layout::{ProjectDir, Tree, UserDirs};
 use memory_store::memory::{Memory, Source};
 use memory_store::recall::Recall;
-use memory_store::second::Ask;
 use memory_store::settings::Settings;
 use memory_store::store::{Store, Stored};
 use memory_store::{Kind, MemoryId, Timestamp};
-use processor::embed::{Embedding, Texts};
-use processor::known::Known;
 use processor::progress::Progress;
+use processor::publish::claude_md::Known;
+use processor::publish::custom_embedder::{Asker, Update, update as update_second};
+use processor::publish::embed::{Embedding, Texts};
 use processor::publish::{self, Publication};
-use processor::second::{Asker, Update, update as update_second};
 use rayon::prelude::*;
 
 use super::sealed::PREFIX;

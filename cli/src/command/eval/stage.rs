@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use processor::discover;
+use processor::collect::discover;
 use serde::Deserialize;
 
 use super::gold::Gold;

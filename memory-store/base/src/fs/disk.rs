@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::beneath::Folder;
+use super::dir::Folder;
 use crate::error::{At, Error, Result};
 
 /// Who may read what is written.

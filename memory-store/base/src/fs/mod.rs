@@ -1,10 +1,10 @@
 //! Files and folders that others may have made, replaced or exchanged.
 
-pub mod beneath;
+pub mod dir;
 pub mod disk;
+pub mod file_name;
+pub mod file_stamp;
 pub mod lines;
 pub mod lock;
-pub mod names;
-pub mod regular;
-pub mod seal;
-pub mod stamp;
+pub mod open_regular;
+pub mod tree_fingerprint;

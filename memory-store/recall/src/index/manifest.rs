@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::format::{Cursor, MAJOR, MANIFEST_MAGIC, MINOR, checksum, damaged, fits};
 use memory_store_base::error::Result;
-use memory_store_base::fs::stamp::Stamp;
+use memory_store_base::fs::file_stamp::Stamp;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::Timestamp;
 

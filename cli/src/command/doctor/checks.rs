@@ -1,0 +1,548 @@
+//! The links of the chain from Claude Code to memories, in the order in which it runs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use memory_store::background;
+use memory_store::identity;
+use memory_store::index::Index;
+use memory_store::index::health::Depth;
+use memory_store::layout::Tree;
+use memory_store::mode::Mode;
+use memory_store::progress::Progress;
+use memory_store::recall::{Recall, Search};
+use memory_store::settings_file;
+use memory_store::{Timestamp, time::DAY_MS};
+use processor::log;
+
+use super::Check;
+use super::programs::{self, dry_run};
+use super::{custom_embedder, folders, meaning, ollama};
+use crate::claude::client::{self, Version};
+use crate::claude::register::{self, Found};
+use crate::claude::{hooks, server};
+use crate::clock;
+use crate::command::elsewhere::{self, Elsewhere};
+use crate::command::off;
+use crate::command::stores::Stores;
+use crate::failure::{Failure, Result};
+use crate::world::World;
+
+/// Claude Code deletes transcripts after this many days unless its settings say otherwise.
+const CLEANUP_DAYS_DEFAULT: u64 = 30;
+
+/// A hook that takes longer than this with nothing to do is noticed by people.
+const HOOK_SLOW: Duration = Duration::from_millis(50);
+
+/// Memories whose files are compared with the index.
+const SEARCH_MAX: usize = 1_000;
+
+/// What helps against an index that cannot be read.
+const REBUILD: &str = "Run `throughline sync`, which makes it again.";
+
+/// What was not processed for this long should have been.
+const UNPROCESSED_MS_MAX: i64 = DAY_MS;
+
+/// Looks at all links.
+pub fn all(world: &World, found: Result<Tree>) -> Vec<Check> {
+    let tree = found.as_ref().ok();
+    let root = tree.map_or_else(|| crate::command::root_of(&world.cwd), |tree| tree.root.clone());
+    let mut checks = vec![mode(world), client(world)];
+    checks.extend(installed(world));
+    checks.push(git());
+    checks.push(registered(world, &root));
+    checks.push(transcripts_kept(world, &root));
+    checks.extend(fired(world));
+    checks.push(server(world, &root));
+    checks.extend(crate::command::service::check(world));
+    checks.push(private_folders(world));
+    checks.extend(reachable_folders(world, tree));
+    checks.push(meaning::check(world, tree));
+    match &found {
+        Ok(tree) => checks.extend(project(world, tree)),
+        Err(failure) => checks.push(Check::failed("project", failure)),
+    }
+    checks.extend(settings(world, tree));
+    checks
+}
+
+fn mode(world: &World) -> Check {
+    const NAME: &str = "mode";
+    match off::until(world) {
+        Some(Some(until)) => {
+            return Check::care(
+                NAME,
+                format!("off until {}", clock::time(until)),
+                "`throughline on` ends it.",
+            );
+        }
+        Some(None) => return Check::care(NAME, "off", "`throughline on` ends it."),
+        None => {}
+    }
+    if let Some(value) = &world.unclear_mode {
+        return Check::care(
+            NAME,
+            format!("off: THROUGHLINE is `{value}`, which means nothing"),
+            "Set it to full, read or off, or unset it.",
+        );
+    }
+    match world.mode {
+        Mode::Full => Check::good(NAME, "full: recalls and learns"),
+        Mode::Read => Check::care(
+            NAME,
+            "read: recalls, learns nothing (THROUGHLINE, CI or a cloud session)",
+            "Set THROUGHLINE=full to learn here.",
+        ),
+        Mode::Off => Check::care(NAME, "off through THROUGHLINE", "Unset THROUGHLINE."),
+    }
+}
+
+fn client(world: &World) -> Check {
+    const NAME: &str = "client";
+    let Some(path) = client::find(world.path.clone()) else {
+        return Check::care(
+            NAME,
+            "no `claude` in PATH",
+            "Nothing to do when Claude Code runs in an IDE or elsewhere.",
+        );
+    };
+    match client::version(&path) {
+        Some(version) if version < Version(1, 0, 62) => Check::bad(
+            NAME,
+            format!("Claude Code {version} knows no session-start hooks"),
+            "Update Claude Code.",
+        ),
+        Some(version) => Check::good(NAME, format!("Claude Code {version} ({})", path.display())),
+        None => Check::care(
+            NAME,
+            format!("{} does not say its version", path.display()),
+            "Run `claude --version`.",
+        ),
+    }
+}
+
+/// Without git a project works by its path.
+fn git() -> Check {
+    const NAME: &str = "git";
+    match processor::git::version::check() {
+        Ok(version) => Check::good(NAME, version),
+        Err(seen) => Check::care(
+            NAME,
+            seen,
+            "Install a newer one; until then branches and deletions are not told apart, and what you write into \
+             memory files by hand counts as from the repository.",
+        ),
+    }
+}
+
+fn installed(world: &World) -> Vec<Check> {
+    const NAME: &str = "programs";
+    const REMEDY: &str = "Run scripts/install again.";
+    let mut faults = Vec::new();
+    for name in programs::all() {
+        let path = world.program(name);
+        if !path.is_file() {
+            faults.push(Check::bad(NAME, format!("{} is missing", path.display()), REMEDY));
+        } else if !programs::is_executable(&path) {
+            let remedy = format!("Run chmod +x {}", path.display());
+            faults.push(Check::bad(NAME, format!("{} is not executable", path.display()), remedy));
+        }
+    }
+    if faults.is_empty() {
+        faults.push(same_build(world));
+    }
+    faults
+}
+
+/// Programs of different builds may not read one another's files.
+fn same_build(world: &World) -> Check {
+    const NAME: &str = "programs";
+    let ours = env!("CARGO_PKG_VERSION");
+    let asked = ["throughline-processor", server::PROGRAM];
+    let different =
+        asked.into_iter().find_map(|name| match programs::version(&world.program(name)) {
+            Some(said) if said == ours => None,
+            Some(said) => Some(format!("{name} is version {said}, this is {ours}")),
+            None => Some(format!("{name} is too old to say its version, this is {ours}")),
+        });
+    match different {
+        Some(seen) => Check::bad(NAME, seen, "Run scripts/install again."),
+        None => Check::good(NAME, format!("{ours} in {}", world.bin_dir.display())),
+    }
+}
+
+fn registered(world: &World, root: &Path) -> Check {
+    const NAME: &str = "hooks";
+    let found = register::find_hooks(world, root);
+    for file in &found {
+        if let Err(failure) = &file.hooks {
+            let remedy = "Correct the named place; Claude Code cannot read the file either.";
+            return Check::bad(NAME, failure.to_string(), remedy);
+        }
+        if file.disabled {
+            return Check::bad(
+                NAME,
+                format!("`disableAllHooks` is set in {}", file.path.display()),
+                "Remove it, or nothing is recalled.",
+            );
+        }
+    }
+    let Some(missing) = missing_events(&found) else {
+        return Check::bad(NAME, "not registered", "Run `throughline init`.");
+    };
+    let gone: Vec<PathBuf> = exec_paths(&found).filter(|path| !path.is_file()).collect();
+    if let Some(path) = gone.first() {
+        let seen = format!("{} is registered, but is not there", path.display());
+        return Check::bad(NAME, seen, "Run `throughline init`.");
+    }
+    if let Some(path) = exec_paths(&found).find(|path| path.parent() != Some(&*world.bin_dir)) {
+        let seen = format!("{} is registered: another installation", path.display());
+        return Check::care(NAME, seen, "Run `throughline init` to use this one.");
+    }
+    let files: Vec<String> = found
+        .iter()
+        .filter(|file| file.hooks.as_ref().is_ok_and(|hooks| !hooks.is_empty()))
+        .map(|file| file.path.display().to_string())
+        .collect();
+    if run_twice(&found) {
+        // Claude Code runs the same handler once; two that are written differently both run.
+        let seen = format!("registered in {}: each hook runs twice", files.join(" and "));
+        return Check::care(
+            NAME,
+            seen,
+            "Take one out: `throughline uninstall`, then `throughline init`.",
+        );
+    }
+    if missing.is_empty() {
+        Check::good(NAME, format!("all registered in {}", files.join(" and ")))
+    } else {
+        let seen = format!("{} not registered", missing.join(", "));
+        Check::care(NAME, seen, "Run `throughline init`, unless your client is too old for them.")
+    }
+}
+
+/// The events that are registered nowhere; `None` when no hook of ours is.
+fn missing_events(found: &[Found]) -> Option<Vec<&'static str>> {
+    let events: Vec<&str> =
+        found.iter().flat_map(|file| &file.hooks).flatten().map(|(hook, _)| hook.event).collect();
+    if events.is_empty() {
+        return None;
+    }
+    Some(
+        hooks::HOOKS
+            .iter()
+            .map(|hook| hook.event)
+            .filter(|event| !events.contains(event))
+            .collect(),
+    )
+}
+
+/// Whether an event has handlers of ours that differ.
+fn run_twice(found: &[Found]) -> bool {
+    let mut handlers: Vec<(&str, &serde_json::Value)> = found
+        .iter()
+        .flat_map(|file| &file.hooks)
+        .flatten()
+        .map(|(hook, handler)| (hook.event, &handler["command"]))
+        .collect();
+    handlers.sort_by_key(|(event, command)| (*event, command.to_string()));
+    handlers.dedup();
+    handlers.windows(2).any(|pair| pair[0].0 == pair[1].0)
+}
+
+fn exec_paths(found: &[Found]) -> impl Iterator<Item = PathBuf> {
+    let handlers = found.iter().flat_map(|file| &file.hooks).flatten();
+    handlers.filter_map(|(_, handler)| hooks::exec_path(handler))
+}
+
+/// How long transcripts stay, which is how long there is to read them.
+fn transcripts_kept(world: &World, root: &Path) -> Check {
+    const NAME: &str = "clean-up";
+    let found = register::find_hooks(world, root);
+    let days = found.iter().find_map(|file| file.cleanup_days);
+    let days = days.unwrap_or(CLEANUP_DAYS_DEFAULT);
+    match days {
+        0 => Check::bad(
+            NAME,
+            "`cleanupPeriodDays` is 0: Claude Code keeps no transcripts to learn from",
+            "Set it to 30 or more.",
+        ),
+        1..7 => Check::care(
+            NAME,
+            format!("Claude Code deletes transcripts after {days} days, and so does the archive"),
+            "Set `cleanupPeriodDays` higher to keep more.",
+        ),
+        _ => Check::good(NAME, format!("Claude Code keeps transcripts for {days} days")),
+    }
+}
+
+/// Runs each hook with an empty payload in a folder nobody vouched for: it must be silent.
+fn fired(world: &World) -> Vec<Check> {
+    const NAME: &str = "dry run";
+    let mut slowest = Duration::ZERO;
+    for name in hooks::PROGRAMS {
+        let path = world.program(name);
+        if !path.is_file() {
+            continue;
+        }
+        match dry_run(&path) {
+            Ok(took) => slowest = slowest.max(took),
+            Err(seen) => {
+                return vec![Check::bad(
+                    NAME,
+                    format!("{name}: {seen}"),
+                    "Run scripts/install again.",
+                )];
+            }
+        }
+    }
+    let seen =
+        format!("each hook ends by itself, in {:.1} ms at most", slowest.as_secs_f64() * 1e3);
+    vec![if slowest > HOOK_SLOW {
+        Check::care(NAME, seen, "The machine is busy, or a virus scanner looks at each start.")
+    } else {
+        Check::good(NAME, seen)
+    }]
+}
+
+fn server(world: &World, root: &Path) -> Check {
+    const NAME: &str = "MCP server";
+    match register::find_server(world, root) {
+        Err(failure) => Check::bad(NAME, failure.to_string(), "Correct the named place."),
+        Ok(None) => Check::care(
+            NAME,
+            "not registered: Claude cannot ask for memories by itself",
+            "Run `throughline init`.",
+        ),
+        Ok(Some((path, entry))) => {
+            let command = entry.get("command").and_then(serde_json::Value::as_str);
+            let command = PathBuf::from(command.unwrap_or_default());
+            if command.is_absolute() && !command.is_file() {
+                let seen = format!("{} is registered, but is not there", command.display());
+                return Check::bad(NAME, seen, "Run `throughline init`.");
+            }
+            Check::good(NAME, format!("registered in {}", path.display()))
+        }
+    }
+}
+
+/// What is private must be readable by its owner only.
+fn private_folders(world: &World) -> Check {
+    const NAME: &str = "privacy";
+    let found = match fs::metadata(&world.dirs.data) {
+        Ok(found) => found,
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Check::good(NAME, format!("{} is not there yet", world.dirs.data.display()));
+        }
+        Err(error) => {
+            let seen = format!("{}: {error}", world.dirs.data.display());
+            return Check::bad(NAME, seen, "Give yourself the right to read and write it.");
+        }
+    };
+    if programs::is_open_to_others(&found) {
+        let remedy = format!("Run chmod 700 {}", world.dirs.data.display());
+        let seen = format!("others may read {}", world.dirs.data.display());
+        return Check::bad(NAME, seen, remedy);
+    }
+    Check::good(NAME, format!("{} is yours alone", world.dirs.data.display()))
+}
+
+/// What is read and written must let itself be read and written; where only recall is allowed, read.
+fn reachable_folders(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+    const NAME: &str = "folders";
+    let dirs = &world.dirs;
+    let mut folders = vec![dirs.data.clone(), dirs.data.join("by-path"), dirs.state.clone()];
+    folders.push(dirs.user_memories());
+    if let Some(tree) = tree {
+        let home = dirs.project(tree.project);
+        let state = dirs.tree(&tree.root);
+        folders.extend([home.0.clone(), home.archive(), home.drafts(), home.archived_memories()]);
+        folders.extend([state.0.clone(), state.index(), state.sessions()]);
+        let in_repository =
+            identity::mode(dirs, tree.project).is_ok_and(|mode| mode == identity::Mode::Committed);
+        folders.push(match in_repository {
+            true => tree.store().join("memories"),
+            false => home.private_memories(),
+        });
+    }
+    let check = |folder: &PathBuf| {
+        folders::check_readable(folder)?;
+        if world.mode == Mode::Full { folders::check_writable(folder) } else { Ok(()) }
+    };
+    let failures: BTreeMap<String, Failure> = folders
+        .iter()
+        .filter_map(|folder| check(folder).err())
+        .map(|failure| (failure.to_string(), failure))
+        .collect();
+    if failures.is_empty() {
+        let seen = match world.mode {
+            Mode::Full => "all can be read and written",
+            Mode::Read | Mode::Off => "all can be read",
+        };
+        return vec![Check::good(NAME, seen)];
+    }
+    failures.values().map(|failure| Check::failed(NAME, failure)).collect()
+}
+
+fn project(world: &World, tree: &Tree) -> Vec<Check> {
+    let mut checks = vec![vouched(world, tree)];
+    match Stores::at(world, tree.clone()) {
+        Ok(stores) => {
+            checks.extend(store(&stores));
+            checks.extend(held(&stores));
+        }
+        Err(failure) => checks.push(Check::failed("memories", &failure)),
+    }
+    checks.push(index(world, tree));
+    checks.extend(crate::command::damage::archive(&world.dirs.project(tree.project)));
+    checks.push(background(world, tree));
+    checks.push(transcripts(world, tree));
+    checks
+}
+
+fn vouched(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "project";
+    let mode = match identity::mode(&world.dirs, tree.project) {
+        Ok(identity::Mode::Committed) => "memories in the repository",
+        Ok(identity::Mode::Private) => "memories private",
+        Err(error) => return Check::bad(NAME, error.to_string(), "Run `throughline init` again."),
+    };
+    Check::good(NAME, format!("{}, {mode}", tree.root.display()))
+}
+
+fn store(stores: &Stores) -> Vec<Check> {
+    const NAME: &str = "memories";
+    let listed =
+        stores.list().and_then(|listing| Ok((listing, stores.project.tombstones()?.len())));
+    let (listing, tombstones) = match listed {
+        Ok(listed) => listed,
+        Err(failure) => return vec![Check::failed(NAME, &failure)],
+    };
+    let count = listing.memories.len();
+    let mut checks = vec![Check::good(NAME, format!("{count} memories, {tombstones} removed"))];
+    if let Some(missing) = elsewhere::missing_folder(&stores.project) {
+        checks = vec![Check::bad(NAME, missing, "Move it back, or run `throughline sync`.")];
+    }
+    checks.extend(listing.broken.into_iter().map(|error| Check::failed(NAME, &error.into())));
+    checks
+}
+
+/// What is held back is no fault, but somebody has to look at it.
+fn held(stores: &Stores) -> Option<Check> {
+    const NAME: &str = "held back";
+    match stores.held() {
+        Ok(held) if held.is_empty() => None,
+        Ok(held) => {
+            let seen = format!("{} memories are not given to sessions", held.len());
+            Some(Check::care(NAME, seen, "`throughline review` says why and lets them out."))
+        }
+        Err(failure) => Some(Check::failed(NAME, &failure)),
+    }
+}
+
+fn index(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "index";
+    let state = world.dirs.tree(&tree.root);
+    let index = match Index::open(&state.index()) {
+        Ok(Some(index)) => index,
+        Ok(None) => return Check::care(NAME, "there is none yet", "Run `throughline sync`."),
+        Err(error) => return Check::bad(NAME, error.to_string(), REBUILD),
+    };
+    // Every byte is read, so that nothing damaged passes.
+    if let Some(damage) = crate::command::damage::of_indexes(world, tree, Depth::Bytes) {
+        return Check::bad(NAME, damage.to_string(), REBUILD);
+    }
+    let recall = Recall::open(&world.dirs, tree);
+    if let Some(degraded) = recall.degraded() {
+        return Check::bad(NAME, degraded, REBUILD);
+    }
+    let everything = Search { limit: SEARCH_MAX, superseded: true, ..Search::default() };
+    let seen = format!("generation {}, {} memories", index.manifest.generation, recall.memories());
+    if recall.search(&everything, world.now).stale {
+        let seen = format!("{seen}; files changed since");
+        return Check::care(NAME, seen, "Run `throughline sync`; until then those are left out.");
+    }
+    Check::good(NAME, seen)
+}
+
+fn transcripts(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "transcripts";
+    match processor::collect::discover::transcripts(&world.dirs, tree) {
+        Ok(found) if found.is_empty() => {
+            let elsewhere = elsewhere::history(world, &tree.main_root);
+            let elsewhere: Vec<String> = elsewhere.iter().map(Elsewhere::told).collect();
+            let remedy = match elsewhere.is_empty() {
+                true => "Use Claude Code here, or `throughline sync --from DIR` for transcripts elsewhere.".to_owned(),
+                false => elsewhere.join("; "),
+            };
+            let folder = world.dirs.claude.join("projects");
+            Check::care(NAME, format!("none of this project in {}", folder.display()), remedy)
+        }
+        Ok(found) => Check::good(NAME, format!("{} of this project", found.len())),
+        Err(error) => Check::bad(NAME, format!("{error:#}"), "Check the folder's permissions."),
+    }
+}
+
+fn background(world: &World, tree: &Tree) -> Check {
+    const NAME: &str = "background";
+    let state = world.dirs.tree(&tree.root);
+    let progress = Progress::read(&state.progress());
+    if progress.failures > 0 {
+        let why = progress.failure.as_deref().unwrap_or("no reason was noted");
+        let seen = format!("{} runs in a row failed: {why}", progress.failures);
+        return Check::bad(
+            NAME,
+            seen,
+            format!("Run `throughline sync`; see {}", state.log().display()),
+        );
+    }
+    if progress.last_run == Timestamp::default() {
+        return Check::care(NAME, "no sync has run yet", "Run `throughline sync`.");
+    }
+    let waiting = progress.leaves(background::inbox_bytes(&state));
+    if waiting && world.now.0 - progress.last_run.0 > UNPROCESSED_MS_MAX {
+        let seen = format!("turns wait since {}", clock::date(progress.last_run));
+        return Check::bad(NAME, seen, "Run `throughline sync`.");
+    }
+    if let Some(warning) = log::last_warning(&state, world.warnings_since()) {
+        return Check::care(
+            NAME,
+            format!(
+                "last sync {}; on {}: {}",
+                clock::time(progress.last_run),
+                clock::date(warning.at),
+                warning.text
+            ),
+            format!("Run `throughline sync`; more in {}", state.log().display()),
+        );
+    }
+    Check::good(NAME, format!("last sync {}", clock::time(progress.last_run)))
+}
+
+fn settings(world: &World, tree: Option<&Tree>) -> Vec<Check> {
+    const NAME: &str = "settings";
+    let (settings, warnings) = settings_file::load(&world.dirs, tree);
+    let mut checks: Vec<Check> = warnings
+        .iter()
+        .map(|warning| {
+            let remedy = match warning.key.is_empty() {
+                true => "Mend the file, or remove it.",
+                false => "Correct or remove the key.",
+            };
+            match warning.is_grave {
+                true => Check::bad(NAME, warning.to_string(), remedy),
+                false => Check::care(NAME, warning.to_string(), remedy),
+            }
+        })
+        .collect();
+    if let Some(llm) = &settings.llm {
+        checks.push(ollama::check(world, llm));
+    }
+    if let Some(embedder) = &settings.embedder {
+        checks.push(custom_embedder::check(world, tree, embedder));
+    }
+    checks
+}

@@ -1,0 +1,40 @@
+//! What is said where something else stands at the path of a working tree: nothing of it is read. The
+//! processor is asked whether it is the same after all, for example cloned again, and when it is not, the
+//! person is told once.
+
+use memory_store_base::fs::tree_fingerprint::{Seal, Strange};
+
+use crate::event::What;
+use crate::hook::Hook;
+use crate::output::Output;
+use crate::stop;
+
+/// Answers any event in a working tree that is not what was vouched for.
+pub fn answer(hook: &Hook) -> Output {
+    let may_speak = matches!(hook.event.what, What::SessionStart(_) | What::UserPromptSubmit(_));
+    if !may_speak || hook.event.agent.is_some() || !hook.may_write() {
+        return Output::default();
+    }
+    let root = &hook.tree.main_root;
+    let Some(now) = Seal::of(root) else { return Output::default() };
+    let state = hook.dirs.tree(root);
+    let is_this = |found: &Strange| found.seal == now;
+    if let Some(found) = Strange::read(&state.strange()).filter(is_this) {
+        // Of hooks that run at once, one renames it.
+        let told = std::fs::rename(state.strange(), state.strange_told());
+        let message = hook.attempt("announcement", told).map(|()| message(hook, &found.why));
+        return Output { message, ..Output::default() };
+    }
+    if Strange::read(&state.strange_told()).filter(is_this).is_none() {
+        hook.attempt("processor", stop::start_processor(hook));
+    }
+    Output::default()
+}
+
+fn message(hook: &Hook, why: &str) -> String {
+    let root = hook.tree.main_root.display();
+    format!(
+        "Throughline: {root} is not the folder that was vouched for: {why}. Nothing of it is read. \
+         Try `throughline status`."
+    )
+}

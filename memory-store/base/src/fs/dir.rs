@@ -1,0 +1,196 @@
+//! A folder, and the way to it, on which no symbolic link is followed.
+//!
+//! A commit can put a link where a store has a folder, and so lead whoever follows it out of the
+//! repository. So the way from the root, which a person vouched for, is walked folder by folder, and
+//! what is done in the last one is done by its handle: nothing can be exchanged in between.
+
+use std::ffi::{CString, OsStr};
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::disk::{ELSEWHERE, Privacy, refused};
+use super::open_regular;
+use crate::error::{At, Result};
+
+/// An open folder.
+#[derive(Debug)]
+pub struct Folder {
+    handle: File,
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens a folder below `root`, or that itself; up to there links are followed.
+    pub(crate) fn open(root: &Path, folder: &Path) -> Result<Self> {
+        Self::walk(root, folder, None)
+    }
+
+    /// [`Folder::open`], where what is missing is created.
+    pub fn create(root: &Path, folder: &Path, privacy: Privacy) -> Result<Self> {
+        super::disk::create_folder(root, privacy)?;
+        Self::walk(root, folder, Some(privacy))
+    }
+
+    fn walk(root: &Path, folder: &Path, create: Option<Privacy>) -> Result<Self> {
+        let outside =
+            || refused(folder, &format!("this is not below {}", root.display()), ELSEWHERE);
+        let below = folder.strip_prefix(root).map_err(|_| outside())?;
+        let handle = File::open(root).at(root)?;
+        let mut reached = Self { handle, path: root.to_owned() };
+        for part in below.components() {
+            let Component::Normal(name) = part else { return Err(outside()) };
+            let path = reached.path.join(name);
+            if let Some(privacy) = create {
+                make_folder(&reached.handle, name, privacy).at(&path)?;
+            }
+            let handle = open_at(&reached.handle, name, libc::O_RDONLY | libc::O_DIRECTORY)
+                .map_err(|error| refuse(&path, error))?;
+            reached = Self { handle, path };
+        }
+        Ok(reached)
+    }
+
+    /// Opens a regular file for reading. A pipe or device is not waited for.
+    pub(crate) fn open_file(&self, name: &OsStr) -> Result<(File, Metadata)> {
+        let path = self.path.join(name);
+        let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK)
+            .map_err(|error| refuse(&path, error))?;
+        let metadata = open_regular::check(&file).map_err(|error| refuse(&path, error))?;
+        Ok((file, metadata))
+    }
+
+    /// Reads a regular file of at most `bytes_max` bytes. A pipe or device is not waited for.
+    pub(crate) fn read(&self, name: &OsStr, bytes_max: usize) -> Result<(Vec<u8>, Metadata)> {
+        let path = self.path.join(name);
+        let (file, metadata) = self.open_file(name)?;
+        let mut bytes = Vec::new();
+        file.take(bytes_max as u64 + 1).read_to_end(&mut bytes).at(&path)?;
+        if bytes.len() > bytes_max {
+            let message = format!("longer than {} KiB", bytes_max >> 10);
+            return Err(refused(&path, &message, "Shorten it, or move it away."));
+        }
+        Ok((bytes, metadata))
+    }
+
+    /// Creates a file of this name, for its owner alone; an error when something has the name.
+    pub(crate) fn create_new(&self, name: &OsStr) -> io::Result<File> {
+        open_at(&self.handle, name, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL)
+    }
+
+    /// Renames a file; what has the new name is replaced.
+    pub(crate) fn rename(&self, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        let (from, to, folder) = (text(from)?, text(to)?, self.handle.as_raw_fd());
+        // SAFETY: the folder is open, and both names end with a null byte.
+        done(unsafe { libc::renameat(folder, from.as_ptr(), folder, to.as_ptr()) })
+    }
+
+    /// Removes a file, or a link itself.
+    pub(crate) fn remove(&self, name: &OsStr) -> io::Result<()> {
+        let name = text(name)?;
+        // SAFETY: the folder is open, and the name ends with a null byte.
+        done(unsafe { libc::unlinkat(self.handle.as_raw_fd(), name.as_ptr(), 0) })
+    }
+
+    /// The permissions of a regular file; `None` when there is none of this name.
+    pub(crate) fn mode(&self, name: &OsStr) -> Option<u32> {
+        use std::os::unix::fs::PermissionsExt;
+        let file = open_at(&self.handle, name, libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+        let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+        Some(metadata.permissions().mode() & 0o7777)
+    }
+
+    /// Waits until the disk knows which files are in the folder.
+    pub(crate) fn sync(&self) -> Result<()> {
+        self.handle.sync_all().at(&self.path)
+    }
+}
+
+fn make_folder(folder: &File, name: &OsStr, privacy: Privacy) -> io::Result<()> {
+    let mode = match privacy {
+        Privacy::Private => 0o700,
+        Privacy::Shared => 0o777,
+    };
+    let name = text(name)?;
+    // SAFETY: the folder is open, and the name ends with a null byte.
+    match done(unsafe { libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), mode) }) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// Opens what has this name in the folder, unless it is a symbolic link.
+fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> {
+    const OWNER: libc::c_uint = 0o600;
+    let name = text(name)?;
+    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the folder is open, and the name ends with a null byte.
+    let file = unsafe { libc::openat(folder.as_raw_fd(), name.as_ptr(), flags, OWNER) };
+    done(file)?;
+    // SAFETY: it was opened a moment ago, and nobody else has it.
+    Ok(unsafe { File::from_raw_fd(file) })
+}
+
+/// What is no file of somebody's own by name, else what the system says. Systems differ in what they say of a
+/// link that is not to be followed; a socket cannot even be opened.
+fn refuse(path: &Path, error: io::Error) -> crate::Error {
+    if path.is_symlink() {
+        let remedy = "Remove the link, or put what it leads to in its place.";
+        return refused(path, "this is a symbolic link and is not followed", remedy);
+    }
+    if error.kind() == ErrorKind::InvalidInput || error.raw_os_error() == Some(libc::ENXIO) {
+        return refused(path, "this is no regular file", "Remove it, or move it away.");
+    }
+    crate::Error::Io { path: path.to_owned(), source: error }
+}
+
+fn text(name: &OsStr) -> io::Result<CString> {
+    CString::new(name.as_bytes()).map_err(io::Error::other)
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_way_down_passes_no_link_and_never_leads_up() {
+        let base = tempfile::tempdir().unwrap();
+        let (root, elsewhere) = (base.path().join("root"), base.path().join("elsewhere"));
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("f"), "secret").unwrap();
+        symlink(&elsewhere, root.join("a/link")).unwrap();
+        symlink(elsewhere.join("f"), root.join("a/b/f")).unwrap();
+
+        Folder::open(&root, &root.join("a/b")).unwrap();
+        for folder in ["a/link", "a/link/new", "a/../../elsewhere"] {
+            let folder = root.join(folder);
+            assert!(Folder::open(&root, &folder).is_err(), "{}", folder.display());
+            assert!(Folder::create(&root, &folder, Privacy::Shared).is_err());
+        }
+        let said = Folder::open(&root, &root.join("a/link")).unwrap_err().to_string();
+        assert!(said.contains("a/link: this is a symbolic link"), "{said}");
+        assert!(Folder::open(&root, &elsewhere).is_err());
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 1);
+
+        // Above the root a link is the user's own business.
+        symlink(&root, base.path().join("way")).unwrap();
+        let way = base.path().join("way");
+        let folder = Folder::create(&way, &way.join("a/new"), Privacy::Private).unwrap();
+        drop(folder.create_new(OsStr::new("x")).unwrap());
+        assert!(root.join("a/new/x").is_file());
+        let folder = Folder::open(&root, &root.join("a/b")).unwrap();
+        assert!(folder.read(OsStr::new("f"), 100).unwrap_err().to_string().contains("link"));
+        assert_eq!(folder.mode(OsStr::new("f")), None);
+        folder.remove(OsStr::new("f")).unwrap();
+        assert!(elsewhere.join("f").exists());
+    }
+}

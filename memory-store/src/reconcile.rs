@@ -1,0 +1,454 @@
+//! Making the files say what is desired, once and for all: a function of the desired memories, the
+//! ledger, the disk and git, so that a second run changes nothing, and a run after an interrupted
+//! one ends where an undisturbed one would have.
+//!
+//! Three phases. First the ledger notes what will be done, then files change, then the ledger
+//! notes what was done. A kill in between leaves files that the ledger already recognises as ours,
+//! and notes of files that were never there, which are not missed.
+
+mod decide;
+mod git_snapshot;
+mod missing;
+mod plan;
+mod survey;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::id::MemoryId;
+use crate::ledger::{Ledger, LedgerLine, text_hash};
+use crate::memory::Memory;
+use crate::redact::Redactor;
+use crate::store::Store;
+use crate::time::Timestamp;
+
+use decide::{Turn, Wanted};
+pub use git_snapshot::Marks;
+use plan::Plan;
+use survey::Survey;
+
+/// A memory that was derived from transcripts and where it belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Desired {
+    /// The memory. Status `Draft` holds it back for review.
+    pub memory: Memory,
+    /// The root of the working tree its session ran in. When that is gone, or keeps its memories
+    /// elsewhere, the main tree takes it.
+    pub root: PathBuf,
+}
+
+/// What git says about one working tree of the project; filled by whoever may run git. Without
+/// git all but `root` is empty. All paths are relative to `root`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitState {
+    /// The root of the working tree, as in [`Desired::root`].
+    pub root: PathBuf,
+    /// The commit of HEAD.
+    pub head: Option<String>,
+    /// The branch; `None` when HEAD is detached.
+    pub branch: Option<String>,
+    /// Whether the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
+    /// (`git merge-base --is-ancestor`).
+    pub forward: bool,
+    /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). Not in
+    /// HEAD, which may be another by then.
+    pub committed: Vec<PathBuf>,
+    /// Files below `.throughline` that commits between that HEAD and `head` removed
+    /// (`git log --diff-filter=D --name-only --no-renames <old>..HEAD -- .throughline`).
+    pub removed_in_commits: Vec<PathBuf>,
+    /// Files below `.throughline` that git keeps elsewhere: in other branches, local or remote, and
+    /// in stashes (their untracked part is `<stash>^3`).
+    pub held: Vec<PathBuf>,
+    /// The commit of `refs/stash`.
+    pub stash: Option<String>,
+    /// Files below `.throughline` in the index (`git ls-files .throughline`).
+    pub indexed: Vec<PathBuf>,
+    /// What git's own files were like before it was asked all this.
+    pub marks: Marks,
+}
+
+/// What [`reconcile`] did, in numbers of memories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Written for the first time, or again after they vanished.
+    pub written: usize,
+    /// Replaced by a newer text.
+    pub updated: usize,
+    /// Removed because nothing says so any more.
+    pub removed: usize,
+    /// As they were.
+    pub unchanged: usize,
+    /// Not written because a person deleted them.
+    pub tombstoned: usize,
+    /// Whether something is missing and was not judged, or git was at work meanwhile: the next run is to
+    /// look again, even if nothing seems to have changed by then.
+    pub unsettled: bool,
+    /// What could not be written, and why; the rest was.
+    pub refused: Vec<String>,
+}
+
+/// Makes the files say what is desired: the complete set of this project's derived memories.
+/// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
+/// among them goes to the main one. What people wrote is kept without what `redactor` hides; of what is from the
+/// repository nothing is kept.
+pub fn reconcile(
+    store: &Store,
+    redactor: &Redactor,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+) -> Result<Outcome> {
+    reconcile_keeping(store, redactor, desired, trees, now, &|_| false)
+}
+
+/// The same where derived memories for which `keeps` speaks stay as they are, although they are not desired: their
+/// evidence may be lost.
+pub fn reconcile_keeping(
+    store: &Store,
+    redactor: &Redactor,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+    keeps: &dyn Fn(&Memory) -> bool,
+) -> Result<Outcome> {
+    run(store, redactor, desired, trees, now, (keeps, usize::MAX))
+}
+
+/// [`reconcile_keeping`], killed after this many steps.
+fn run(
+    store: &Store,
+    redactor: &Redactor,
+    desired: Vec<Desired>,
+    trees: &[GitState],
+    now: Timestamp,
+    (keeps, steps): (&dyn Fn(&Memory) -> bool, usize),
+) -> Result<Outcome> {
+    let _lock = store.lock()?;
+    let mut ledger = Ledger::open(store.home())?;
+    store.sweep(trees.iter().map(|tree| tree.root.as_path()));
+    let (wanted, refused) = wanted(desired);
+    // What is derived here is of this machine, whatever the ledger knows.
+    let mut texts = ledger.texts();
+    wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
+    let survey = Survey::look(store, &ledger, &texts, trees)?;
+    let mut plan = plan(&survey, &ledger, redactor, &wanted, (now, keeps));
+    plan.outcome.refused.splice(0..0, refused);
+    plan.intents.extend(survey.written().cloned().map(LedgerLine::Own));
+    if steps == 0 {
+        return Ok(plan.outcome);
+    }
+    ledger.note(std::mem::take(&mut plan.intents))?;
+    plan.perform(steps - 1, |root| survey.wants_readme(root))?;
+    if steps <= plan.changes() + 1 {
+        return Ok(plan.outcome);
+    }
+    let seen = survey.seen_now().into_iter().filter(|seen| ledger.seen(&seen.root) != Some(seen));
+    let mut results = std::mem::take(&mut plan.results);
+    results.extend(seen.map(LedgerLine::Seen));
+    ledger.note(results)?;
+    ledger.compact_if_due()?;
+    plan.outcome.unsettled |= survey.moves();
+    Ok(plan.outcome)
+}
+
+/// Returns the desired memories with their texts, and why some have none.
+fn wanted(desired: Vec<Desired>) -> (BTreeMap<MemoryId, Wanted>, Vec<String>) {
+    let (mut wanted, mut refused) = (BTreeMap::new(), Vec::new());
+    for desired in desired {
+        match Wanted::new(desired) {
+            Ok(one) => drop(wanted.insert(one.memory.id, one)),
+            Err(error) => refused.push(error.to_string()),
+        }
+    }
+    (wanted, refused)
+}
+
+fn plan(
+    survey: &Survey,
+    ledger: &Ledger,
+    redactor: &Redactor,
+    wanted: &BTreeMap<MemoryId, Wanted>,
+    (now, keeps): (Timestamp, &dyn Fn(&Memory) -> bool),
+) -> Plan {
+    let mut plan = Plan::default();
+    let mut ids: BTreeSet<MemoryId> = ledger.entries().map(|entry| entry.id).collect();
+    ids.extend(wanted.keys());
+    for id in ids {
+        let wanted = wanted.get(&id);
+        if ledger.tombstone(id).is_some() {
+            plan.outcome.tombstoned += usize::from(wanted.is_some());
+            continue;
+        }
+        let mut turn = Turn { survey, plan: &mut plan, redactor, keeps, now };
+        let done = match (ledger.entry(id), wanted) {
+            (entry, Some(wanted)) => turn.want(entry, wanted),
+            (Some(entry), None) => turn.unwanted(entry),
+            (None, None) => Ok(()),
+        };
+        // One odd file, or one that stands in the way, must not keep the others from theirs.
+        if let Err(error) = done {
+            plan.outcome.refused.push(error.to_string());
+        }
+    }
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::identity::{self, Mode, Observed};
+    use crate::kind::Kind;
+    use crate::layout::UserDirs;
+    use crate::memory::Status;
+
+    const NOW: Timestamp = Timestamp(1_790_000_000_000);
+
+    struct LedgerHome {
+        folder: tempfile::TempDir,
+        store: Store,
+        root: PathBuf,
+    }
+
+    fn home() -> LedgerHome {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        let dirs = UserDirs::resolve(|name| (name == "HOME").then(|| path.clone().into())).unwrap();
+        let root = path.join("work");
+        std::fs::create_dir(&root).unwrap();
+        let observed = Observed { root: root.clone(), ..Observed::default() };
+        let tree = identity::init(&dirs, &observed, Mode::Committed, [7; 16], NOW).unwrap();
+        LedgerHome { store: Store::open(&dirs, &tree).unwrap(), folder, root }
+    }
+
+    impl LedgerHome {
+        fn run(&self, desired: &[Memory], steps: usize) -> Outcome {
+            let desired = desired.iter().cloned();
+            let desired = desired.map(|memory| Desired { memory, root: self.root.clone() });
+            let trees = [GitState { root: self.root.clone(), ..GitState::default() }];
+            let redactor = Redactor::default();
+            let keeps = (&|_: &Memory| false) as &dyn Fn(&Memory) -> bool;
+            run(&self.store, &redactor, desired.collect(), &trees, NOW, (keeps, steps)).unwrap()
+        }
+
+        fn files(&self, below: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+            let walk = walkdir::WalkDir::new(below).into_iter().map(|entry| entry.unwrap());
+            walk.filter(|entry| entry.file_type().is_file())
+                .map(|entry| {
+                    let name = entry.path().strip_prefix(self.folder.path()).unwrap().to_owned();
+                    (name, std::fs::read(entry.path()).unwrap())
+                })
+                .collect()
+        }
+
+        /// Every file that a person or recall sees, without the ledger's own lines.
+        fn memories(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+            let mut files = self.files(&self.root);
+            files.extend(self.files(&self.store.home().0));
+            files.retain(|path, _| path.extension().is_some_and(|extension| extension == "md"));
+            files
+        }
+    }
+
+    fn memory(n: u8, title: &str, body: &str) -> Memory {
+        let id = MemoryId::new(Timestamp(NOW.0 + i64::from(n)), [n; 10]);
+        Memory::new(id, Kind::Fact, title, body, NOW)
+    }
+
+    #[test]
+    fn a_run_after_a_kill_at_any_step_ends_where_an_undisturbed_one_does() {
+        let first = [memory(1, "One", "a"), memory(2, "Two", "b"), memory(3, "Three", "c")];
+        // A new text, a new title, one gone, one new, one that waits for review.
+        let draft = Memory { status: Status::Draft, ..memory(5, "Five", "e") };
+        let second =
+            [memory(1, "One", "A"), memory(2, "Zwei", "b"), memory(4, "Four", "d"), draft.clone()];
+        let third = [memory(1, "Eins", "A"), memory(3, "Three", "c"), draft];
+
+        let undisturbed = home();
+        for desired in [&first[..], &second, &third] {
+            undisturbed.run(desired, usize::MAX);
+        }
+        let wanted = undisturbed.memories();
+        assert_eq!(wanted.len(), 4, "three memories and the README");
+
+        const STEPS: usize = 10;
+        for killed in 0..3 {
+            for steps in 0..STEPS {
+                let home = home();
+                for (turn, desired) in [&first[..], &second, &third].into_iter().enumerate() {
+                    if turn == killed {
+                        home.run(desired, steps);
+                        // The next run wants the same, or already something newer.
+                        if steps % 2 == 0 && turn < 2 {
+                            continue;
+                        }
+                    }
+                    home.run(desired, usize::MAX);
+                }
+                assert_eq!(home.memories(), wanted, "killed in run {killed} after {steps} steps");
+                let ledger = Ledger::open(home.store.home()).unwrap();
+                assert_eq!(ledger.tombstones(), []);
+                let again = home.run(&third, usize::MAX);
+                assert_eq!((again.unchanged, again.written + again.updated), (3, 0));
+            }
+        }
+    }
+
+    #[test]
+    fn what_git_puts_back_after_the_folder_was_read_is_not_written_twice() {
+        let home = home();
+        let one = memory(1, "One", "a");
+        let trees = [GitState { root: home.root.clone(), ..GitState::default() }];
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        let survey = Survey::look(&home.store, &ledger, &ledger.texts(), &trees).unwrap();
+        home.run(std::slice::from_ref(&one), usize::MAX);
+        let desired = vec![Desired { memory: one.clone(), root: home.root.clone() }];
+        let (wanted, _) = wanted(desired);
+        let keeps = &|_: &Memory| false;
+        let plan = plan(&survey, &ledger, &Redactor::default(), &wanted, (NOW, keeps));
+        assert_eq!((plan.changes(), plan.outcome.unsettled), (0, true));
+        let again = home.run(&[one], usize::MAX);
+        assert_eq!((again.unchanged, again.written), (1, 0));
+    }
+
+    #[test]
+    fn the_ledger_stays_small_however_often_it_changes() {
+        let home = home();
+        for round in 0..SPARE_ROUNDS {
+            home.run(&[memory(1, "One", &format!("round {round}"))], usize::MAX);
+        }
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        assert_eq!(ledger.entries().count(), 1);
+        let lines = std::fs::read(home.store.home().ledger()).unwrap();
+        let lines = lines.iter().filter(|&&byte| byte == b'\n').count();
+        assert!(lines < 2 * SPARE_ROUNDS, "{lines} lines");
+    }
+
+    /// Another run that says the same notes nothing more, and a rewrite keeps what is known.
+    #[test]
+    fn what_somebody_wrote_here_stays_known() {
+        let home = home();
+        let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let folder = home.root.join(".throughline/memories");
+        let path = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+        let text =
+            std::fs::read_to_string(&path).unwrap().replace("\na\n", &format!("\n{token}\n"));
+        std::fs::write(&path, &text).unwrap();
+        let of = text_hash(&text);
+        for _ in 0..SPARE_ROUNDS {
+            home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
+            home.run(&[memory(1, "One", "a"), memory(2, "Two", "c")], usize::MAX);
+        }
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        let kept = text_hash(&ledger.entry(memory(1, "", "").id).unwrap().text);
+        assert_ne!(kept, of);
+        let texts = ledger.texts();
+        assert!([&kept, &of].iter().all(|hash| texts.is_own(hash)), "{texts:?}");
+        let lines = std::fs::read_to_string(home.store.home().ledger()).unwrap();
+        assert_eq!(lines.matches(&format!("{{\"own\":\"{of}\"}}")).count(), 1);
+    }
+
+    #[test]
+    fn what_was_pulled_moves_nothing_and_what_was_derived_stays_known() {
+        let home = home();
+        home.run(&[memory(1, "One", "a"), memory(2, "Two", "b")], usize::MAX);
+        let mut files = home.store.list().unwrap().memories;
+        let (one, two) = (files.remove(0), files.remove(0));
+        let text = std::fs::read_to_string(&one.path).unwrap().replace("\na\n", "\nz\n");
+        std::fs::write(&one.path, &text).unwrap();
+        let open = || Ledger::open(home.store.home()).unwrap();
+        open().pulled([text_hash(&text)]).unwrap();
+        // The text of a memory that nothing says any more may still be in another branch.
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        assert_eq!(std::fs::read_to_string(&one.path).unwrap(), text);
+        let mut files = home.store.files();
+        let pulled = files.remove(files.iter().position(|file| file.path == one.path).unwrap());
+        let texts = open().texts();
+        assert!(!texts.owns(&pulled));
+        assert!(texts.owns(&one) && texts.owns(&two));
+        // What came in its place on the same branch counts: somebody corrected it, or committed a correction.
+        assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
+        assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
+        // So it does after a rewrite of the ledger.
+        open().forget_history().unwrap();
+        let texts = open().texts();
+        assert!(texts.owns(&two) && texts.is_pulled(&pulled.text) && !texts.owns(&pulled));
+    }
+
+    #[test]
+    fn another_form_of_the_same_memory_is_of_this_machine() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let one = home.store.list().unwrap().memories.remove(0);
+        let text = std::fs::read_to_string(&one.path).unwrap();
+        let kind = "kind: \"fact\" # by hand\n";
+        std::fs::write(&one.path, text.replacen("kind: fact\n", kind, 1)).unwrap();
+        let other = home.store.list().unwrap().memories.remove(0);
+        assert!(other.text != one.text && other.memory == one.memory);
+        assert!(Ledger::open(home.store.home()).unwrap().texts().owns(&other));
+        std::fs::write(&one.path, text.replacen("kind: fact\n", "kind: gotcha\n", 1)).unwrap();
+        let other = home.store.list().unwrap().memories.remove(0);
+        assert!(!Ledger::open(home.store.home()).unwrap().texts().owns(&other));
+    }
+
+    /// Two versions of the program at work on one project: what the later one notes is not the earlier one's to
+    /// remove, unless a person wants text removed.
+    #[test]
+    fn what_a_later_version_noted_survives_a_rewrite() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let path = home.store.home().ledger();
+        let json = r#"{"linked":{"id":"01","to":"02"}}"#;
+        let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+        let foreign = format!("{sum:08x} {json}\n");
+        let text = std::fs::read_to_string(&path).unwrap();
+        // Behind it a torn line, which is a reason to rewrite.
+        std::fs::write(&path, format!("{text}{foreign}0000")).unwrap();
+        home.run(&[memory(1, "One", "b")], usize::MAX);
+        let ledger = Ledger::open(home.store.home()).unwrap();
+        assert_eq!((ledger.damaged(), ledger.entries().count()), (0, 1));
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with(&foreign));
+
+        let mut ledger = ledger;
+        ledger.forget_history().unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("linked"));
+        assert_eq!(Ledger::open(home.store.home()).unwrap().entries().count(), 1);
+    }
+
+    #[test]
+    fn so_do_its_fields_in_lines_of_ours() {
+        let home = home();
+        home.run(&[memory(1, "One", "a")], usize::MAX);
+        let path = home.store.home().ledger();
+        Ledger::open(home.store.home())
+            .unwrap()
+            .bury(MemoryId([9; 16]), "Nine", crate::ledger::Reason::Forgotten, None, Timestamp(0))
+            .unwrap();
+        // Each line as a later version would write it; behind them a torn one, which is a reason to rewrite.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let later = text.lines().map(|line| {
+            let json = format!(r#"{},"later":["kept"]}}}}"#, line[9..].strip_suffix("}}").unwrap());
+            let sum = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI).checksum(json.as_bytes());
+            format!("{sum:08x} {json}\n")
+        });
+        std::fs::write(&path, later.chain(["0000".to_owned()]).collect::<String>()).unwrap();
+        home.run(&[memory(1, "One", "b")], usize::MAX);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let kinds = ["entry", "tombstone", "seen"].map(|kind| format!("{{\"{kind}\":"));
+        for kind in &kinds {
+            let line = text.lines().rfind(|line| line.contains(kind.as_str())).unwrap();
+            assert!(line.contains(r#""later":["kept"]"#), "{kind}: {text}");
+        }
+        // Not what is to be removed with all that nobody here can read.
+        Ledger::open(home.store.home()).unwrap().forget_history().unwrap();
+        assert!(!std::fs::read_to_string(&path).unwrap().contains("later"));
+    }
+
+    /// Enough that the ledger is rewritten at least once: each round notes an intent and a result.
+    const SPARE_ROUNDS: usize = 200;
+}

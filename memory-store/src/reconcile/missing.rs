@@ -1,0 +1,215 @@
+//! Why a file is gone: a person deleted it, or it vanished together with a move of the tree.
+//!
+//! What a person deleted must stay deleted, and what `git clean`, `git stash -u`, a branch switch
+//! or the removal of a worktree took along must not be lost. Only traces tell them apart, and in
+//! doubt the memory is kept: a deletion can be repeated, a lost memory cannot.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use super::GitState;
+use crate::layout::STORE_DIR;
+use crate::ledger::{Entry, Reason, Seen};
+
+/// What became of a file that is not where it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// A person deleted it.
+    Deleted(Reason),
+    /// It vanished with a move.
+    Moved,
+    /// git is at work, or was when we looked: the next look will tell.
+    Unclear,
+}
+
+/// A working tree as it was and as it is.
+pub(super) struct Traces<'a> {
+    git: &'a GitState,
+    seen: Seen,
+    committed: HashSet<&'a Path>,
+    removed: HashSet<&'a Path>,
+    held: HashSet<&'a Path>,
+    indexed: HashSet<&'a Path>,
+    /// Whether git changed anything since it was asked.
+    has_moved: bool,
+    /// Whether the folder of memory files is there.
+    has_folder: bool,
+    /// The store's README.
+    readme: PathBuf,
+    /// Memories that were in HEAD, and how many of them are still there.
+    were_committed: Count,
+    /// Memories that were not in HEAD.
+    were_loose: Count,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Count {
+    present: usize,
+    missing: usize,
+}
+
+impl<'a> Traces<'a> {
+    /// Gathers what there is to know once the disk was read; `known` are the memories that were in this tree, each with
+    /// whether its file is still there.
+    pub(crate) fn gather<'e>(
+        git: &'a GitState,
+        seen: Option<&Seen>,
+        folder: &Path,
+        known: impl Iterator<Item = (&'e Entry, bool)>,
+    ) -> Self {
+        let (mut were_committed, mut were_loose) = (Count::default(), Count::default());
+        for (entry, is_present) in known {
+            let count = if entry.committed { &mut were_committed } else { &mut were_loose };
+            let number = if is_present { &mut count.present } else { &mut count.missing };
+            *number += 1;
+        }
+        let set = |paths: &'a [PathBuf]| paths.iter().map(PathBuf::as_path).collect();
+        Self {
+            git,
+            seen: seen.cloned().unwrap_or_default(),
+            committed: set(&git.committed),
+            removed: set(&git.removed_in_commits),
+            held: set(&git.held),
+            indexed: set(&git.indexed),
+            has_moved: git.marks.have_moved(),
+            has_folder: folder.is_dir(),
+            readme: folder.with_file_name("README.md"),
+            were_committed,
+            were_loose,
+        }
+    }
+
+    /// Whether git changed anything while we looked: then what it said and what lies on the disk are of
+    /// different moments.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.has_moved
+    }
+
+    /// Whether git changed anything by now.
+    pub(crate) fn moves(&self) -> bool {
+        self.has_moved || self.git.marks.have_moved()
+    }
+
+    /// Says why a memory's file is gone.
+    pub(crate) fn fate(&self, entry: &Entry) -> Fate {
+        if self.has_moved {
+            return Fate::Unclear;
+        }
+        match self.fate_at_rest(entry) {
+            // A merge or rebase that is given up brings it back.
+            Fate::Deleted(_) if self.git.marks.is_unfinished() => Fate::Unclear,
+            fate => fate,
+        }
+    }
+
+    fn fate_at_rest(&self, entry: &Entry) -> Fate {
+        let path = repository_path(&entry.name);
+        if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
+            // Whoever removed it did so on another branch, which may be anybody's.
+            return Fate::Moved;
+        }
+        if self.removed.contains(path.as_path()) {
+            return Fate::Deleted(Reason::RemovedInCommit);
+        }
+        if !self.has_folder || self.was_stashed() {
+            return Fate::Moved;
+        }
+        let is_committed = self.committed.contains(path.as_path());
+        match (entry.committed, is_committed) {
+            // HEAD holds it, the working tree does not: `rm`. All of several at once is more
+            // likely a checkout that is not complete.
+            (true, true) if self.were_committed.all_of_several_missing() => Fate::Moved,
+            // git takes a file out of the index before it moves HEAD, and so does a person who is about to
+            // commit its removal.
+            (_, true) if !self.indexed.contains(path.as_path()) => Fate::Unclear,
+            (_, true) => Fate::Deleted(Reason::Deleted),
+            (true, false) if self.is_forward() => Fate::Deleted(Reason::RemovedInCommit),
+            (true, false) => Fate::Moved,
+            (false, false) => self.fate_of_loose(&path),
+        }
+    }
+
+    /// Of a file that no commit held when we last looked. Switching branches leaves such files
+    /// alone, so it is either a person, or what removes all of them: `git clean`, `git stash -u`.
+    fn fate_of_loose(&self, path: &Path) -> Fate {
+        // It may have been committed since, on a branch that was left again.
+        if self.held.contains(path) || !self.is_forward() || self.changed_branch() {
+            return Fate::Moved;
+        }
+        // A reset throws away what was staged, and a stash what came while it was made.
+        if self.was_swept() {
+            return Fate::Moved;
+        }
+        let lost_readme = self.seen.loose_readme && !self.readme.exists();
+        if lost_readme || self.were_loose.all_of_several_missing() {
+            Fate::Moved
+        } else {
+            Fate::Deleted(Reason::Deleted)
+        }
+    }
+
+    /// Whether git keeps a path elsewhere, so that an untracked file there would be in its way.
+    pub(crate) fn holds(&self, name: &str) -> bool {
+        self.held.contains(repository_path(name).as_path())
+    }
+
+    /// Whether HEAD holds a memory file.
+    pub(crate) fn commits(&self, name: &str) -> bool {
+        self.committed.contains(repository_path(name).as_path())
+    }
+
+    /// Whether the store's README is to be written: with the first memory, unless it would be in
+    /// git's way.
+    pub(crate) fn wants_readme(&self) -> bool {
+        let readme = Path::new(STORE_DIR).join("README.md");
+        !self.has_folder && !self.held.contains(readme.as_path())
+    }
+
+    /// What to remember of this tree, once everything is written; nothing when git was at work, since
+    /// what is missing is then judged later, by what was remembered before.
+    pub(crate) fn seen_now(&self, root: &Path) -> Option<Seen> {
+        if self.has_moved {
+            return None;
+        }
+        let readme = Path::new(STORE_DIR).join("README.md");
+        Some(Seen {
+            root: root.to_owned(),
+            head: self.git.head.clone(),
+            branch: self.git.branch.clone(),
+            stash: self.git.stash.clone(),
+            swept: self.git.marks.swept().map(str::to_owned),
+            loose_readme: self.readme.exists() && !self.committed.contains(readme.as_path()),
+            more: self.seen.more.clone(),
+        })
+    }
+
+    /// Whether HEAD goes on from the one that was seen last.
+    pub(crate) fn is_forward(&self) -> bool {
+        self.git.forward || self.seen.head == self.git.head
+    }
+
+    /// Whether another branch is checked out than the one that was seen last.
+    pub(crate) fn changed_branch(&self) -> bool {
+        self.seen.branch != self.git.branch
+    }
+
+    fn was_stashed(&self) -> bool {
+        self.git.stash.is_some() && self.git.stash != self.seen.stash
+    }
+
+    fn was_swept(&self) -> bool {
+        let swept = self.git.marks.swept();
+        swept.is_some() && swept != self.seen.swept.as_deref()
+    }
+}
+
+impl Count {
+    fn all_of_several_missing(self) -> bool {
+        self.present == 0 && self.missing > 1
+    }
+}
+
+/// The path of a memory file in its repository.
+fn repository_path(name: &str) -> PathBuf {
+    Path::new(STORE_DIR).join("memories").join(name)
+}

@@ -1,0 +1,64 @@
+//! What a reconciliation will do: notes for the ledger, and changes to files between them.
+
+use std::path::{Path, PathBuf};
+
+use super::Outcome;
+use crate::error::Result;
+use crate::ledger::{Entry, LedgerLine};
+use crate::store::{Store, write_all};
+
+/// What will be done, and in which order: intents, writes, removals, results.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub intents: Vec<LedgerLine>,
+    writes: Vec<(Store, PathBuf, String)>,
+    removals: Vec<(Store, PathBuf)>,
+    pub results: Vec<LedgerLine>,
+    pub outcome: Outcome,
+}
+
+impl Plan {
+    /// How many files change.
+    pub(crate) fn changes(&self) -> usize {
+        self.writes.len() + self.removals.len()
+    }
+
+    /// Changes files, at most this many of them. The first memory of a tree brings the store's
+    /// README with it, where that `wants_readme`.
+    pub(crate) fn perform(
+        &self,
+        changes_max: usize,
+        wants_readme: impl Fn(&Path) -> bool,
+    ) -> Result<()> {
+        let writes = &self.writes[..self.writes.len().min(changes_max)];
+        for (store, path, _) in writes {
+            if path.starts_with(store.folder()) && store.root().is_some_and(&wants_readme) {
+                store.create()?;
+            }
+        }
+        write_all(writes)?;
+        let mut removals = self.removals.iter().take(changes_max - writes.len());
+        removals.try_for_each(|(store, path)| store.remove(path))
+    }
+
+    /// Notes beforehand that a file will be written or removed, so that it is recognised as ours,
+    /// or not missed, whenever a kill comes.
+    pub(crate) fn intend(&mut self, entry: &Entry) {
+        self.intents.push(LedgerLine::Entry(Box::new(entry.clone())));
+    }
+
+    pub(crate) fn write(&mut self, store: &Store, path: &Path, text: &str) {
+        self.writes.push((store.clone(), path.to_owned(), text.to_owned()));
+    }
+
+    pub(crate) fn remove(&mut self, store: &Store, path: &Path) {
+        self.removals.push((store.clone(), path.to_owned()));
+    }
+
+    /// Notes how a memory stands afterwards, when that differs from before.
+    pub(crate) fn result(&mut self, before: &Entry, entry: Entry) {
+        if *before != entry {
+            self.results.push(LedgerLine::Entry(Box::new(entry)));
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! What there is: the files of every working tree, those that wait aside, and what git says.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::GitState;
+use super::missing::{Fate, Traces};
+use crate::error::{Error, Result};
+use crate::id::MemoryId;
+use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
+use crate::store::{Read, Store, refuse_twins, visit};
+
+/// What is on the disk.
+struct Disk {
+    /// Files by tree and id; several when a person copied one.
+    files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
+    /// Private files that wait, by id.
+    aside: BTreeMap<MemoryId, Read>,
+    /// Files that could not be read as memories: whoever is editing them is not done.
+    unreadable: BTreeSet<PathBuf>,
+}
+
+/// A project as it is before anything is done.
+pub(super) struct Survey<'a> {
+    store: &'a Store,
+    stores: BTreeMap<PathBuf, Store>,
+    main_root: PathBuf,
+    disk: Disk,
+    /// The files that are from the repository.
+    foreign: BTreeSet<PathBuf>,
+    /// Hashes of texts that somebody wrote into files here.
+    written: BTreeSet<String>,
+    traces: BTreeMap<PathBuf, Traces<'a>>,
+}
+
+/// What there is of a memory in a working tree.
+pub(super) enum InTree<'s> {
+    /// Files that may be its own, at least one; several when a person copied one.
+    Files(Vec<&'s Read>),
+    /// Only what is from the repository and came in its place.
+    Replaced(&'s Read),
+    /// Nothing. What is from the repository under its id elsewhere is no file of it.
+    Nothing,
+}
+
+impl<'a> Survey<'a> {
+    /// Looks at everything once. `texts` are those of this machine, what is about to be derived among them.
+    pub(crate) fn look(
+        store: &'a Store,
+        ledger: &Ledger,
+        texts: &Texts,
+        trees: &'a [GitState],
+    ) -> Result<Self> {
+        let is_private = store.root().is_none();
+        let main_root = match (store.root(), trees.first()) {
+            (None, _) => PathBuf::new(),
+            (Some(_), Some(main)) => main.root.clone(),
+            (Some(root), None) => root.to_owned(),
+        };
+        let mut stores = BTreeMap::new();
+        if is_private || trees.is_empty() {
+            stores.insert(main_root.clone(), store.clone());
+        } else {
+            stores.extend(trees.iter().map(|tree| (tree.root.clone(), store.at(&tree.root))));
+        }
+        let is_unknown = |read: &Read| !is_private && !texts.owns(&read.stored);
+        let is_pulled = |read: &Read| texts.pulls(&read.stored);
+        let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
+        // What nobody was seen to pull was written here, unless git is at work and may have brought it.
+        let is_moving =
+            trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
+        let is_doubtful = is_moving || texts.forgets();
+        let (foreign, written) = disk.unknown(is_unknown, |read| is_doubtful || is_pulled(read));
+        let traces = BTreeMap::new();
+        let mut survey = Self { store, stores, main_root, disk, foreign, written, traces };
+        for (root, store) in &survey.stores {
+            let git = trees.iter().find(|tree| !is_private && tree.root == *root);
+            let known = ledger
+                .entries()
+                .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
+            // What is known to be deleted does not go once more.
+            let known = known
+                .map(|entry| (entry, survey.is_there(entry)))
+                .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
+            let seen = ledger.seen(root);
+            let traces = Traces::gather(git.unwrap_or(&NO_GIT), seen, store.folder(), known);
+            survey.traces.insert(root.clone(), traces);
+        }
+        Ok(survey)
+    }
+
+    /// Whether a memory's file is where the ledger says, readable or not, or another that took its place.
+    fn is_there(&self, entry: &Entry) -> bool {
+        let has_file = |read: &Read| self.is_own(read);
+        self.files(&entry.root, entry.id).iter().any(has_file)
+            || self.replacement(entry).is_some()
+            || self.is_unreadable(entry)
+    }
+
+    /// Whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
+    /// another branch, what stands there need not be that file.
+    pub(crate) fn is_being_edited(&self, entry: &Entry) -> bool {
+        let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
+        self.is_unreadable(entry) && !has_left
+    }
+
+    fn is_unreadable(&self, entry: &Entry) -> bool {
+        self.stores.get(&entry.root).is_some_and(|store| {
+            let folder = match entry.aside {
+                Aside::No => store.folder().to_owned(),
+                Aside::Review | Aside::Held => store.home().drafts(),
+            };
+            let suffix = format!("-{}.md", entry.id.short());
+            self.disk.unreadable.iter().filter(|path| path.starts_with(&folder)).any(|path| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                *path == folder.join(&entry.name) || name.ends_with(&suffix)
+            })
+        })
+    }
+
+    /// The tree in which to look for a memory and to write it.
+    pub(crate) fn root_for(
+        &self,
+        id: MemoryId,
+        entry: Option<&Entry>,
+        asked: Option<&Path>,
+    ) -> PathBuf {
+        if let Some(entry) = entry
+            && self.stores.contains_key(&entry.root)
+        {
+            return entry.root.clone();
+        }
+        let asked = asked.filter(|root| self.stores.contains_key(*root));
+        let first = asked.unwrap_or(&self.main_root);
+        let others = self.stores.keys().map(PathBuf::as_path);
+        let places = [first, &self.main_root].into_iter().chain(others);
+        let found = places.filter(|root| self.has_own(root, id)).map(Path::to_owned).next();
+        found.unwrap_or_else(|| first.to_owned())
+    }
+
+    /// The files with a memory's id in one tree, whosever they are.
+    pub(crate) fn files(&self, root: &Path, id: MemoryId) -> &[Read] {
+        self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What there is in one tree of a memory, of which `entry` is known.
+    pub(crate) fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
+        let files = self.files(root, entry.id);
+        let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
+        if !own.is_empty() {
+            return InTree::Files(own);
+        }
+        // On another branch it is another file, which never was the memory's.
+        let was_there = entry.root == root && entry.placed;
+        let may_be_replaced = was_there && self.is_forward(root) && !self.changed_branch(root);
+        match self.replacement(entry).filter(|_| may_be_replaced) {
+            Some(file) => InTree::Replaced(file),
+            None => InTree::Nothing,
+        }
+    }
+
+    /// Hashes of what somebody wrote into files here since the last look.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &String> {
+        self.written.iter()
+    }
+
+    /// Whether a file, of the tree or aside, says what this machine derived, wrote or released.
+    pub(crate) fn is_own(&self, file: &Read) -> bool {
+        !self.foreign.contains(&file.stored.path)
+    }
+
+    fn has_own(&self, root: &Path, id: MemoryId) -> bool {
+        self.files(root, id).iter().any(|file| self.is_own(file))
+    }
+
+    /// What is from the repository under a memory's name, where its own file would be.
+    fn replacement(&self, entry: &Entry) -> Option<&Read> {
+        let path = self.stores.get(&entry.root)?.folder().join(&entry.name);
+        let mut files = self.files(&entry.root, entry.id).iter();
+        let file = files.find(|file| file.stored.path == path)?;
+        Some(file).filter(|file| entry.aside == Aside::No && !self.is_own(file))
+    }
+
+    /// The file of a memory that waits in the private folder.
+    pub(crate) fn aside(&self, id: MemoryId) -> Option<&Read> {
+        self.disk.aside.get(&id)
+    }
+
+    /// The private folder of files that wait.
+    pub(crate) fn aside_folder(&self) -> PathBuf {
+        self.store.home().drafts()
+    }
+
+    /// The store of a tree.
+    pub(crate) fn store(&self, root: &Path) -> &Store {
+        self.stores.get(root).unwrap_or(self.store)
+    }
+
+    /// Why a file is gone; `None` when it was never there.
+    pub(crate) fn fate(&self, entry: &Entry) -> Option<Fate> {
+        if !entry.placed {
+            return None;
+        }
+        Some(match entry.aside {
+            Aside::No if self.has_moved(&entry.root) => Fate::Unclear,
+            // It is not gone by itself: something else came in its place.
+            Aside::No if self.is_displaced(entry) => Fate::Moved,
+            Aside::No if self.has_come(entry) => Fate::Unclear,
+            Aside::No => self.traces.get(&entry.root).map_or(Fate::Moved, |tree| tree.fate(entry)),
+            // The private folder is nobody's working tree: a single file is gone by hand.
+            Aside::Review if self.aside_folder().is_dir() => Fate::Deleted(Reason::Deleted),
+            Aside::Review | Aside::Held => Fate::Moved,
+        })
+    }
+
+    /// Whether a file that was missing is there by now.
+    fn has_come(&self, entry: &Entry) -> bool {
+        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let path = folder.join(&entry.name);
+        // What somebody put in its place was read.
+        let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
+        path.exists() && !was_read()
+    }
+
+    /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
+    /// stands in its place.
+    pub(crate) fn holds(&self, entry: &Entry) -> bool {
+        let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
+        tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
+    }
+
+    /// Whether what stands under a memory's name is of others, or no memory.
+    fn is_displaced(&self, entry: &Entry) -> bool {
+        let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
+        let path = folder.join(&entry.name);
+        self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
+    }
+
+    /// Whether the HEAD of a tree goes on from the one that was seen last.
+    fn is_forward(&self, root: &Path) -> bool {
+        self.traces.get(root).is_none_or(Traces::is_forward)
+    }
+
+    fn changed_branch(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::changed_branch)
+    }
+
+    /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
+    /// it was known of.
+    pub(crate) fn commits(&self, entry: &Entry) -> bool {
+        match self.traces.get(&entry.root) {
+            Some(tree) if tree.has_moved() => entry.committed,
+            tree => tree.is_some_and(|tree| tree.commits(&entry.name)),
+        }
+    }
+
+    fn has_moved(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::has_moved)
+    }
+
+    /// Whether git changed anything in one of the trees since it was asked.
+    pub(crate) fn moves(&self) -> bool {
+        self.traces.values().any(Traces::moves)
+    }
+
+    /// Whether a tree is to be given the store's README.
+    pub(crate) fn wants_readme(&self, root: &Path) -> bool {
+        self.traces.get(root).is_some_and(Traces::wants_readme)
+    }
+
+    /// What to remember of each tree.
+    pub(crate) fn seen_now(&self) -> Vec<Seen> {
+        self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
+    }
+
+    /// Another tree that has a file of this memory.
+    pub(crate) fn elsewhere(&self, id: MemoryId, root: &Path) -> Option<PathBuf> {
+        self.stores.keys().find(|other| *other != root && self.has_own(other, id)).cloned()
+    }
+}
+
+impl Disk {
+    fn read(
+        store: &Store,
+        stores: &BTreeMap<PathBuf, Store>,
+        is_foreign: &dyn Fn(&Read) -> bool,
+    ) -> Result<Self> {
+        let mut disk =
+            Self { files: BTreeMap::new(), aside: BTreeMap::new(), unreadable: BTreeSet::new() };
+        for (root, store) in stores {
+            store.check_folder()?;
+            for read in disk.folder(store.folder(), is_foreign)? {
+                let key = (root.clone(), read.stored.memory.id);
+                disk.files.entry(key).or_default().push(read);
+            }
+        }
+        for read in disk.folder(&store.home().drafts(), is_foreign)? {
+            disk.aside.entry(read.stored.memory.id).or_insert(read);
+        }
+        Ok(disk)
+    }
+
+    /// Of files with a text that is not known as this machine's those that are from the repository, and the hashes
+    /// of what the others say.
+    fn unknown(
+        &self,
+        is_unknown: impl Fn(&Read) -> bool,
+        is_foreign: impl Fn(&Read) -> bool,
+    ) -> (BTreeSet<PathBuf>, BTreeSet<String>) {
+        let (mut foreign, mut written) = (BTreeSet::new(), BTreeSet::new());
+        let reads = self.files.values().flatten().chain(self.aside.values());
+        for read in reads.filter(|read| is_unknown(read)) {
+            if is_foreign(read) {
+                foreign.insert(read.stored.path.clone());
+            } else {
+                written.extend(hashes(&read.stored));
+            }
+        }
+        (foreign, written)
+    }
+
+    fn folder(&mut self, folder: &Path, is_foreign: &dyn Fn(&Read) -> bool) -> Result<Vec<Read>> {
+        let (mut files, mut errors) = (Vec::new(), Vec::new());
+        visit(&[folder], &mut |read| match read {
+            Ok(read) => files.push(read),
+            Err(error) => errors.push(error),
+        });
+        let mut gives_way = |read: &Read| is_foreign(read);
+        let twins = refuse_twins(&[folder], &mut files, |read| &read.stored.path, &mut gives_way);
+        errors.extend(twins.into_iter().map(|(_, error)| error));
+        for error in errors {
+            match error {
+                Error::Memory { path, .. }
+                | Error::Refused { path, .. }
+                | Error::Io { path, .. }
+                    if is_file(&path) =>
+                {
+                    self.unreadable.insert(path);
+                }
+                // A folder that was not read to its end says nothing about what was deleted in it.
+                error => return Err(error),
+            }
+        }
+        Ok(files)
+    }
+}
+
+/// Whether an error about this path is about one file, and not about a folder of them.
+fn is_file(path: &Path) -> bool {
+    path.extension().is_some() && (path.is_symlink() || !path.is_dir())
+}
+
+/// Without git nothing moves but the folder itself.
+static NO_GIT: LazyLock<GitState> =
+    LazyLock::new(|| GitState { forward: true, ..GitState::default() });

@@ -1,0 +1,434 @@
+//! Which session a record counts for. Forks, and resumes of older versions, copy the records of
+//! another session into a file of their own; each record counts once.
+//!
+//! The owner does not depend on the order in which transcripts were read: among the sessions that
+//! hold a record it is the one whose own part begins first. A session that was copied whole has no
+//! part of its own and comes before all others.
+
+mod keyset;
+mod known;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use anyhow::Result;
+use memory_store::layout::ProjectDir;
+
+use crate::state::write_whole;
+use crate::transcript::record::{Record, RecordWhat};
+use keyset::KeySet;
+pub use known::{Holders, KnownKeys};
+
+/// Identity of a record: its uuid, and its text. Older copies have new uuids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// The hash.
+    pub hash: u64,
+    /// The time of the record, in milliseconds since 1970.
+    pub at: i64,
+}
+
+/// The keys of the records of one session, two each, in file order.
+pub fn keys(records: &[Record]) -> Vec<Key> {
+    records.iter().filter_map(of_record).flatten().collect()
+}
+
+fn of_record(record: &Record) -> Option<[Key; 2]> {
+    let key = |hash: u64| Key { hash, at: record.at.0 };
+    Some([key(uuid_hash(&record.uuid, record.part)), key(content_hash(record)?)])
+}
+
+fn uuid_hash(uuid: &str, part: u32) -> u64 {
+    hash(&[b"uuid", uuid.as_bytes(), &part.to_le_bytes()])
+}
+
+fn content_hash(record: &Record) -> Option<u64> {
+    let at = record.at.0.to_le_bytes();
+    Some(match &record.what {
+        RecordWhat::Link | RecordWhat::Title { .. } => return None,
+        RecordWhat::Text { message, text } | RecordWhat::Thinking { message, text }
+            if !message.is_empty() =>
+        {
+            hash(&[b"said", message.as_bytes(), text.as_bytes()])
+        }
+        RecordWhat::Text { text, .. } | RecordWhat::Thinking { text, .. } => {
+            hash(&[b"said", &at, text.as_bytes()])
+        }
+        RecordWhat::Call { id, .. } => hash(&[b"call", id.as_bytes()]),
+        RecordWhat::Result(result) => hash(&[b"result", result.id.as_bytes()]),
+        RecordWhat::Prompt { text, .. } => hash(&[b"prompt", &at, text.as_bytes()]),
+        RecordWhat::Enqueue { text } | RecordWhat::Queued { text } => {
+            hash(&[b"queued", &at, text.as_bytes()])
+        }
+        RecordWhat::Summary { text, .. } => hash(&[b"summary", text.as_bytes()]),
+        RecordWhat::Boundary { after } => hash(&[b"boundary", &at, after.as_bytes()]),
+        RecordWhat::Interrupt => hash(&[b"interrupt", &at]),
+        RecordWhat::Dequeue => hash(&[b"dequeue", &at]),
+        RecordWhat::PopAll => hash(&[b"pop", &at]),
+    })
+}
+
+fn hash(parts: &[&[u8]]) -> u64 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part);
+    }
+    let mut bytes = [0; 8];
+    bytes.copy_from_slice(&hasher.finalize().as_bytes()[..8]);
+    u64::from_le_bytes(bytes)
+}
+
+/// By the hash of a key. It is one already, and there are millions of them.
+type ByKey<T> = HashMap<u64, T, BuildHasherDefault<AsItIs>>;
+
+/// Takes a hash for what it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+/// Owners of records, over all sessions of a project.
+#[derive(Debug)]
+pub struct Ownership {
+    /// Which of their records the sessions that share any do not own (see [`Ownership::digest`]).
+    sharing: BTreeMap<String, String>,
+    /// All keys, where it is known without looking at them who shares any.
+    set: Option<KeySet>,
+    /// Owners by all keys, once they were needed.
+    owners: OnceLock<Owners>,
+    /// Where all keys are.
+    holders: Holders,
+}
+
+/// A session as ownership sees it.
+#[derive(Clone, Debug)]
+pub struct Holder {
+    /// The name of its archive file.
+    pub name: String,
+    /// Its keys.
+    pub keys: Vec<Key>,
+    /// The time of its last record, in milliseconds since 1970.
+    pub last: i64,
+}
+
+impl Ownership {
+    /// Whether a record counts for the session called `name`.
+    pub fn owns(&self, name: &str, record: &Record) -> bool {
+        if !self.shares(name) {
+            return true;
+        }
+        let Some(keys) = of_record(record) else { return true };
+        let owners = self.owners();
+        keys.iter().all(|key| owners.owner(key.hash).is_none_or(|owner| owner == name))
+    }
+
+    /// Whether a session holds any record that another one holds, too.
+    pub fn shares(&self, name: &str) -> bool {
+        self.sharing.contains_key(name)
+    }
+
+    /// Whether any session holds the record with this uuid.
+    pub fn knows(&self, uuid: &str) -> bool {
+        if uuid.is_empty() {
+            return false;
+        }
+        let key = uuid_hash(uuid, 0);
+        let is_unknown = |set: &KeySet| set.may_hold(key).is_ok_and(|may| !may);
+        !self.set.as_ref().is_some_and(is_unknown) && self.owners().held.contains_key(&key)
+    }
+
+    /// Says which of its records a session does not own; empty when it owns all.
+    pub fn digest(&self, name: &str) -> &str {
+        self.sharing.get(name).map_or("", String::as_str)
+    }
+
+    fn owners(&self) -> &Owners {
+        self.owners.get_or_init(|| Owners::new(self.holders.load()))
+    }
+}
+
+/// Owners by the keys of all sessions.
+#[derive(Debug, Default)]
+struct Owners {
+    names: Vec<String>,
+    /// Keys that more than one session holds, with the place of their owner in `names`.
+    shared: ByKey<usize>,
+    /// All keys, with one of the sessions that hold them.
+    held: ByKey<usize>,
+    /// The sessions that hold any of the shared keys, and which of these they do not own.
+    sharing: BTreeMap<String, String>,
+}
+
+impl Owners {
+    /// Decides over these sessions, whatever their order.
+    fn new(mut sessions: Vec<Holder>) -> Self {
+        sessions.sort_by(|a, b| a.name.cmp(&b.name));
+        let mut held: ByKey<usize> = ByKey::default();
+        held.reserve(sessions.iter().map(|session| session.keys.len()).sum());
+        let mut shared: HashSet<u64> = HashSet::new();
+        for (place, session) in sessions.iter().enumerate() {
+            for key in &session.keys {
+                if *held.entry(key.hash).or_insert(place) != place {
+                    shared.insert(key.hash);
+                }
+            }
+        }
+        let mut order: Vec<usize> = (0..sessions.len()).collect();
+        order.sort_by_key(|place| {
+            let session = &sessions[*place];
+            let own = session
+                .keys
+                .iter()
+                .filter(|key| !shared.contains(&key.hash))
+                .map(|key| key.at)
+                .min();
+            (own.unwrap_or(i64::MIN), session.last, session.name.clone())
+        });
+        let mut owners: ByKey<usize> = ByKey::default();
+        let mut sharing = Vec::new();
+        for place in order {
+            let keys = sessions[place].keys.iter().filter(|key| shared.contains(&key.hash));
+            let mut shares = false;
+            keys.for_each(|key| {
+                owners.entry(key.hash).or_insert(place);
+                shares = true;
+            });
+            sharing.extend(shares.then_some(place));
+        }
+        let digest =
+            |place: &usize| (sessions[*place].name.clone(), digest(&sessions, &owners, *place));
+        let sharing = sharing.iter().map(digest).collect();
+        let names = sessions.into_iter().map(|session| session.name).collect();
+        Self { names, shared: owners, held, sharing }
+    }
+
+    /// The session that a key which several hold counts for.
+    fn owner(&self, key: u64) -> Option<&str> {
+        self.shared.get(&key).map(|&owner| self.names[owner].as_str())
+    }
+}
+
+/// A hash of the keys of a session that count for another.
+fn digest(sessions: &[Holder], owners: &ByKey<usize>, place: usize) -> String {
+    let foreign = |key: &&Key| owners.get(&key.hash).is_some_and(|&owner| owner != place);
+    let mut hasher = blake3::Hasher::new();
+    let mut any = false;
+    for key in sessions[place].keys.iter().filter(foreign) {
+        any = true;
+        hasher.update(&key.hash.to_le_bytes());
+    }
+    if any { hasher.finalize().to_hex()[..32].to_owned() } else { String::new() }
+}
+
+/// Where the keys of a session are kept.
+fn path(home: &ProjectDir, name: &str) -> PathBuf {
+    home.mined().join(format!("{name}.keys"))
+}
+
+/// Bytes of a key in its file, and of the time that those of a record share.
+const KEY_BYTES: usize = 8;
+const RECORD_BYTES: usize = 3 * KEY_BYTES;
+
+/// First bytes of such a file. Older versions wrote a time for each key, and before them other hashes.
+const KEYS_MARK: &[u8] = b"2 ";
+
+/// Keeps the keys of a session whose records have the hash `content`.
+pub fn store_keys(home: &ProjectDir, name: &str, content: &str, keys: &[Key]) -> Result<()> {
+    let mut bytes = Vec::with_capacity(content.len() + 3 + keys.len() / 2 * RECORD_BYTES);
+    bytes.extend_from_slice(KEYS_MARK);
+    bytes.extend_from_slice(content.as_bytes());
+    bytes.push(b'\n');
+    for record in keys.chunks_exact(2) {
+        for key in record {
+            bytes.extend_from_slice(&key.hash.to_le_bytes());
+        }
+        bytes.extend_from_slice(&record[0].at.to_le_bytes());
+    }
+    write_whole(&path(home, name), &bytes)
+}
+
+/// Reads them; `None` when they are missing or of other records.
+pub fn load_keys(home: &ProjectDir, name: &str, content: &str) -> Option<Vec<Key>> {
+    read_keys(&path(home, name), content)
+}
+
+fn read_keys(path: &Path, content: &str) -> Option<Vec<Key>> {
+    let bytes = std::fs::read(path).ok()?;
+    let rest = bytes.strip_prefix(KEYS_MARK)?.strip_prefix(content.as_bytes())?;
+    let (records, rest) = rest.strip_prefix(b"\n")?.as_chunks::<RECORD_BYTES>();
+    let keys = |record: &[u8; RECORD_BYTES]| {
+        let (numbers, _) = record.as_chunks::<KEY_BYTES>();
+        let at = i64::from_le_bytes(numbers[2]);
+        [numbers[0], numbers[1]].map(|hash| Key { hash: u64::from_le_bytes(hash), at })
+    };
+    rest.is_empty().then(|| records.iter().flat_map(keys).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use memory_store::Timestamp;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::collect::archive::{Archive, Header, SessionFile};
+
+    fn holder(name: &str, records: &[(u64, i64)]) -> Holder {
+        let keys: Vec<Key> =
+            records.iter().map(|(hash, at)| Key { hash: *hash, at: *at }).collect();
+        Holder { name: name.into(), last: keys.iter().map(|key| key.at).max().unwrap_or(0), keys }
+    }
+
+    fn owner(sessions: Vec<Holder>, key: u64) -> String {
+        Owners::new(sessions).owner(key).unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_session_that_was_there_first_owns_whatever_the_order() {
+        // `b` was forked off `z` after the second record; `c` is a whole copy of `b` that went on.
+        let z = holder("z", &[(1, 10), (2, 20), (3, 30)]);
+        let b = holder("b", &[(1, 10), (2, 20), (4, 40)]);
+        assert_eq!(owner(vec![z.clone(), b.clone()], 1), "z");
+        assert_eq!(owner(vec![b.clone(), z.clone()], 1), "z");
+        let c = holder("c", &[(1, 10), (2, 20), (4, 40), (5, 50)]);
+        for order in [vec![z.clone(), b.clone(), c.clone()], vec![c, b, z]] {
+            assert_eq!(owner(order, 4), "b");
+        }
+    }
+
+    #[test]
+    fn an_old_resume_owns_only_what_is_new() {
+        let old = holder("z-old", &[(1, 10), (2, 20)]);
+        let new = holder("a-new", &[(1, 10), (2, 20), (3, 30)]);
+        assert_eq!(owner(vec![new, old], 2), "z-old");
+    }
+
+    /// A session whose archive file has a record for each number.
+    fn archived(archive: &Archive, name: &str, numbers: &[u8]) -> (String, String, i64) {
+        let records: Vec<Record> = numbers
+            .iter()
+            .map(|number| Record {
+                uuid: format!("u{number}"),
+                part: 0,
+                parent: String::new(),
+                at: Timestamp(i64::from(*number)),
+                side: false,
+                what: RecordWhat::Text { message: String::new(), text: format!("text {number}") },
+            })
+            .collect();
+        let last = records.iter().map(|record| record.at.0).max().unwrap_or(0);
+        let header = Header { session: name.to_owned(), ..Header::default() };
+        archive.store(&SessionFile { header, records }).unwrap();
+        (name.to_owned(), format!("{numbers:?}"), last)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        /// Sessions begin, go on, are forked and removed, a few of them between two looks.
+        #[test]
+        fn what_is_remembered_decides_as_looking_at_all_keys_does(
+            steps in prop::collection::vec((0usize..5, 0usize..6, 0u8..12, prop::bool::ANY), 1..24),
+        ) {
+            let home = tempfile::tempdir().unwrap();
+            let home = ProjectDir(home.path().to_owned());
+            let archive = Archive::open(&home);
+            let mut sessions: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+            let mut known = KnownKeys::default();
+            let mut next = 0;
+            for (session, what, number, looks) in steps {
+                let name = format!("s-{session}");
+                match what {
+                    // Goes on with what nobody else has.
+                    0..=3 => {
+                        next += 1;
+                        sessions.entry(name).or_default().push(100 + next);
+                    }
+                    // Copies a record that others may have, too.
+                    4 => sessions.entry(name).or_default().push(number),
+                    _ => drop(sessions.remove(&name)),
+                }
+                if !looks {
+                    continue;
+                }
+                let holders = || Holders {
+                    home: home.clone(),
+                    archive: archive.clone(),
+                    sessions: sessions
+                        .iter()
+                        .map(|(name, numbers)| archived(&archive, name, numbers))
+                        .collect(),
+                };
+                let quick = holders().decide_with(&mut known);
+                let plain = holders().decide();
+                prop_assert_eq!(&quick.sharing, &plain.sharing);
+                for (name, numbers) in &sessions {
+                    let file = archive.load(name).unwrap().unwrap();
+                    prop_assert_eq!(file.records.len(), numbers.len());
+                    for record in &file.records {
+                        prop_assert_eq!(quick.owns(name, record), plain.owns(name, record));
+                        prop_assert!(quick.knows(&record.uuid));
+                    }
+                }
+                prop_assert!(!quick.knows("nobody's"));
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_copied_record_has_the_keys_of_all_looked_at() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let archive = Archive::open(&home);
+        let mut known = KnownKeys::default();
+        let mut decide = |sessions: &[(&str, &[u8])]| {
+            let sessions = sessions.iter();
+            let sessions = sessions.map(|(name, numbers)| archived(&archive, name, numbers));
+            let sessions = sessions.collect();
+            Holders { home: home.clone(), archive: archive.clone(), sessions }
+                .decide_with(&mut known)
+        };
+        let is_quick = |ownership: &Ownership| {
+            assert_eq!(ownership.set.is_some(), ownership.owners.get().is_none());
+            ownership.set.is_some()
+        };
+        assert!(!is_quick(&decide(&[("a", &[1, 2]), ("b", &[3])])));
+        // One goes on and another begins.
+        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3]), ("c", &[5])]);
+        assert!(is_quick(&quick));
+        let record = &archive.load("a").unwrap().unwrap().records[2];
+        assert!(quick.owns("a", record) && !quick.knows("nobody's"));
+        assert!(is_quick(&quick), "neither answer needs them");
+        let plain = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5])]);
+        assert!(!is_quick(&plain) && plain.shares("a") && plain.shares("b"));
+        // While those that share stay as they are, others cost no more than before.
+        let quick = decide(&[("a", &[1, 2, 4]), ("b", &[3, 4]), ("c", &[5, 6])]);
+        assert!(is_quick(&quick) && quick.shares("b") && !quick.shares("c"));
+    }
+
+    #[test]
+    fn keys_are_kept_for_the_records_they_were_made_of() {
+        let home = tempfile::tempdir().unwrap();
+        let home = ProjectDir(home.path().to_owned());
+        let keys = [(7, -1), (8, -1), (9, 2), (u64::MAX, 2)];
+        let keys: Vec<Key> = keys.map(|(hash, at)| Key { hash, at }).into();
+        store_keys(&home, "s", "content", &keys).unwrap();
+        assert_eq!(load_keys(&home, "s", "content"), Some(keys));
+        assert_eq!(load_keys(&home, "s", "other"), None);
+    }
+}

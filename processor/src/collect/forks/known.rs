@@ -1,0 +1,184 @@
+//! Record of keys that a sync remembers, so that a session that goes on costs its own new keys and not those of all.
+//!
+//! While no new key is held by another session, nobody's records change hands. So of the sessions that share
+//! records only the outcome is remembered, and the keys of all lie in a [`KeySet`]. Where a new key seems
+//! known, or one of those that share went on or is gone, all keys are looked at again.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use anyhow::Result;
+use memory_store::layout::ProjectDir;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::keyset::{ID, KeySet};
+use super::{Holder, Key, Owners, Ownership, keys, load_keys, store_keys};
+use crate::collect::archive::Archive;
+
+/// Sessions with something new that are few: more are not looked at one by one.
+const SESSIONS_FEW: usize = 64;
+
+/// Record that is kept of the keys of a project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KnownKeys {
+    /// The name of the set.
+    set: String,
+    /// Keys in it.
+    count: usize,
+    /// The sessions that share records, and which of these they do not own.
+    sharing: BTreeMap<String, String>,
+    /// The sessions whose keys are in the set, and the hash of their records.
+    sessions: BTreeMap<String, String>,
+}
+
+/// The sessions whose keys are looked at.
+#[derive(Clone, Debug)]
+pub struct Holders {
+    /// The project's private folder.
+    pub home: ProjectDir,
+    /// Its archive.
+    pub archive: Archive,
+    /// The name of each session, the hash of its records and the time of the last, in milliseconds since 1970.
+    pub sessions: Vec<(String, String, i64)>,
+}
+
+impl Holders {
+    /// Reads the keys of all of them. One that cannot be read now is reported by mining; until then it claims
+    /// nothing.
+    pub(super) fn load(&self) -> Vec<Holder> {
+        let load = |(name, content, last): &(String, String, i64)| Holder {
+            name: name.clone(),
+            keys: self.keys(name, content).unwrap_or_default(),
+            last: *last,
+        };
+        self.sessions.par_iter().map(load).collect()
+    }
+
+    /// The keys of one session; `None` when it cannot be read now.
+    fn keys(&self, name: &str, content: &str) -> Option<Vec<Key>> {
+        if let Some(keys) = load_keys(&self.home, name, content) {
+            return Some(keys);
+        }
+        let keys = keys(&self.archive.load(name).ok()??.records);
+        // A cache: without it they are made again.
+        let _ = store_keys(&self.home, name, content, &keys);
+        Some(keys)
+    }
+
+    /// Decides by all keys.
+    pub fn decide(self) -> Ownership {
+        let owners = Owners::new(self.load());
+        self.decided(owners)
+    }
+
+    fn decided(self, owners: Owners) -> Ownership {
+        let sharing = owners.sharing.clone();
+        Ownership { sharing, set: None, owners: OnceLock::from(owners), holders: self }
+    }
+
+    /// Decides by what is `known` where that will do, and brings it up to date.
+    pub fn decide_with(self, known: &mut KnownKeys) -> Ownership {
+        match self.new_keys(known) {
+            Ok(Some(set)) => {
+                let sharing = known.sharing.clone();
+                Ownership { sharing, set: Some(set), owners: OnceLock::new(), holders: self }
+            }
+            // A set that cannot be read or written is made again.
+            Ok(None) | Err(_) => {
+                let holders = self.load();
+                *known = self.learn(&holders).unwrap_or_default();
+                let owners = Owners::new(holders);
+                known.sharing.clone_from(&owners.sharing);
+                self.decided(owners)
+            }
+        }
+    }
+
+    /// Adds the keys that are new to the set; `None` when all have to be looked at.
+    fn new_keys(&self, known: &mut KnownKeys) -> Result<Option<KeySet>> {
+        let Some(set) = KeySet::open(&path(&self.home), id(&known.set))? else { return Ok(None) };
+        let content_of = |name: &str| known.sessions.get(name).map(String::as_str);
+        let present: BTreeMap<&str, &str> = self
+            .sessions
+            .iter()
+            .map(|(name, content, _)| (name.as_str(), content.as_str()))
+            .collect();
+        let stays = |name: &String| present.get(name.as_str()).copied() == content_of(name);
+        if !known.sharing.keys().all(stays) {
+            return Ok(None);
+        }
+        let is_new = |(name, content): &(&str, &str)| content_of(name) != Some(*content);
+        let new: Vec<(&str, &str)> =
+            present.iter().map(|(name, content)| (*name, *content)).filter(is_new).collect();
+        if new.len() > SESSIONS_FEW {
+            return Ok(None);
+        }
+        let mut added = Vec::new();
+        for (name, content) in new {
+            let before = match content_of(name) {
+                Some(before) => match load_keys(&self.home, name, before) {
+                    Some(keys) => keys,
+                    None => return Ok(None),
+                },
+                None => Vec::new(),
+            };
+            let before: HashSet<u64> = before.iter().map(|key| key.hash).collect();
+            // One that cannot be read now claims nothing, and is new the next time.
+            let Some(keys) = self.keys(name, content) else { return Ok(None) };
+            let mut fresh: Vec<u64> = keys.iter().map(|key| key.hash).collect();
+            fresh.retain(|key| !before.contains(key));
+            fresh.sort_unstable();
+            fresh.dedup();
+            known.count += fresh.len();
+            if known.count > set.room() {
+                return Ok(None);
+            }
+            for &key in &fresh {
+                if set.may_hold(key)? {
+                    return Ok(None);
+                }
+            }
+            for &key in &fresh {
+                set.add(key)?;
+            }
+            added.push((name.to_owned(), content.to_owned()));
+        }
+        if !added.is_empty() {
+            set.sync()?;
+        }
+        // Keys of removed sessions stay in the set: they seem known should they return.
+        known.sessions.retain(|name, _| present.contains_key(name.as_str()));
+        known.sessions.extend(added);
+        Ok(Some(set))
+    }
+
+    /// Makes the set anew.
+    fn learn(&self, holders: &[Holder]) -> Result<KnownKeys> {
+        let mut all: Vec<u64> =
+            holders.iter().flat_map(|holder| holder.keys.iter().map(|key| key.hash)).collect();
+        all.sort_unstable();
+        all.dedup();
+        let mut hasher = blake3::Hasher::new();
+        for key in &all {
+            hasher.update(&key.to_le_bytes());
+        }
+        let set = hasher.finalize().to_hex()[..2 * ID].to_owned();
+        KeySet::create(&path(&self.home), id(&set), &all)?;
+        let sessions = self.sessions.iter().zip(holders);
+        let read = sessions.filter(|(_, holder)| !holder.keys.is_empty());
+        let read = read.map(|((name, content, _), _)| (name.clone(), content.clone())).collect();
+        Ok(KnownKeys { set, count: all.len(), sharing: BTreeMap::new(), sessions: read })
+    }
+}
+
+/// The bytes of a set's name; of one that is none, those of no set.
+fn id(name: &str) -> [u8; ID] {
+    u128::from_str_radix(name, 16).unwrap_or_default().to_be_bytes()
+}
+
+fn path(home: &ProjectDir) -> PathBuf {
+    home.mined().join("keys.set")
+}

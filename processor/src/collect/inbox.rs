@@ -1,0 +1,112 @@
+//! The inbox: hooks append notes, the processor remembers how far it took them up.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::exchange::note::Note;
+use memory_store::handoff::Left;
+use memory_store::layout::TreeDir;
+use memory_store::progress::Progress;
+use memory_store::settings::Settings;
+
+use crate::state::write_json;
+
+/// The inbox is emptied when it is longer than this and all of it was taken up.
+const INBOX_BYTES_MAX: u64 = 1 << 20;
+
+/// Milliseconds after which the time of a run is noted though nothing else is new.
+const RUN_NOTED_MS: i64 = 60_000;
+
+/// Notes that the first `taken` bytes were taken up by a run that succeeded. Writes nothing when
+/// that was noted a moment ago.
+pub fn taken_up(state: &TreeDir, taken: u64, settings: &Settings, now: Timestamp) -> Result<()> {
+    let path = state.progress();
+    let before = Progress::read(&path);
+    let done = Progress {
+        inbox_bytes: taken,
+        last_run: before.last_run,
+        due_minutes: Some(settings.due_minutes),
+        ..Progress::default()
+    };
+    if done == before && now.0 - before.last_run.0 < RUN_NOTED_MS {
+        return Ok(());
+    }
+    write_json(&path, &Progress { last_run: now, ..done })?;
+    if taken > INBOX_BYTES_MAX {
+        empty(state, taken)?;
+    }
+    Ok(())
+}
+
+/// Notes that a run failed. The inbox stays as it is: its notes are taken up by the next run.
+pub fn failed(state: &TreeDir, failure: &str, now: Timestamp) -> Result<()> {
+    let path = state.progress();
+    let before = Progress::read(&path);
+    let same = before.failure.as_deref() == Some(failure);
+    write_json(
+        &path,
+        &Progress {
+            last_run: now,
+            failures: before.failures.saturating_add(1),
+            failure: Some(failure.to_owned()),
+            announced: before.announced && same,
+            ..before
+        },
+    )
+}
+
+/// Empties the inbox unless something was added since. First go back what counts its bytes, so that
+/// nobody takes new notes for known ones; a run that is killed in between takes the same notes up
+/// again, which changes nothing.
+fn empty(state: &TreeDir, taken: u64) -> Result<()> {
+    let inbox = state.inbox();
+    let file = fs::OpenOptions::new()
+        .write(true)
+        .open(&inbox)
+        .with_context(|| inbox.display().to_string())?;
+    if file.metadata().map_or(0, |metadata| metadata.len()) != taken {
+        return Ok(());
+    }
+    let progress = Progress { inbox_bytes: 0, ..Progress::read(&state.progress()) };
+    write_json(&state.progress(), &progress)?;
+    let left = Left::read(&state.left());
+    if left.inbox_bytes > 0 {
+        write_json(&state.left(), &Left { inbox_bytes: 0, ..left })?;
+    }
+    file.set_len(0).with_context(|| inbox.display().to_string())
+}
+
+/// The notes in the last `bytes` of the inbox. A line that was cut or cannot be read is left out.
+pub fn last_notes(state: &TreeDir, bytes: u64) -> Vec<Note> {
+    let Ok(mut file) = fs::File::open(state.inbox()) else { return Vec::new() };
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let mut text = Vec::new();
+    let read = file
+        .seek(SeekFrom::Start(length.saturating_sub(bytes)))
+        .and_then(|_| file.take(bytes).read_to_end(&mut text));
+    if read.is_err() {
+        return Vec::new();
+    }
+    text.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_counts_the_bytes_of_an_emptied_inbox_begins_again() {
+        let home = tempfile::tempdir().unwrap();
+        let state = TreeDir(home.path().to_owned());
+        let length = INBOX_BYTES_MAX + 1;
+        fs::File::create(state.inbox()).unwrap().set_len(length).unwrap();
+        let left = Left { inbox_bytes: length, ..Left::default() };
+        write_json(&state.left(), &left).unwrap();
+        taken_up(&state, length, &Settings::default(), Timestamp(1)).unwrap();
+        assert_eq!(fs::metadata(state.inbox()).unwrap().len(), 0);
+        assert_eq!(Progress::read(&state.progress()).inbox_bytes, 0);
+        assert_eq!(Left::read(&state.left()).inbox_bytes, 0);
+    }
+}

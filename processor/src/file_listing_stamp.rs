@@ -1,0 +1,74 @@
+//! Stamps of files: whether anything changed, without reading it.
+
+use std::fs::{self, Metadata};
+use std::path::Path;
+
+use memory_store::store::FILES_MAX;
+
+/// Levels of folders that are looked into, as stores have them.
+const LEVELS_MAX: u32 = 4;
+
+/// The stamp of one file; empty where there is none.
+pub fn of_file(path: &Path) -> String {
+    fs::metadata(path).map(|metadata| line(path, &metadata)).unwrap_or_default()
+}
+
+/// The stamps of what a folder holds, and of the folders in it. No link is followed.
+pub fn of_folder(folder: &Path) -> String {
+    let mut stamps = Vec::new();
+    // A folder that is a link is no store: nothing is read from it, so nothing in it matters.
+    if fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir()) {
+        collect(folder, LEVELS_MAX, &mut stamps);
+    }
+    stamps.sort();
+    stamps.join("\n")
+}
+
+fn collect(folder: &Path, levels: u32, stamps: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
+        if stamps.len() > FILES_MAX {
+            return;
+        }
+        stamps.push(line(&path, &metadata));
+        if metadata.is_dir() && levels > 1 {
+            collect(&path, levels - 1, stamps);
+        }
+    }
+}
+
+fn line(path: &Path, metadata: &Metadata) -> String {
+    let modified_ns = crate::collect::archive::modified_ns(metadata);
+    format!("{} {} {modified_ns}", path.display(), metadata.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_in_a_folder_of_a_folder_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a/b/c.md");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "one").unwrap();
+        let before = of_folder(folder.path());
+        assert_eq!(of_folder(folder.path()), before);
+        fs::write(&file, "longer").unwrap();
+        assert_ne!(of_folder(folder.path()), before);
+        assert_eq!(of_file(&folder.path().join("none")), "");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let there = folder.path().join("there");
+        fs::create_dir(&there).unwrap();
+        fs::write(there.join("a.md"), "one").unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&there, &link).unwrap();
+        assert_ne!(of_folder(&there), "");
+        assert_eq!(of_folder(&link), "");
+    }
+}

@@ -1,0 +1,438 @@
+//! Mining: the drafts of each archived session, kept until the session or the extractor changes.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use flate2::{Compression, GzBuilder, read::GzDecoder};
+use memory_store::Kind;
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::collect::archive::Archive;
+use crate::collect::discover::Territory;
+use crate::collect::forks::Ownership;
+use crate::extract::draft::Draft;
+use crate::extract::{self, Roots};
+use crate::llm::Model;
+use crate::state::{FILE_BYTES_MAX, SessionState, State, read_bounded, write_whole};
+use crate::transcript::session::Session;
+use crate::transcript::{Assembly, Redact, assemble};
+use crate::upkeep::audit::files::GZIP_MAGIC;
+use crate::upkeep::expired::Remains;
+
+/// Changes whenever the same records would give other turns or drafts for a reason that the
+/// extractor's own version does not tell.
+const VERSION: u32 = 3;
+
+/// Beginning of the key of a session that a model has not read to its end.
+pub const LATER: &str = "later:";
+
+/// Result of mining one archived session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MinedFile {
+    /// Key of the session's content and of the extractor.
+    pub key: String,
+    /// The name of the archive file.
+    pub name: String,
+    /// The session.
+    pub session: String,
+    /// Its turns.
+    pub turns: usize,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// Windows that a model was asked about; 0 without one.
+    pub windows: usize,
+    /// Drafts that were found.
+    pub drafts: Vec<Draft>,
+    /// Why nothing could be found.
+    #[serde(skip)]
+    pub failure: Option<String>,
+}
+
+impl From<Remains> for MinedFile {
+    fn from(remains: Remains) -> Self {
+        let Remains { header, last: _, cwd, turns, drafts, lost: _ } = remains;
+        Self {
+            key: String::new(),
+            name: String::new(),
+            session: header.session,
+            turns,
+            cwd,
+            windows: 0,
+            drafts,
+            failure: None,
+        }
+    }
+}
+
+/// Summary that a sync remembers of a mined session: enough to tell whether memories may change.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// Key of the session's content and of the extractor.
+    pub key: String,
+    /// The kinds that count, as the settings had them.
+    pub kinds: Vec<Kind>,
+    /// The session.
+    pub session: String,
+    /// Its turns.
+    pub turns: usize,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// How many drafts of these kinds there are.
+    pub drafts: usize,
+    /// A hash of them.
+    pub digest: String,
+}
+
+impl MinedFile {
+    /// Returns the summary to remember where only these `kinds` count, or all if there are none.
+    pub fn summary(&self, kinds: &[Kind]) -> Summary {
+        let counts = |draft: &&Draft| kinds.is_empty() || kinds.contains(&draft.kind);
+        let mut hasher = blake3::Hasher::new();
+        let mut drafts = 0;
+        for draft in self.drafts.iter().filter(counts) {
+            // A draft is plain data: it can be written.
+            hasher.update(&serde_json::to_vec(draft).unwrap_or_default());
+            hasher.update(b"\n");
+            drafts += 1;
+        }
+        Summary {
+            key: self.key.clone(),
+            kinds: kinds.to_vec(),
+            session: self.session.clone(),
+            turns: self.turns,
+            cwd: self.cwd.clone(),
+            drafts,
+            digest: hasher.finalize().to_hex()[..32].to_owned(),
+        }
+    }
+}
+
+/// A session that was read, before a model is asked about it.
+#[derive(Debug)]
+pub enum Prepared {
+    /// Its parts, each with the drafts of the rules.
+    Ready(Vec<(Session, Vec<Draft>)>),
+    /// It cannot be read now.
+    Failed(MinedFile),
+}
+
+/// Mines the sessions of one project.
+pub struct Miner<'a> {
+    /// The project's private folder.
+    pub home: &'a ProjectDir,
+    /// Its archive.
+    pub archive: &'a Archive,
+    /// Its working trees.
+    pub territory: &'a Territory,
+    /// The root of transcripts that were recorded on another machine.
+    pub folder_root: Option<String>,
+    /// Whose record is whose.
+    pub ownership: &'a Ownership,
+    /// The language model that helps, as the settings name it.
+    pub model: Option<String>,
+    /// Hides secrets.
+    pub redact: &'a dyn Redact,
+}
+
+impl Miner<'_> {
+    /// The working trees as extraction gets them.
+    pub fn roots(&self) -> Roots {
+        let roots =
+            self.territory.roots().iter().filter_map(|root| root.to_str()).map(str::to_owned);
+        Roots::new(roots.chain(self.folder_root.clone()))
+    }
+
+    /// Returns the key of a session and its extractor: while the key stays, the drafts stay.
+    pub fn key(&self, name: &str, state: &SessionState, foreign: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let root =
+            if state.from_folder { self.folder_root.as_deref().unwrap_or_default() } else { "" };
+        for part in [&VERSION.to_string(), extract::EXTRACTOR, name, &state.content, foreign, root]
+        {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(self.model.as_deref().unwrap_or_default().as_bytes());
+        hasher.update(&crate::llm::VERSION.to_le_bytes());
+        // Which of its turns are this project's, and how its paths are named.
+        for cwd in &state.cwds {
+            let root = self.territory.root_of(cwd);
+            hasher.update(
+                root.as_deref().map_or(&b"-"[..], |root| root.as_os_str().as_encoded_bytes()),
+            );
+            hasher.update(b"\n");
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
+    /// Returns the mined file, if it is still good.
+    pub fn load(&self, name: &str, key: &str) -> Option<MinedFile> {
+        last_mined(self.home, name).filter(|mined| mined.key == key)
+    }
+
+    /// The session and its inline subagents, as far as they are this project's.
+    pub fn sessions(&self, name: &str) -> Result<Vec<Session>> {
+        let file = self
+            .archive
+            .load(name)?
+            .with_context(|| format!("{name}: no such archived session"))?;
+        let owns = |record: &_| self.ownership.owns(name, record);
+        let known = |uuid: &str| self.ownership.knows(uuid);
+        let others = Assembly { owns: &owns, known: &known };
+        let header = &file.header;
+        let mut sessions =
+            assemble(&header.session, header.agent.as_deref(), &file.records, &others);
+        if !header.from_folder {
+            for session in &mut sessions {
+                session.turns.retain(|turn| self.territory.is_ours(turn));
+            }
+        }
+        Ok(sessions)
+    }
+
+    /// Mines a session and keeps what was found.
+    pub fn mine(&self, name: &str, key: &str, roots: &Roots) -> Result<MinedFile> {
+        let sessions = match self.sessions(name) {
+            Ok(sessions) => sessions,
+            Err(error) => return Ok(self.last(name, &error)),
+        };
+        let found = sessions
+            .iter()
+            .map(|session| guarded(name, || extract::mine(session, roots)))
+            .collect::<Result<Vec<_>, String>>();
+        match found {
+            Ok(drafts) => self.keep(name, key, &sessions, drafts.concat(), 0),
+            Err(failure) => self.keep_nothing(name, &sessions, failure),
+        }
+    }
+
+    /// Returns the key of a session that a model has not read to its end.
+    pub fn later(key: &str) -> String {
+        format!("{LATER}{key}")
+    }
+
+    /// Reads a session and what the rules find in it, which is what a model needs to be asked.
+    pub fn prepare(&self, name: &str, roots: &Roots) -> Result<Prepared> {
+        let sessions = match self.sessions(name) {
+            Ok(sessions) => sessions,
+            Err(error) => return Ok(Prepared::Failed(self.last(name, &error))),
+        };
+        let found = sessions.iter().map(|session| guarded(name, || extract::mine(session, roots)));
+        match found.collect::<Result<Vec<_>, String>>() {
+            Ok(drafts) => Ok(Prepared::Ready(sessions.into_iter().zip(drafts).collect())),
+            Err(failure) => Ok(Prepared::Failed(self.keep_nothing(name, &sessions, failure)?)),
+        }
+    }
+
+    /// Mines a session with the help of a language model. A window without an answer is asked about
+    /// again later.
+    pub fn ask(
+        &self,
+        name: &str,
+        key: &str,
+        prepared: Prepared,
+        model: &mut Model,
+        warnings: &mut Vec<String>,
+    ) -> Result<MinedFile> {
+        let prepared = match prepared {
+            Prepared::Ready(prepared) => prepared,
+            Prepared::Failed(mined) => return Ok(mined),
+        };
+        let (mut sessions, mut drafts, mut missing, mut windows) = (Vec::new(), Vec::new(), 0, 0);
+        for (session, by_rules) in prepared {
+            let extracted = model.extract(&session, by_rules, warnings);
+            sessions.push(session);
+            drafts.extend(extracted.drafts);
+            missing += extracted.missing;
+            windows += extracted.windows;
+        }
+        let key = if missing == 0 { key.to_owned() } else { Self::later(key) };
+        self.keep(name, &key, &sessions, drafts, windows)
+    }
+
+    /// Returns the last findings of a session whose turns cannot be read now.
+    fn last(&self, name: &str, error: &anyhow::Error) -> MinedFile {
+        let last = last_mined(self.home, name).unwrap_or_default();
+        MinedFile {
+            key: String::new(),
+            name: name.to_owned(),
+            failure: Some(format!("{error:#}")),
+            ..last
+        }
+    }
+
+    /// Without a key it is mined again whenever something is learned, and reported again.
+    fn keep_nothing(&self, name: &str, sessions: &[Session], failure: String) -> Result<MinedFile> {
+        let mined = self.keep(name, "", sessions, Vec::new(), 0)?;
+        Ok(MinedFile { failure: Some(failure), ..mined })
+    }
+
+    fn keep(
+        &self,
+        name: &str,
+        key: &str,
+        sessions: &[Session],
+        mut drafts: Vec<Draft>,
+        windows: usize,
+    ) -> Result<MinedFile> {
+        // Taking Markdown out of what was redacted may put a secret together.
+        drafts.iter_mut().for_each(|draft| hide(draft, self.redact));
+        let main = sessions.first();
+        let mined = MinedFile {
+            key: key.to_owned(),
+            name: name.to_owned(),
+            session: main.map(|session| session.id.clone()).unwrap_or_default(),
+            turns: main.map_or(0, |session| session.turns.len()),
+            cwd: main
+                .and_then(|session| session.turns.first())
+                .map(|turn| turn.cwd.clone())
+                .unwrap_or_default(),
+            windows,
+            drafts,
+            failure: None,
+        };
+        let path = path(self.home, name);
+        let mut bytes = serde_json::to_vec(&mined).with_context(|| path.display().to_string())?;
+        let sum = sum(&bytes);
+        bytes.extend(format!("\n{sum}\n").bytes());
+        let packed = pack(&bytes).with_context(|| path.display().to_string())?;
+        write_whole(&path, &packed)?;
+        Ok(mined)
+    }
+}
+
+fn hide(draft: &mut Draft, redact: &dyn Redact) {
+    let mut texts = vec![&mut draft.title, &mut draft.body, &mut draft.quote];
+    texts.extend(&mut draft.tags);
+    texts.extend(&mut draft.cues);
+    texts.extend(&mut draft.signatures);
+    texts.extend(&mut draft.paths);
+    if let Some(command) = &mut draft.command {
+        texts.extend([&mut command.line, &mut command.directory]);
+    }
+    redact.redact_together(&mut texts);
+}
+
+/// Runs extraction on one session. A fault in it costs this session's memories, not the others'.
+fn guarded(name: &str, mine: impl FnOnce() -> Vec<Draft>) -> Result<Vec<Draft>, String> {
+    // Extraction is a pure function: nothing half-done is left behind.
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(mine)).map_err(|_| {
+        format!(
+            "{name}: nothing was learned from this session because of a fault in this program; \
+             please report it"
+        )
+    })
+}
+
+/// Counts the sessions that a model has not read to their end.
+pub fn waiting(home: &ProjectDir) -> usize {
+    let state = State::read(home);
+    let mined = state.sessions.values().filter_map(|session| session.mined.as_ref());
+    mined.filter(|summary| summary.key.starts_with(LATER)).count()
+}
+
+/// Returns the last mined file of a session, whether it still holds or not.
+pub fn last_mined(home: &ProjectDir, name: &str) -> Option<MinedFile> {
+    let bytes = unpack(read_bounded(&path(home, name))?)?;
+    let mut lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+    let (json, written) = (lines.next()?, lines.next());
+    // A flipped bit may leave JSON that says something else. Older versions wrote no sum.
+    let is_whole = written.is_none_or(|written| written == sum(json).as_bytes());
+    is_whole.then(|| serde_json::from_slice(json).ok())?
+}
+
+/// Packs what such a file says: it repeats itself, and there is one for each session.
+fn pack(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    // Without a time and a name in it, the same drafts give the same bytes.
+    let mut gzip = GzBuilder::new().mtime(0).write(Vec::new(), Compression::default());
+    gzip.write_all(bytes)?;
+    gzip.finish()
+}
+
+/// Unpacks such a file; older versions did not pack it.
+fn unpack(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    if !bytes.starts_with(&GZIP_MAGIC) {
+        return Some(bytes);
+    }
+    let mut unpacked = Vec::new();
+    GzDecoder::new(&bytes[..]).take(FILE_BYTES_MAX).read_to_end(&mut unpacked).ok()?;
+    Some(unpacked)
+}
+
+/// Returns the checksum that is written behind the JSON of such a file.
+fn sum(json: &[u8]) -> String {
+    blake3::hash(json).to_hex()[..32].to_owned()
+}
+
+/// The names of the sessions of which something was mined.
+pub fn names(home: &ProjectDir) -> Vec<String> {
+    let listing = std::fs::read_dir(home.mined()).into_iter().flatten().flatten();
+    let name = |file: std::fs::DirEntry| {
+        file.file_name().to_str()?.strip_suffix(".mined.json").map(str::to_owned)
+    };
+    listing.filter_map(name).collect()
+}
+
+/// The drafts of that.
+pub fn drafts(home: &ProjectDir, name: &str) -> Vec<Draft> {
+    last_mined(home, name).map(|mined| mined.drafts).unwrap_or_default()
+}
+
+/// Removes what was mined from a session.
+pub fn remove(home: &ProjectDir, name: &str) {
+    for ending in ["mined.json", "keys"] {
+        // A cache: what cannot be removed is replaced or swept later.
+        let _ = std::fs::remove_file(home.mined().join(format!("{name}.{ending}")));
+    }
+}
+
+fn path(home: &ProjectDir, name: &str) -> PathBuf {
+    home.mined().join(format!("{name}.mined.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flipped_bit_in_what_was_mined_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = ProjectDir(folder.path().to_owned());
+        std::fs::create_dir_all(home.mined()).unwrap();
+        let json =
+            serde_json::to_vec(&MinedFile { cwd: "/work/quay".into(), ..MinedFile::default() });
+        let json = json.unwrap();
+        let read = |bytes: &[u8]| {
+            std::fs::write(path(&home, "s"), bytes).unwrap();
+            last_mined(&home, "s").map(|mined| mined.cwd)
+        };
+        let whole = [&json[..], b"\n", sum(&json).as_bytes(), b"\n"].concat();
+        assert_eq!(read(&whole).as_deref(), Some("/work/quay"));
+        assert_eq!(read(&json).as_deref(), Some("/work/quay"), "of an older version");
+        let packed = pack(&whole).unwrap();
+        assert_eq!(read(&packed).as_deref(), Some("/work/quay"));
+        for written in [whole, packed] {
+            for at in 0..written.len() {
+                let mut flipped = written.clone();
+                flipped[at] ^= 1;
+                assert!(read(&flipped).is_none_or(|cwd| cwd == "/work/quay"), "{at}");
+            }
+            assert!(read(&written[..written.len() / 2]).is_none());
+        }
+    }
+
+    #[test]
+    fn a_fault_in_extraction_is_told_with_the_session() {
+        assert_eq!(guarded("s-1", Vec::new), Ok(Vec::new()));
+        let text = String::from("…");
+        let failure = guarded("s-1", || {
+            assert!(text.is_char_boundary(1), "on purpose");
+            Vec::new()
+        });
+        assert!(failure.unwrap_err().starts_with("s-1: "));
+    }
+}

@@ -1,0 +1,377 @@
+//! The second space: a model that the user runs gives memories vectors of its own, for explicit
+//! search.
+//!
+//! The embedded text is the one in the index, so that a vector belongs to what a search finds. Texts go out
+//! in portions, and the vectors that come back are kept at once: a run that is killed loses one portion. A
+//! text is embedded once, however often indexes are made anew.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use memory_store::MemoryId;
+use memory_store::custom_embedder::{Ask, Direction, Given, Second, TextHash, write};
+use memory_store::index::Index;
+use memory_store::layout::TreeDir;
+use memory_store::redact::{RedactOptions, Redactor};
+use memory_store::settings::{Embedder, Settings};
+use memory_store::store::remove;
+
+use crate::llm::Fault;
+use crate::llm::host::Server;
+use crate::llm::ollama::{Ollama, seconds};
+use crate::progress::Progress;
+use crate::publish::embed::records::{HEADER, Records};
+
+/// Texts that go out at a time.
+const PORTION: usize = 16;
+/// Bytes of a text that are sent; models of this kind read some thousand words at most.
+const TEXT_BYTES_MAX: usize = 16 << 10;
+/// Bytes of a query.
+const QUERY_BYTES_MAX: usize = 2 << 10;
+/// The name of the cache among the project's vectors.
+const CACHE: &str = "second.cache";
+/// First bytes of a cache, with the version of its format. What made the vectors follows (12), and
+/// how many components they have (4).
+const CACHE_MAGIC: [u8; 8] = *b"TLSECV\0\x01";
+
+/// Inputs and limits of an update.
+pub struct Update<'a> {
+    /// The settings in effect.
+    pub settings: &'a Settings,
+    /// The variable `OLLAMA_HOST`, used when the settings name no host.
+    pub ollama_host: Option<&'a str>,
+    /// The folder in which vectors are kept.
+    pub caches: &'a Path,
+    /// Whether to see whether the model still gives vectors as it did.
+    pub afresh: bool,
+    /// Nothing is begun after this.
+    pub until: Instant,
+    /// Told how far it is.
+    pub progress: &'a dyn Progress,
+}
+
+/// Result of an update.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Updated {
+    /// Texts that were embedded.
+    pub embedded: usize,
+    /// Texts that wait for another time.
+    pub waiting: usize,
+    /// Whether any file changed.
+    pub changed: bool,
+    /// Obstacle that stopped the update.
+    pub problem: Option<String>,
+}
+
+/// An index whose memories are to have vectors.
+struct Wanted<'a> {
+    state: &'a TreeDir,
+    digest: [u8; 16],
+    old: Option<Second>,
+    memories: Vec<(MemoryId, TextHash)>,
+}
+
+/// Brings the vectors of some indexes up to date, or takes them away where no model is set.
+///
+/// # Errors
+/// When files of ours cannot be read or written. What the model does wrong is told in
+/// [`Updated::problem`].
+pub fn update(what: &Update<'_>, states: &[TreeDir]) -> Result<Updated> {
+    let Some(embedder) = &what.settings.embedder else { return take_away(states) };
+    let mut texts = HashMap::new();
+    let mut wanted = Vec::new();
+    for state in states {
+        wanted.extend(look(state, embedder, what.afresh, &mut texts)?);
+    }
+    if wanted.is_empty() {
+        return Ok(Updated::default());
+    }
+    let mut known = KnownVectors::open(embedder, &what.caches.join(CACHE))?;
+    wanted.iter().filter_map(|wanted| wanted.old.as_ref()).for_each(|old| known.add_file(old));
+    let mut updated = embed(what, embedder, &texts, &mut known)?;
+    for wanted in &wanted {
+        updated.changed |= known.write(wanted, embedder)?;
+    }
+    Ok(updated)
+}
+
+fn take_away(states: &[TreeDir]) -> Result<Updated> {
+    let mut updated = Updated::default();
+    for path in states.iter().map(TreeDir::second) {
+        if path.exists() {
+            remove(&path)?;
+            updated.changed = true;
+        }
+    }
+    Ok(updated)
+}
+
+/// Returns the texts that an index wants embedded; `None` when all of its memories have their vectors, or
+/// when there is no readable index.
+fn look<'a>(
+    state: &'a TreeDir,
+    embedder: &Embedder,
+    afresh: bool,
+    texts: &mut HashMap<TextHash, String>,
+) -> Result<Option<Wanted<'a>>> {
+    let Ok(Some(index)) = Index::open(&state.index()) else { return Ok(None) };
+    let digest = index.manifest.digest;
+    // One that is damaged is made anew.
+    let old = Second::open(&state.second()).ok().flatten();
+    let old = old.filter(|old| old.model() == embedder.space());
+    let is_done = |old: &Second| old.is_complete() && old.digest() == digest;
+    if old.as_ref().is_some_and(is_done) && !afresh {
+        return Ok(None);
+    }
+    let mut memories = Vec::new();
+    if let Some(segment) = &index.memories {
+        for doc in 0..segment.docs() {
+            let entry = segment.entry(doc)?;
+            let text = segment.record(&entry)?.embedding_text();
+            let hash = TextHash::of(&text);
+            memories.push((entry.id, hash));
+            texts.insert(hash, text);
+        }
+    }
+    Ok(Some(Wanted { state, digest, old, memories }))
+}
+
+/// Lets the model embed what is not known, until the time is over.
+fn embed(
+    what: &Update<'_>,
+    embedder: &Embedder,
+    texts: &HashMap<TextHash, String>,
+    known: &mut KnownVectors,
+) -> Result<Updated> {
+    let mut missing = known.missing(texts);
+    let mut updated = Updated { waiting: missing.len(), ..Updated::default() };
+    if missing.is_empty() {
+        if !what.afresh {
+            return Ok(updated);
+        }
+        missing = texts.keys().copied().min().into_iter().collect();
+    }
+    let most = (seconds(embedder.timeout_s), "embedder.timeout_s");
+    let model = match UserModel::open(what.settings, embedder, what.ollama_host, most) {
+        Ok(model) => model,
+        Err(problem) => return Ok(Updated { problem: Some(problem), ..updated }),
+    };
+    what.progress.stage("embedding for the second space", missing.len());
+    let mut done = HashSet::new();
+    while let Some(portion) = missing.get(..PORTION.min(missing.len())).filter(|p| !p.is_empty()) {
+        if Instant::now() >= what.until {
+            break;
+        }
+        let given = portion.iter().map(|hash| texts[hash].as_str());
+        let made = match model.documents(embedder, given) {
+            Ok(made) => made,
+            Err(fault) => {
+                updated.problem = Some(fault.to_string());
+                break;
+            }
+        };
+        known.take(portion, made)?;
+        done.extend(portion.iter().copied());
+        portion.iter().for_each(|_| what.progress.step());
+        // Vectors of another length make all others worthless, too.
+        missing = known.missing(texts);
+        missing.retain(|hash| !done.contains(hash));
+    }
+    updated.embedded = done.len();
+    updated.waiting = missing.len();
+    Ok(updated)
+}
+
+/// The vectors that are known.
+struct KnownVectors {
+    cache: Option<Records>,
+    /// Where the cache lies, and how its header begins.
+    place: (std::path::PathBuf, [u8; HEADER]),
+    /// Components of a vector.
+    dimensions: Option<usize>,
+    files: HashMap<TextHash, Direction>,
+}
+
+impl KnownVectors {
+    fn open(embedder: &Embedder, path: &Path) -> Result<Self> {
+        let mut header = [0; HEADER];
+        header[..8].copy_from_slice(&CACHE_MAGIC);
+        let space = TextHash::of(&embedder.space());
+        header[8..20].copy_from_slice(&space.0[..12]);
+        let mut known = Self {
+            cache: None,
+            place: (path.to_owned(), header),
+            dimensions: None,
+            files: HashMap::new(),
+        };
+        if let Some(found) = Records::header(path).filter(|found| found[..20] == header[..20]) {
+            let [.., a, b, c, d] = found;
+            known.of_dimensions(u32::from_le_bytes([a, b, c, d]) as usize)?;
+        }
+        Ok(known)
+    }
+
+    /// Makes ready for vectors of so many components; others are forgotten.
+    fn of_dimensions(&mut self, dimensions: usize) -> Result<()> {
+        if self.cache.is_some() && self.dimensions == Some(dimensions) {
+            return Ok(());
+        }
+        self.files.retain(|_, direction| direction.components().len() == dimensions);
+        let (path, mut header) = self.place.clone();
+        header[20..].copy_from_slice(&(dimensions as u32).to_le_bytes());
+        self.cache = Some(Records::open(&path, header, dimensions)?);
+        self.dimensions = Some(dimensions);
+        Ok(())
+    }
+
+    fn add_file(&mut self, file: &Second) {
+        if *self.dimensions.get_or_insert(file.dimensions()) == file.dimensions() {
+            let vectors = (0..file.len()).map(|at| (file.text(at), file.direction(at)));
+            self.files.extend(vectors.filter_map(|(text, direction)| Some((text, direction?))));
+        }
+    }
+
+    fn get(&self, text: TextHash) -> Option<Direction> {
+        let cached = || {
+            let components = self.cache.as_ref()?.get(text)?;
+            Direction::of_components(components.into_iter().map(u8::cast_signed).collect())
+        };
+        self.files.get(&text).cloned().or_else(cached)
+    }
+
+    fn missing(&self, texts: &HashMap<TextHash, String>) -> Vec<TextHash> {
+        let is_cached = |text| self.cache.as_ref().is_some_and(|cache| cache.has(text));
+        let mut missing: Vec<TextHash> = texts
+            .keys()
+            .copied()
+            .filter(|&text| !self.files.contains_key(&text) && !is_cached(text))
+            .collect();
+        missing.sort_unstable();
+        missing
+    }
+
+    /// Takes in what the model made of some texts; of one that has no direction nothing is kept.
+    fn take(&mut self, texts: &[TextHash], made: Vec<Option<Direction>>) -> Result<()> {
+        let Some(dimensions) = made.iter().flatten().next().map(|first| first.components().len())
+        else {
+            return Ok(());
+        };
+        self.of_dimensions(dimensions)?;
+        let bytes: Vec<(TextHash, Vec<u8>)> = texts
+            .iter()
+            .zip(made)
+            .filter_map(|(text, direction)| {
+                let components =
+                    direction?.components().iter().map(|c| c.cast_unsigned()).collect();
+                Some((*text, components))
+            })
+            .collect();
+        match &mut self.cache {
+            Some(cache) => cache.add(bytes.iter().map(|(text, bytes)| (*text, &bytes[..]))),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the file of an index, unless it says the same already.
+    fn write(&self, wanted: &Wanted<'_>, embedder: &Embedder) -> Result<bool> {
+        let vector = |&(id, text): &(MemoryId, TextHash)| Some((id, text, self.get(text)?));
+        let vectors: Vec<_> = wanted.memories.iter().filter_map(vector).collect();
+        let complete = vectors.len() == wanted.memories.len();
+        let says_so = |old: &Second| {
+            let same = |(at, (id, text, direction)): (usize, &(MemoryId, TextHash, Direction))| {
+                old.id(at) == *id
+                    && old.text(at) == *text
+                    && direction.components().len() == old.dimensions()
+            };
+            old.digest() == wanted.digest
+                && old.is_complete() == complete
+                && old.len() == vectors.len()
+                && vectors.iter().enumerate().all(same)
+        };
+        let has_nothing = wanted.old.is_none() && vectors.is_empty();
+        if has_nothing || wanted.old.as_ref().is_some_and(says_so) {
+            return Ok(false);
+        }
+        let model = embedder.space();
+        let given = Given { model: &model, digest: wanted.digest, complete, vectors: &vectors };
+        write(&wanted.state.second(), &given)?;
+        Ok(true)
+    }
+}
+
+/// The user's model.
+#[derive(Debug)]
+struct UserModel {
+    ollama: Ollama,
+    redactor: Redactor,
+}
+
+impl UserModel {
+    /// Prepares the model, whose answers may take `most`, as the setting of that name says.
+    fn open(
+        settings: &Settings,
+        embedder: &Embedder,
+        ollama_host: Option<&str>,
+        most: (Duration, &'static str),
+    ) -> Result<Self, String> {
+        let Embedder { host, consented_hosts, model, .. } = embedder;
+        let server = Server::agreed(host, ollama_host, consented_hosts, "embedder")?;
+        // Text that leaves this machine is redacted like files that others read.
+        let options = RedactOptions::for_store(settings, !server.is_local());
+        let ollama = Ollama::new(server, model, most)?;
+        Ok(Self { ollama, redactor: Redactor::new(&options) })
+    }
+
+    fn documents<'t>(
+        &self,
+        embedder: &Embedder,
+        texts: impl Iterator<Item = &'t str>,
+    ) -> Result<Vec<Option<Direction>>, Fault> {
+        let texts = texts.map(|text| embedder.document(&self.sent(text, TEXT_BYTES_MAX)));
+        let vectors = self.ollama.embed(texts.collect())?;
+        Ok(vectors.iter().map(|vector| Direction::of(vector)).collect())
+    }
+
+    /// Returns the redacted part of a text that is sent.
+    fn sent(&self, text: &str, bytes_max: usize) -> String {
+        self.redactor.redact(&text[..text.floor_char_boundary(bytes_max)]).into_owned()
+    }
+}
+
+/// Asks the user's model for vectors of queries.
+#[derive(Debug)]
+pub struct Asker {
+    embedder: Embedder,
+    model: Result<UserModel, String>,
+}
+
+impl Asker {
+    /// Prepares to ask; `None` when the settings name no model.
+    pub fn new(settings: &Settings, ollama_host: Option<&str>) -> Option<Self> {
+        let embedder = settings.embedder.clone()?;
+        let most = Duration::from_millis(u64::from(embedder.search_ms.max(1)));
+        let most = (most, "embedder.search_ms");
+        let model = UserModel::open(settings, &embedder, ollama_host, most);
+        Some(Self { embedder, model })
+    }
+}
+
+impl Ask for Asker {
+    fn vector(&self, text: &str) -> Result<Vec<f32>, String> {
+        let model = self.model.as_ref().map_err(Clone::clone)?;
+        let text = self.embedder.query(&model.sent(text, QUERY_BYTES_MAX));
+        let mut vectors = model.ollama.embed(vec![text]).map_err(|fault| fault.to_string())?;
+        vectors.pop().ok_or_else(|| "the model gave no vector".to_owned())
+    }
+}
+
+/// How many of the memories in an index have their vectors; `None` without an index.
+pub fn standing(state: &TreeDir, embedder: &Embedder) -> Option<(usize, usize)> {
+    let index = Index::open(&state.index()).ok().flatten()?;
+    let all = index.memories.map_or(0, |segment| segment.docs() as usize);
+    let file = Second::open(&state.second()).ok().flatten();
+    let file = file.filter(|file| file.model() == embedder.space());
+    Some((file.map_or(0, |file| file.len()).min(all), all))
+}

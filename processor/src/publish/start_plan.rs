@@ -1,0 +1,266 @@
+//! Plan of the start block: its memories in the order of their worth. The hook prints as many of them as its
+//! budget holds.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
+
+use memory_store::index::build::StartPlan;
+use memory_store::memory::Status;
+use memory_store::neighbour::CONTRADICTS;
+use memory_store::recall::likeness;
+use memory_store::recall::start_rank::{Standing, StartGroup, worth};
+use memory_store::settings::Settings;
+use memory_store::staleness::Staleness;
+use memory_store::store::Stored;
+use memory_store::succession::superseded;
+use memory_store::{Memory, MemoryId, Timestamp};
+
+/// Rules that are planned.
+const RULES_MAX: usize = 6;
+/// Commands that are planned.
+const COMMANDS_MAX: usize = 3;
+/// Warnings that are planned.
+const WARNINGS_MAX: usize = 2;
+/// Confidence from which a memory may stand in the block unasked.
+const CONFIDENCE_MIN: f32 = 0.5;
+/// Likeness from which two memories say the same to somebody who has read one.
+const SAME_LIKENESS: f32 = 0.6;
+/// Sessions whose files count as touched last.
+const RECENT_SESSIONS: usize = 2;
+
+/// Knowledge about memories besides their texts.
+#[derive(Clone, Copy)]
+pub struct MemoryStates<'a> {
+    /// Memories that sessions are told anyway: they are left out.
+    pub said: &'a BTreeSet<MemoryId>,
+    /// Memories whose files changed much: they come after the others.
+    pub stale: &'a BTreeMap<MemoryId, Staleness>,
+    /// Memories from the repository: of these conventions alone, after the user's rules.
+    pub pulled: &'a BTreeSet<MemoryId>,
+    /// Whether one is held: it takes nobody's place. That is asked, as it takes time, only of those that would have
+    /// one.
+    pub is_held: &'a dyn Fn(&Stored) -> bool,
+}
+
+/// Returns the memories that a session starts with, the most valuable first. `touched` are files with uncommitted
+/// changes.
+pub fn plan(
+    stored: &[Stored],
+    known: &MemoryStates<'_>,
+    touched: &BTreeSet<String>,
+    settings: &Settings,
+    now: Timestamp,
+) -> StartPlan {
+    let recent = recent_files(stored, touched);
+    let MemoryStates { said, stale, pulled, is_held } = *known;
+    // A memory from the repository takes no other memory's place.
+    let own = stored.iter().filter(|stored| !pulled.contains(&stored.memory.id));
+    let mut superseded = superseded(own.map(|stored| &stored.memory), now);
+    superseded.extend(stored.iter().filter_map(|stored| {
+        let id = stored.memory.id;
+        (pulled.contains(&id) && stored.memory.superseded_by.is_some()).then_some(id)
+    }));
+    let mut ranked: Vec<(StartGroup, f32, &Stored)> = stored
+        .iter()
+        .filter(|stored| {
+            let memory = &stored.memory;
+            takes_part(memory, settings, now)
+                && !superseded.contains(&memory.id)
+                && !said.contains(&memory.id)
+        })
+        .filter_map(|stored| {
+            let stale = stale.contains_key(&stored.memory.id);
+            let from_repository = pulled.contains(&stored.memory.id);
+            let standing = Standing { stale, from_repository, ..Standing::from(&stored.memory) };
+            let group = StartGroup::of(&standing)?;
+            let is_near = || stored.memory.paths.iter().any(|path| recent.contains(&path.path));
+            let belongs = match group {
+                // A command was seen to pass, whatever readers think of a memory of it.
+                StartGroup::Pinned | StartGroup::Command => true,
+                StartGroup::Rule => standing.confidence >= CONFIDENCE_MIN,
+                StartGroup::Warning => standing.confidence >= CONFIDENCE_MIN && is_near(),
+            };
+            belongs.then(|| (group, worth(&standing, settings, now), stored))
+        })
+        .collect();
+    ranked.sort_by(|(group, worth, stored), (other_group, other_worth, other)| {
+        let by_id = stored.memory.id.cmp(&other.memory.id);
+        // A rule about certain files comes with the first look at one of them.
+        let is_bound = |stored: &Stored| !stored.memory.paths.is_empty();
+        let by_files = match group {
+            StartGroup::Rule => is_bound(stored).cmp(&is_bound(other)),
+            StartGroup::Pinned | StartGroup::Command | StartGroup::Warning => Ordering::Equal,
+        };
+        let by_worth = other_worth.total_cmp(worth);
+        let is_pulled = |stored: &Stored| pulled.contains(&stored.memory.id);
+        let by_origin = is_pulled(stored).cmp(&is_pulled(other));
+        group.cmp(other_group).then(by_origin).then(by_files).then(by_worth).then(by_id)
+    });
+    let mut taken: Vec<(StartGroup, &Memory)> = Vec::new();
+    for (group, _, stored) in ranked {
+        let memory = &stored.memory;
+        let count = taken.iter().filter(|(of, _)| *of == group).count();
+        let goes_in = count < max_of(group)
+            && !taken.iter().any(|(_, other)| repeats(memory, other) || contradict(memory, other))
+            && !is_held(stored);
+        if goes_in || group == StartGroup::Pinned {
+            taken.push((group, memory));
+        }
+    }
+    StartPlan { memories: taken.into_iter().map(|(_, memory)| memory.id).collect() }
+}
+
+fn max_of(group: StartGroup) -> usize {
+    match group {
+        StartGroup::Pinned => usize::MAX,
+        StartGroup::Rule => RULES_MAX,
+        StartGroup::Command => COMMANDS_MAX,
+        StartGroup::Warning => WARNINGS_MAX,
+    }
+}
+
+/// The files with uncommitted changes, and those that the memories of the last sessions are about.
+fn recent_files(stored: &[Stored], touched: &BTreeSet<String>) -> BTreeSet<String> {
+    let mut latest: Vec<&Memory> = stored.iter().map(|stored| &stored.memory).collect();
+    latest.sort_by_key(|memory| (Reverse(memory.when()), memory.id));
+    let mut sessions: Vec<&str> = Vec::new();
+    let mut files = touched.clone();
+    for memory in latest {
+        let Some(session) = memory.source.session.as_deref() else { continue };
+        if !sessions.contains(&session) {
+            if sessions.len() == RECENT_SESSIONS {
+                break;
+            }
+            sessions.push(session);
+        }
+        files.extend(memory.paths.iter().map(|path| path.path.clone()));
+    }
+    files
+}
+
+fn repeats(memory: &Memory, other: &Memory) -> bool {
+    let text = |memory: &Memory| format!("{}\n{}", memory.title, memory.body);
+    likeness(&text(memory), &text(other)) >= SAME_LIKENESS
+}
+
+fn contradict(memory: &Memory, other: &Memory) -> bool {
+    let names = |one: &Memory, id| {
+        one.relations.iter().any(|link| link.kind == CONTRADICTS && link.to == id)
+    };
+    names(memory, other.id) || names(other, memory.id)
+}
+
+fn takes_part(memory: &Memory, settings: &Settings, now: Timestamp) -> bool {
+    matches!(memory.status, Status::Active | Status::Draft)
+        && (settings.kinds.is_empty() || settings.kinds.contains(&memory.kind))
+        && !memory.is_expired(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use memory_store::Kind;
+    use memory_store::time::DAY_MS;
+
+    use super::*;
+
+    fn known<'a>(
+        said: &'a BTreeSet<MemoryId>,
+        is_held: &'a dyn Fn(&Stored) -> bool,
+    ) -> MemoryStates<'a> {
+        const NONE_STALE: &BTreeMap<MemoryId, Staleness> = &BTreeMap::new();
+        const NONE_PULLED: &BTreeSet<MemoryId> = &BTreeSet::new();
+        MemoryStates { said, stale: NONE_STALE, pulled: NONE_PULLED, is_held }
+    }
+
+    fn stored(number: u8, kind: Kind, title: &str, days_ago: i64) -> Stored {
+        let at = Timestamp(NOW.0 - days_ago * DAY_MS);
+        let mut memory = Memory::new(MemoryId::new(at, [number; 10]), kind, title, "", at);
+        memory.source.session = Some(format!("s{days_ago}"));
+        Stored { path: PathBuf::new(), memory, modified_ns: 0, len: 0, text: String::new() }
+    }
+
+    const NOW: Timestamp = Timestamp(1_000 * DAY_MS);
+
+    fn planned(stored: &[Stored], touched: &[&str]) -> Vec<String> {
+        let touched = touched.iter().map(|path| (*path).to_owned()).collect();
+        let said = BTreeSet::new();
+        let plan = plan(stored, &known(&said, &|_| false), &touched, &Settings::default(), NOW);
+        let title = |id: &MemoryId| {
+            let of = stored.iter().find(|stored| stored.memory.id == *id);
+            of.map(|stored| stored.memory.title.clone()).unwrap_or_default()
+        };
+        plan.memories.iter().map(title).collect()
+    }
+
+    #[test]
+    fn rules_come_first_then_commands_then_traps_of_files_last_touched() {
+        let mut trap = stored(3, Kind::Gotcha, "The parser drops the last line", 300);
+        trap.memory.paths =
+            vec![memory_store::memory::PathRef { path: "src/parse.rs".into(), seen: None }];
+        let other = stored(4, Kind::Gotcha, "The cache is never emptied", 300);
+        let mut unsure = stored(5, Kind::Preference, "Maybe use fewer words", 1);
+        unsure.memory.confidence = 0.4;
+        let mut bound = stored(7, Kind::Convention, "Routes are named in the plural", 1);
+        bound.memory.paths.clone_from(&trap.memory.paths);
+        let all = [
+            trap,
+            other,
+            unsure,
+            bound,
+            stored(1, Kind::Command, "`make test` runs the tests", 2),
+            stored(2, Kind::Convention, "Amounts are integer cents", 90),
+            stored(6, Kind::Fact, "The server has two cores", 1),
+        ];
+        let rules = ["Amounts are integer cents", "Routes are named in the plural"];
+        assert_eq!(planned(&all, &[])[..2], rules);
+        assert_eq!(planned(&all, &[])[2], "`make test` runs the tests");
+        assert_eq!(planned(&all, &["src/parse.rs"])[3], "The parser drops the last line");
+    }
+
+    #[test]
+    fn nothing_is_told_twice_and_of_a_contradiction_one_side() {
+        let mut newer = stored(2, Kind::Convention, "Tests run against the sandbox", 1);
+        let older = stored(1, Kind::Convention, "Carriers are mocked in tests", 50);
+        newer.memory.relations =
+            vec![memory_store::memory::Relation { kind: CONTRADICTS.into(), to: older.memory.id }];
+        let again = stored(3, Kind::Preference, "Tests run against the sandbox", 80);
+        assert_eq!(planned(&[older, newer, again], &[]), ["Tests run against the sandbox"]);
+    }
+
+    #[test]
+    fn a_half_life_of_the_settings_changes_the_order() {
+        let stored = [
+            stored(3, Kind::Preference, "Short answers", 60),
+            stored(4, Kind::Convention, "Amounts are integer cents", 40),
+        ];
+        let said = BTreeSet::new();
+        let none = BTreeSet::new();
+        let ids = |settings: &Settings, said: &BTreeSet<MemoryId>| {
+            plan(&stored, &known(said, &|_| false), &none, settings, NOW).memories
+        };
+        let [preference, convention] = stored.each_ref().map(|stored| stored.memory.id);
+        let mut settings = Settings::default();
+        assert_eq!(ids(&settings, &said), [convention, preference]);
+        settings.half_life_days.insert(Kind::Convention, 10);
+        assert_eq!(ids(&settings, &said), [preference, convention]);
+        let said = BTreeSet::from([preference]);
+        assert_eq!(ids(&settings, &said), [convention]);
+    }
+
+    #[test]
+    fn a_quarantined_memory_takes_nobodys_place() {
+        let words =
+            ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heron", "iris"];
+        let all: Vec<Stored> = (1..=9)
+            .map(|number: u8| stored(number, Kind::Preference, words[usize::from(number) - 1], 1))
+            .collect();
+        let is_held = |stored: &Stored| stored.memory.id <= all[5].memory.id;
+        let none = BTreeSet::new();
+        let (none_said, settings) = (BTreeSet::new(), Settings::default());
+        let plan = plan(&all, &known(&none_said, &is_held), &none, &settings, NOW);
+        let expected: Vec<MemoryId> = all[6..].iter().map(|stored| stored.memory.id).collect();
+        assert_eq!(plan.memories, expected);
+    }
+}

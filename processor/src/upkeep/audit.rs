@@ -1,0 +1,228 @@
+//! Auditing: looks for secrets in all that is stored about a project, and in the git history of its
+//! memory folder. What is found is told by file, line and rule, never by its text. Files can be
+//! cleaned; history is never rewritten here, only said how.
+
+mod clean;
+pub mod files;
+mod history;
+mod mask;
+mod pieces;
+
+use std::collections::BTreeSet;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+pub use clean::clean_known;
+use memory_store::file::{EXTENSION, parts};
+use memory_store::redact::known::Known;
+use memory_store::redact::{Redactor, texts};
+use memory_store::settings::Settings;
+use memory_store::settings_file;
+use memory_store::store::Store;
+use pieces::{LinePiece, looked_at};
+use serde::Serialize;
+
+use crate::collect::trees;
+use crate::lock::Lock;
+use crate::sync::{SyncOptions, sync_locked};
+use files::FILE_BYTES_MAX;
+
+/// Bytes of one line, or of several that belong together, that are looked at together.
+const LINE_BYTES_MAX: u64 = 4 << 20;
+
+/// Places that are told, in files and in history.
+const FOUND_MAX: usize = 1_000;
+
+/// A secret in a file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Found {
+    /// The file; in history, relative to the working tree.
+    pub path: PathBuf,
+    /// The commit that brought it, when it is in history.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Counted from 1; 0 in history.
+    pub line: usize,
+    /// The rule that found it.
+    pub rule: &'static str,
+}
+
+/// Result of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct AuditReport {
+    /// Files that were looked through.
+    pub files: usize,
+    /// Commits that were looked through.
+    pub commits: usize,
+    /// Secrets in files, after cleaning when that was asked for.
+    pub found: Vec<Found>,
+    /// Secrets in the history of the memory folder.
+    pub history: Vec<Found>,
+    /// Files that were cleaned.
+    pub cleaned: usize,
+    /// Cleaned files that are memories and meant to be committed.
+    #[serde(skip)]
+    pub committed: usize,
+    /// Files that could not be looked through or cleaned, and why; one line each.
+    pub failed: Vec<String>,
+    /// Where that is, as far as it is known.
+    #[serde(skip)]
+    pub left: BTreeSet<PathBuf>,
+    /// Whether there are more places than are told.
+    pub truncated: bool,
+}
+
+/// Looks through everything; with `fix` cleans files first. `None` when a sync is at work.
+pub fn audit(options: &SyncOptions<'_>, fix: bool) -> Result<Option<AuditReport>> {
+    let home = options.dirs.project(options.tree.project);
+    let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
+    let known = Known::read_file(options.dirs, &home);
+    let private = Redactor::private(&settings).with_known(known);
+    let mut audit = Audit { private: &private, report: AuditReport::default() };
+    if fix {
+        let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+        audit.clean(options, &settings)?;
+        // Everything derived from the cleaned files is made again.
+        let afresh = SyncOptions { afresh: true, from: None, ..*options };
+        sync_locked(&afresh, &lock)?;
+    }
+    audit.look(options, &settings)?;
+    Ok(Some(audit.report))
+}
+
+struct Audit<'a> {
+    private: &'a Redactor,
+    report: AuditReport,
+}
+
+impl Audit<'_> {
+    fn look(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
+        let private = self.private;
+        // In numbers any pattern may occur by chance.
+        self.folder(&home.0, private, Some(&home.vectors()), is_memory);
+        self.folder(&options.dirs.user_dir().0, private, None, is_memory);
+        self.folder(&options.dirs.user_state().0, private, None, is_memory);
+        let mut seen = history::SearchedRepositories::new();
+        for tree in trees::present(options.dirs, options.tree) {
+            let state = options.dirs.tree(&tree.root);
+            self.folder(&state.0, private, Some(&state.second()), is_memory);
+            let store = Store::open(options.dirs, &tree)?;
+            if store.root().is_some() {
+                let committed = store.redactor(settings);
+                self.folder(&tree.store(), &committed, None, |_| true);
+                self.history(&tree, &committed, &mut seen);
+            }
+        }
+        for found in [&mut self.report.found, &mut self.report.history] {
+            found.sort();
+            found.dedup();
+        }
+        Ok(())
+    }
+
+    /// Looks through the files below a folder; `is_prose` says which of them people write.
+    fn folder(
+        &mut self,
+        folder: &Path,
+        redactor: &Redactor,
+        left_out: Option<&Path>,
+        is_prose: impl Fn(&Path) -> bool,
+    ) {
+        for file in files::files(folder) {
+            let looked = file.and_then(|file| match left_out {
+                Some(left_out) if file.starts_with(left_out) => Ok(()),
+                Some(_) | None => self.file(&file, redactor, is_prose(&file)),
+            });
+            if let Err(error) = looked {
+                self.report.failed.push(format!("{error:#}"));
+            }
+        }
+    }
+
+    fn file(&mut self, path: &Path, redactor: &Redactor, is_prose: bool) -> Result<()> {
+        let found = &mut self.report.found;
+        let mut more = false;
+        let looked = each_text(path, is_prose, |line, text| {
+            let at = |rule, line| Found { path: path.to_owned(), commit: None, line, rule };
+            more |= note(found, redactor, text, |rule, below| at(rule, line + below));
+        })?;
+        self.report.files += usize::from(looked);
+        self.report.truncated |= more;
+        Ok(())
+    }
+}
+
+/// Whether a file has the name of a memory's.
+fn is_memory(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == EXTENSION)
+}
+
+/// Notes the secrets of a text; `at` is told the rule and the lines above the secret. Says whether
+/// there was no room for one.
+fn note(
+    found: &mut Vec<Found>,
+    redactor: &Redactor,
+    text: &str,
+    at: impl Fn(&'static str, usize) -> Found,
+) -> bool {
+    let findings = redactor.findings(text);
+    let room = FOUND_MAX.saturating_sub(found.len());
+    let told = findings.iter().take(room);
+    found.extend(told.map(|finding| at(finding.rule, newlines(&text[..finding.range.start]))));
+    findings.len() > room
+}
+
+/// Whether a file holds a secret.
+fn holds(path: &Path, redactor: &Redactor) -> Result<bool> {
+    let mut found = false;
+    each_text(path, false, |_, text| found = found || !redactor.findings(text).is_empty())?;
+    Ok(found)
+}
+
+/// Reads a file text by text, each with the number of its line; `false` when it is gone. What people write
+/// is read as a whole, for a key has several lines; of what programs write each line stands alone.
+fn each_text(path: &Path, is_prose: bool, mut each: impl FnMut(usize, &str)) -> Result<bool> {
+    let Some(file) = files::open(path)? else { return Ok(false) };
+    let (mut reader, mut line, mut number) = (BufReader::new(file), LinePiece::default(), 0);
+    let (mut prose, mut above) = (String::new(), 0);
+    let context = || format!("{}: it cannot be read to its end", path.display());
+    while line.next(&mut reader).with_context(context)? {
+        number += usize::from(line.repeated == 0);
+        if is_prose {
+            prose.push_str(&String::from_utf8_lossy(line.news()));
+            if prose.len() as u64 >= LINE_BYTES_MAX {
+                each_part(&prose, |below, part| each(above + below + 1, part));
+                let looked_at = looked_at(&prose);
+                above += newlines(&prose[..looked_at]);
+                prose.drain(..looked_at);
+            }
+        } else {
+            for text in texts::of_line(&line.bytes) {
+                each_part(&text.text, |_, part| each(number, part));
+            }
+        }
+    }
+    each_part(&prose, |below, part| each(above + below + 1, part));
+    anyhow::ensure!(
+        reader.get_ref().limit() > 0,
+        "{}: only its first {} MiB were looked through",
+        path.display(),
+        FILE_BYTES_MAX >> 20
+    );
+    Ok(true)
+}
+
+/// Tells the parts of a text, and how many lines are above each.
+fn each_part(text: &str, mut each: impl FnMut(usize, &str)) {
+    let mut above = 0;
+    for part in parts(text) {
+        each(above, part);
+        above += newlines(part);
+    }
+}
+
+fn newlines(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
+}

@@ -1,0 +1,165 @@
+//! Cleaning: what is kept is changed where it is; what can be made again is left to the sync afterwards.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use memory_store::layout::TreeDir;
+use memory_store::redact::Redactor;
+use memory_store::settings::Settings;
+use memory_store::store::Store;
+
+use super::mask::mask;
+use super::{Audit, AuditReport, holds};
+use crate::collect::archive::Archive;
+use crate::collect::trees;
+use crate::secrets::clean_texts;
+use crate::state::State;
+use crate::sync::{LLM_DIR, SyncOptions};
+use crate::upkeep::audit::files;
+use crate::upkeep::expired::Expired;
+
+/// Takes what is known out of all that is kept, and hides nothing else: of the archive out of these sessions.
+/// The project's lock is held, and that turns are to be indexed anew is noted.
+pub fn clean_known(
+    options: &SyncOptions<'_>,
+    known: &Redactor,
+    sessions: &[String],
+) -> Result<AuditReport> {
+    let mut audit = Audit { private: known, report: AuditReport::default() };
+    audit.clean_all(options, |_| known.clone())?;
+    audit.clean_archive(&Archive::open(&options.dirs.project(options.tree.project)), sessions);
+    Ok(audit.report)
+}
+
+impl Audit<'_> {
+    /// Takes secrets out of all that is kept. What cannot be cleaned is told, and keeps nothing else
+    /// from being cleaned. The project's lock is held.
+    pub(super) fn clean(&mut self, options: &SyncOptions<'_>, settings: &Settings) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
+        // An index keeps the bytes of turns that were replaced until all of them are written again.
+        let mut state = State::read(&home);
+        state.all_turns = true;
+        state.write(&home)?;
+        self.clean_all(options, |store| store.redactor(settings))?;
+        let archive = Archive::open(&home);
+        let sessions: Vec<String> =
+            archive.entries()?.into_iter().map(|entry| entry.name).collect();
+        self.clean_archive(&archive, &sessions);
+        Ok(())
+    }
+
+    fn clean_all(
+        &mut self,
+        options: &SyncOptions<'_>,
+        redactor: impl Fn(&Store) -> Redactor,
+    ) -> Result<()> {
+        let home = options.dirs.project(options.tree.project);
+        let mut stores = vec![Store::user(options.dirs)?];
+        self.clean_state(&options.dirs.user_state());
+        for tree in trees::present(options.dirs, options.tree) {
+            stores.push(Store::open(options.dirs, &tree)?);
+            self.clean_state(&options.dirs.tree(&tree.root));
+        }
+        for store in &stores {
+            let cleaned = store.clean(&redactor(store))?;
+            self.report.cleaned += cleaned.files;
+            self.report.committed += if store.root().is_some() { cleaned.memories } else { 0 };
+            for error in cleaned.refused {
+                self.report.left.extend(error.path().map(PathBuf::from));
+                self.report.failed.push(error.to_string());
+            }
+        }
+        self.clean_expired(&Expired::open(&home));
+        for file in files::files(&home.0.join(LLM_DIR)) {
+            self.clean_file(&home.0, file, drop_answer);
+        }
+        Ok(())
+    }
+
+    fn clean_archive(&mut self, archive: &Archive, sessions: &[String]) {
+        for name in sessions {
+            self.clean_file(archive.folder(), Ok(archive.path(name)), |_, private| {
+                let Some(mut file) = archive.load(name)? else { return Ok(false) };
+                let mut changed = false;
+                for record in &mut file.records {
+                    changed |= clean_texts(private, record)?;
+                }
+                if changed {
+                    archive.store(&file)?;
+                }
+                Ok(changed)
+            });
+        }
+    }
+
+    /// Cleans what is left of sessions whose turns were removed.
+    fn clean_expired(&mut self, expired: &Expired) {
+        for name in expired.names() {
+            let Some(mut remains) = expired.load(&name) else {
+                // One that is damaged is named if there is something in it.
+                for path in expired.paths(&name) {
+                    self.clean_file(expired.folder(), Ok(path), |path, private| {
+                        anyhow::ensure!(
+                            !holds(path, private)?,
+                            "{}: it is damaged",
+                            path.display()
+                        );
+                        Ok(false)
+                    });
+                }
+                continue;
+            };
+            let path = expired.path(&name, remains.lost);
+            self.clean_file(expired.folder(), Ok(path), |_, private| {
+                let changed = clean_texts(private, &mut remains.drafts)?;
+                if changed {
+                    expired.store(&name, &remains)?;
+                }
+                Ok(changed)
+            });
+        }
+    }
+
+    /// Cleans what hooks append to. Everything else in the folder is made anew by a sync.
+    fn clean_state(&mut self, state: &TreeDir) {
+        let logs = [state.hook_log(), state.log()];
+        let old = logs.clone().map(|log| log.with_extension("log.old"));
+        let named = [state.inbox()].into_iter().chain(logs).chain(old).map(Ok);
+        let receipts = state.receipts("any").parent().map(PathBuf::from);
+        let listed = [receipts, Some(state.sessions()), Some(state.edits())];
+        let listed = listed.into_iter().flatten().flat_map(|folder| files::files(&folder));
+        for file in named.chain(listed) {
+            self.clean_file(&state.0, file, mask);
+        }
+    }
+
+    /// Cleans a file of a folder with `clean`, and notes what became of it.
+    fn clean_file(
+        &mut self,
+        folder: &Path,
+        file: Result<PathBuf>,
+        clean: impl FnOnce(&Path, &Redactor) -> Result<bool>,
+    ) {
+        let (path, cleaned) = match file {
+            Ok(file) => (file.clone(), clean(&file, self.private)),
+            Err(error) => (folder.to_owned(), Err(error)),
+        };
+        match cleaned {
+            Ok(cleaned) => self.report.cleaned += usize::from(cleaned),
+            Err(error) => {
+                self.report.left.insert(path);
+                self.report.failed.push(format!("{error:#}"));
+            }
+        }
+    }
+}
+
+/// Removes a model's answer that holds a secret: what it was asked holds it no more.
+fn drop_answer(file: &Path, private: &Redactor) -> Result<bool> {
+    let found = holds(file, private)?;
+    if found {
+        fs::remove_file(file).with_context(|| file.display().to_string())?;
+    }
+    Ok(found)
+}

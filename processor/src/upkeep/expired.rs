@@ -1,0 +1,129 @@
+//! Sessions whose turns are gone: removed because they are old, or lost with their archive file while Claude Code
+//! no longer has the transcript. What was learned from them stays: the drafts, and of those that are old how far
+//! their transcripts were read.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use memory_store::Timestamp;
+use memory_store::layout::ProjectDir;
+use serde::{Deserialize, Serialize};
+
+use crate::collect::archive::Header;
+use crate::extract::draft::Draft;
+use crate::state::{read_json, remove_if_there, write_json};
+
+/// Remains of a session after its records expired or were lost.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Remains {
+    /// The header of its archive file.
+    pub header: Header,
+    /// The time of its last record.
+    pub last: Timestamp,
+    /// The working directory of its first turn.
+    pub cwd: String,
+    /// Its turns.
+    pub turns: usize,
+    /// Drafts learned from the session.
+    pub drafts: Vec<Draft>,
+    /// Whether nobody meant the turns to go.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+}
+
+/// Ends of the names of the files: of those that are old, and of those that are lost.
+const ENDINGS: [&str; 2] = [".json", ".lost"];
+
+impl Remains {
+    /// Adds what stays of a session that went on after its first turns were removed.
+    pub fn take_in(&mut self, newer: Self) {
+        let key = |draft: &Draft| (draft.kind, draft.turns.first().cloned(), draft.ordinal);
+        let kept = std::mem::take(&mut self.drafts);
+        let turns = self.turns + newer.turns;
+        let cwd = if self.cwd.is_empty() { newer.cwd.clone() } else { self.cwd.clone() };
+        *self = Self { turns, cwd, ..newer };
+        for draft in kept {
+            if !self.drafts.iter().any(|known| key(known) == key(&draft)) {
+                self.drafts.push(draft);
+            }
+        }
+    }
+}
+
+/// The sessions of a project whose turns were removed.
+#[derive(Clone, Debug)]
+pub struct Expired {
+    folder: PathBuf,
+}
+
+impl Expired {
+    /// Opens the folder; a missing one is empty.
+    pub fn open(home: &ProjectDir) -> Self {
+        Self { folder: home.archive().join("expired") }
+    }
+
+    /// The folder.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The names of the sessions, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let listing = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = listing
+            .filter_map(|entry| {
+                let name = entry.file_name();
+                let name = name.to_str()?;
+                let named = |ending: &&str| name.strip_suffix(*ending).map(str::to_owned);
+                ENDINGS.iter().find_map(named)
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Whether the turns of a session were lost.
+    pub fn is_lost(&self, name: &str) -> bool {
+        self.path(name, true).exists()
+    }
+
+    /// The sessions whose turns were lost, by the name of the file that held them.
+    pub fn lost(&self) -> Vec<(String, Remains)> {
+        let lost = self.names().into_iter().filter(|name| self.is_lost(name));
+        lost.filter_map(|name| Some((name.clone(), self.load(&name)?))).collect()
+    }
+
+    /// Returns the remains of a session.
+    pub fn load(&self, name: &str) -> Option<Remains> {
+        [true, false].into_iter().find_map(|lost| read_json(&self.path(name, lost)))
+    }
+
+    /// How far the transcripts of a session were read.
+    pub fn header(&self, name: &str) -> Option<Header> {
+        self.load(name).map(|remains| remains.header)
+    }
+
+    /// Keeps what stays of a session.
+    pub fn store(&self, name: &str, remains: &Remains) -> Result<()> {
+        write_json(&self.path(name, remains.lost), remains)?;
+        remove_if_there(&self.path(name, !remains.lost)).map(drop)
+    }
+
+    /// Removes what stays of a session; whether there was something.
+    pub fn remove(&self, name: &str) -> Result<bool> {
+        Ok(remove_if_there(&self.path(name, true))? | remove_if_there(&self.path(name, false))?)
+    }
+
+    /// The files of a session that are there.
+    pub fn paths(&self, name: &str) -> impl Iterator<Item = PathBuf> {
+        [true, false].map(|lost| self.path(name, lost)).into_iter().filter(|path| path.exists())
+    }
+
+    /// Where what stays of a session is kept.
+    pub fn path(&self, name: &str, lost: bool) -> PathBuf {
+        self.folder.join(format!("{name}{}", ENDINGS[usize::from(lost)]))
+    }
+}

@@ -1,0 +1,533 @@
+//! Purging: a person wants turns gone. They go from the archive, from what was mined from them,
+//! from the index and the receipts; memories that nothing else says go, those that the person changed or wrote lose
+//! their evidence; what was purged is not read again, though its transcript may still be there; and a scan shows that
+//! nothing is left.
+
+pub mod journal;
+mod memories;
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
+use std::io::Read;
+use std::path::PathBuf;
+
+use aho_corasick::AhoCorasick;
+use anyhow::{Context, Result};
+use memory_store::Timestamp;
+use memory_store::id::MemoryId;
+use memory_store::layout::{ProjectDir, Tree, TreeDir, UserDirs};
+use memory_store::ledger::Ledger;
+use memory_store::redact::Redactor;
+use memory_store::redact::known::Known;
+use memory_store::settings_file;
+use memory_store::store::Store;
+use serde::Serialize;
+
+use crate::collect::archive::{Archive, Entry, SessionFile};
+use crate::collect::discover::Territory;
+use crate::collect::state_of;
+use crate::collect::trees;
+use crate::lock::Lock;
+use crate::mining;
+use crate::state::{State, read_roots};
+use crate::sync::{LLM_DIR, SyncOptions, SyncReport, sync_locked};
+use crate::transcript::record::{Record, RecordWhat};
+use crate::upkeep::audit::files;
+use crate::upkeep::expired::Expired;
+use crate::upkeep::purge::journal::{Purged, hash};
+use memories::Memories;
+
+/// Sessions to purge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A session with its subagents, by its id or the beginning of it.
+    Session(String),
+    /// Everything before a time.
+    Before(Timestamp),
+    /// Everything of the project.
+    Project,
+}
+
+/// Report of a purge.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct PurgeReport {
+    /// Archived sessions that are gone.
+    pub sessions: usize,
+    /// Records that are gone, those of other sessions' copies included.
+    pub records: usize,
+    /// Receipts that are gone.
+    pub receipts: usize,
+    /// Files that were looked through afterwards.
+    pub scanned: usize,
+    /// Memories that are gone because nothing else says them.
+    pub forgotten: Vec<Named>,
+    /// Memories that were learned from what stays, in place of those or anew.
+    pub learned: Vec<Named>,
+    /// Memories that a person or a model wrote or changed, which stay without their evidence.
+    pub stripped: Vec<Named>,
+    /// Memories that somebody wrote or changed and that still say some of this or an earlier purge word for word.
+    pub say: Vec<Named>,
+    /// Pieces of text that were looked for; none when nothing was archived.
+    pub sought: usize,
+    /// Why memories could not be changed; their files are among those that are `left`.
+    pub refused: Vec<String>,
+    /// Files in which something was still found; empty is what it must be.
+    pub left: Vec<PathBuf>,
+    /// Report of the sync afterwards.
+    pub sync: SyncReport,
+}
+
+/// A memory, as it is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Named {
+    /// Its id.
+    pub id: MemoryId,
+    /// Its title.
+    pub title: String,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+/// Effect that a purge would have on memories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Preview {
+    /// Memories that were learned from what is to go. What other sessions say as well is learned again.
+    pub learned: usize,
+    /// Memories that would stay without their evidence.
+    pub stripped: usize,
+}
+
+/// Why no session could be purged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unclear {
+    /// None has such an id.
+    #[error("no archived session begins with {0}")]
+    None(String),
+    /// More than one has.
+    #[error("{1} sessions begin with {0}")]
+    Several(String, usize),
+}
+
+impl Unclear {
+    /// Returns a remedy, in a sentence.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::None(_) => {
+                "`throughline search --turns WORDS` shows how the ids of sessions begin. A purge that was cut \
+                 short goes on with the whole id."
+            }
+            Self::Several(..) => "Give more characters of the id.",
+        }
+    }
+}
+
+/// Bytes of a piece of text by which the scan looks for what was purged.
+const PROBE_BYTES_MIN: usize = 24;
+/// Pieces of text that are looked for.
+const PROBES_MAX: usize = 2_000;
+
+/// Purges, publishes what remains, and looks for what should be gone. The options' lock rules hold.
+pub fn purge(options: &SyncOptions<'_>, what: &What) -> Result<Option<PurgeReport>> {
+    let home = options.dirs.project(options.tree.project);
+    let Some(lock) = Lock::take(&home.sync_lock(), options.busy)? else { return Ok(None) };
+    // Anything that would be refused is refused before anything is gone.
+    let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
+    Store::open(options.dirs, options.tree)?.redactor_for_writing(&settings)?;
+    let mut purge = Purge::begin(home)?;
+    let memories = purge.run(options, what)?;
+    let afresh = SyncOptions { afresh: true, from: None, ..*options };
+    purge.report.sync = sync_locked(&afresh, &lock)?;
+    purge.forget_proven()?;
+    Ledger::open(&purge.home)?.forget_history()?;
+    purge.settle_memories(options, memories)?;
+    purge.scan(options.dirs, options.tree)?;
+    Ok(Some(purge.report))
+}
+
+/// Says what a purge would do to memories, and does nothing.
+///
+/// # Errors
+/// With [`Unclear`] when no single session is meant.
+pub fn preview(options: &SyncOptions<'_>, what: &What) -> Result<Preview> {
+    let mut purge = Purge::begin(options.dirs.project(options.tree.project))?;
+    purge.choose(&purge.archive.entries()?, options, what)?;
+    purge.preview(options)
+}
+
+struct Purge {
+    home: ProjectDir,
+    archive: Archive,
+    expired: Expired,
+    purged: Purged,
+    report: PurgeReport,
+    /// Text that must not be found any more.
+    probes: BTreeSet<Vec<u8>>,
+    /// Sessions that are gone.
+    gone: BTreeSet<String>,
+    /// Memories that would have been learned from what is gone.
+    ids: BTreeSet<MemoryId>,
+}
+
+impl Purge {
+    fn begin(home: ProjectDir) -> Result<Self> {
+        Ok(Self {
+            archive: Archive::open(&home),
+            expired: Expired::open(&home),
+            purged: Purged::read(&home)?,
+            home,
+            report: PurgeReport::default(),
+            probes: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            ids: BTreeSet::new(),
+        })
+    }
+
+    /// Notes what is to go.
+    fn choose(&mut self, entries: &[Entry], options: &SyncOptions<'_>, what: &What) -> Result<()> {
+        match what {
+            What::Session(id) => self.session(entries, id)?,
+            What::Before(time) => {
+                self.purged.before =
+                    Some(self.purged.before.map_or(*time, |before| before.max(*time)));
+            }
+            What::Project => {
+                for entry in entries {
+                    self.note_session(entry)?;
+                }
+                self.purged.before =
+                    Some(self.purged.before.map_or(options.now, |before| before.max(options.now)));
+            }
+        }
+        self.note_drafts(entries, options.tree.project);
+        Ok(())
+    }
+
+    fn run(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<Memories> {
+        let entries = self.archive.entries()?;
+        self.choose(&entries, options, what)?;
+        // The list of purged things is written first: a purge that is cut short stays cut off.
+        self.purged.write(&self.home)?;
+        // So is that the index is to be made again from what the archive has.
+        let mut state = State::read(&self.home);
+        state.published.clear();
+        state.all_turns = true;
+        state.write(&self.home)?;
+        let memories = self.unlearn(options)?;
+        for entry in &entries {
+            self.rewrite(entry)?;
+        }
+        self.drop_expired(what)?;
+        self.drop_disposable(options, what)?;
+        // A vector says roughly what its text said, and does not say which text that was.
+        for folder in [self.home.0.join(LLM_DIR), self.home.vectors()] {
+            unless_gone(fs::remove_dir_all(&folder))
+                .with_context(|| folder.display().to_string())?;
+        }
+        self.drop_damaged();
+        // Nothing that was remembered of the purged sessions is true any more.
+        self.drop_state(options)?;
+        Ok(memories)
+    }
+
+    fn session(&mut self, entries: &[Entry], id: &str) -> Result<()> {
+        let mut headers = Vec::new();
+        for entry in entries {
+            headers.extend(self.archive.header(&entry.name)?);
+        }
+        let expired =
+            self.expired.names().into_iter().filter_map(|name| self.expired.header(&name));
+        headers.extend(expired.collect::<Vec<_>>());
+        let ids: BTreeSet<String> = headers
+            .into_iter()
+            .map(|header| header.session)
+            .filter(|session| session.starts_with(id))
+            .collect();
+        if ids.len() > 1 && !ids.contains(id) {
+            return Err(Unclear::Several(id.to_owned(), ids.len()).into());
+        }
+        // One that was cut short is gone on with.
+        let session = if ids.contains(id) || self.purged.has_session(id) {
+            id.to_owned()
+        } else {
+            ids.into_iter().next().ok_or_else(|| Unclear::None(id.to_owned()))?
+        };
+        for entry in entries {
+            if self.archive.header(&entry.name)?.is_some_and(|header| header.session == session) {
+                self.note_session(entry)?;
+            }
+        }
+        self.purged.sessions.insert(hash(&session));
+        self.gone.insert(session);
+        Ok(())
+    }
+
+    /// Remembers a session and its records as purged, so that the copies in forks go too.
+    fn note_session(&mut self, entry: &Entry) -> Result<()> {
+        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        self.purged.sessions.insert(hash(&file.header.session));
+        self.gone.insert(file.header.session.clone());
+        let records = file.records.iter().filter(|record| !matches!(record.what, RecordWhat::Link));
+        self.purged.records.extend(records.map(|record| hash(&record.uuid)));
+        Ok(())
+    }
+
+    /// Removes what is purged from one archive file, or the file.
+    fn rewrite(&mut self, entry: &Entry) -> Result<()> {
+        let Some(file) = self.archive.load(&entry.name)? else { return Ok(()) };
+        let mut records = file.records.clone();
+        self.purged.screen(&file.header.session, &mut records);
+        if records.len() == file.records.len() {
+            return Ok(());
+        }
+        self.report.records += file.records.len() - records.len();
+        self.probe(&file.records, &records);
+        self.probe_drafts(&entry.name);
+        mining::remove(&self.home, &entry.name);
+        let keeps = records
+            .iter()
+            .any(|record| !matches!(record.what, RecordWhat::Link | RecordWhat::Title { .. }));
+        if keeps {
+            self.archive.store(&SessionFile { header: file.header, records })?;
+        } else {
+            self.report.sessions += 1;
+            self.archive.remove(&entry.name)?;
+        }
+        Ok(())
+    }
+
+    /// Notes what of the removed text occurs nowhere in what stays.
+    fn probe(&mut self, before: &[Record], after: &[Record]) {
+        let stays: HashMap<&str, ()> =
+            after.iter().map(|record| (record.uuid.as_str(), ())).collect();
+        for record in before.iter().filter(|record| !stays.contains_key(record.uuid.as_str())) {
+            if self.probes.len() < PROBES_MAX
+                && let RecordWhat::Prompt { text, .. }
+                | RecordWhat::Text { text, .. }
+                | RecordWhat::Thinking { text, .. } = &record.what
+                && let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN)
+            {
+                // As it stands in JSON files, where it is escaped.
+                self.probes.insert(escaped(line));
+                self.probes.insert(line.as_bytes().to_vec());
+            }
+        }
+    }
+
+    /// Notes what was learned from a session; what is still learned from others is taken out by
+    /// [`Self::spare_remaining`].
+    fn probe_drafts(&mut self, name: &str) {
+        for draft in mining::drafts(&self.home, name) {
+            for text in [&draft.title, &draft.quote] {
+                if let Some(line) = text.lines().find(|line| line.len() >= PROBE_BYTES_MIN) {
+                    self.probes.insert(escaped(line));
+                    self.probes.insert(line.as_bytes().to_vec());
+                }
+            }
+        }
+    }
+
+    /// Takes out what is said in what is still archived, or was learned from that: it is rightly
+    /// still there. Session by session, for an archive may be larger than memory.
+    fn spare_remaining(&mut self) -> Result<()> {
+        let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
+        let automaton = automaton(&probes)?;
+        let mut stays = vec![false; probes.len()];
+        let mut text = Vec::new();
+        for entry in self.archive.entries()? {
+            text.clear();
+            if let Some(file) = self.archive.load(&entry.name)? {
+                for record in file.records {
+                    serde_json::to_writer(&mut text, &record)?;
+                }
+            }
+            for draft in mining::drafts(&self.home, &entry.name) {
+                serde_json::to_writer(&mut text, &draft)?;
+            }
+            mark(&automaton, &text, &mut stays);
+        }
+        for name in self.expired.names() {
+            text.clear();
+            if let Some(remains) = self.expired.load(&name) {
+                serde_json::to_writer(&mut text, &remains)?;
+            }
+            mark(&automaton, &text, &mut stays);
+        }
+        let gone = probes.into_iter().zip(stays).filter(|(_, stays)| !stays);
+        self.probes = gone.map(|(probe, _)| probe).collect();
+        Ok(())
+    }
+
+    fn drop_expired(&mut self, what: &What) -> Result<()> {
+        for name in self.expired.names() {
+            let Some(mut remains) = self.expired.load(&name) else { continue };
+            let all =
+                matches!(what, What::Project) || self.purged.has_session(&remains.header.session);
+            let count = remains.drafts.len();
+            let before = self.purged.before;
+            remains.drafts.retain(|draft| before.is_none_or(|before| draft.occurred >= before));
+            if all || remains.drafts.is_empty() && count > 0 {
+                self.expired.remove(&name)?;
+                self.report.sessions += 1;
+            } else if remains.drafts.len() < count {
+                self.expired.store(&name, &remains)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes receipts, and what sessions were given.
+    fn drop_disposable(&mut self, options: &SyncOptions<'_>, what: &What) -> Result<()> {
+        for tree in trees::present(options.dirs, options.tree) {
+            let state = options.dirs.tree(&tree.root);
+            self.drop_receipts(&state, what)?;
+            self.drop_given(&state, what)?;
+            let left = state.left();
+            unless_gone(fs::remove_file(&left)).with_context(|| left.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Removes the texts that sessions were given. They tell of other sessions, so only a purge of
+    /// one session can leave those of the others.
+    fn drop_given(&self, state: &TreeDir, what: &What) -> Result<()> {
+        let gone: Vec<String> =
+            self.gone.iter().map(|session| TreeDir::session_prefix(session)).collect();
+        for entry in fs::read_dir(state.sessions()).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let goes = match what {
+                What::Before(_) | What::Project => true,
+                What::Session(_) => name
+                    .to_str()
+                    .is_some_and(|name| gone.iter().any(|prefix| name.starts_with(prefix))),
+            };
+            if goes {
+                let path = entry.path();
+                let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                let removed =
+                    if is_folder { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+                removed.with_context(|| path.display().to_string())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn drop_receipts(&mut self, state: &TreeDir, what: &What) -> Result<()> {
+        let folder = state.0.join("receipts");
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+            let kept: Vec<&str> =
+                text.lines().filter(|line| !self.purges_receipt(line, what)).collect();
+            self.report.receipts += text.lines().count() - kept.len();
+            if kept.is_empty() {
+                fs::remove_file(&path).with_context(|| path.display().to_string())?;
+            } else if kept.len() < text.lines().count() {
+                crate::state::write_whole(&path, format!("{}\n", kept.join("\n")).as_bytes())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn purges_receipt(&self, line: &str, what: &What) -> bool {
+        let Ok(receipt) = serde_json::from_str::<serde_json::Value>(line) else { return true };
+        let text =
+            |key: &str| receipt.get(key).and_then(serde_json::Value::as_str).unwrap_or_default();
+        match what {
+            What::Project => true,
+            What::Session(_) => self.gone.contains(text("session")),
+            What::Before(time) => Timestamp::parse(text("at")).is_some_and(|at| at < *time),
+        }
+    }
+
+    /// Removes what was put aside because it could not be read: nobody can tell what is in it.
+    fn drop_damaged(&self) {
+        for entry in fs::read_dir(self.archive.folder()).into_iter().flatten().flatten() {
+            if entry.path().extension().is_some_and(|extension| extension == "damaged") {
+                // The scan says what is left.
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn drop_state(&self, options: &SyncOptions<'_>) -> Result<()> {
+        let mut state = State::read(&self.home);
+        let territory = Territory::new(options.dirs, options.tree, &read_roots(&self.home));
+        let (settings, _) = settings_file::load(options.dirs, Some(options.tree));
+        let known = Known::read_file(options.dirs, &self.home);
+        let redactor = Redactor::private(&settings).with_known(known);
+        state.published.clear();
+        state.sessions.clear();
+        state.all_turns = true;
+        for entry in self.archive.entries()? {
+            if let Some(file) = self.archive.load(&entry.name)? {
+                let known = state_of(&file, &entry, &territory, &redactor);
+                state.sessions.insert(entry.name, known);
+            }
+        }
+        state.write(&self.home)
+    }
+
+    /// Looks through everything of ours for what should be gone.
+    fn scan(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
+        let mut folders = vec![self.home.0.clone()];
+        for tree in trees::present(dirs, tree) {
+            folders.push(dirs.tree(&tree.root).0);
+            folders.push(tree.store());
+        }
+        self.spare_remaining()?;
+        self.report.sought = self.probes.len();
+        self.spare_memories(dirs, tree)?;
+        let automaton = automaton(&self.probes)?;
+        for folder in folders {
+            let edits = TreeDir(folder.clone()).edits();
+            for file in files::files(&folder) {
+                let file = file?;
+                let Some(mut reader) = files::open(&file)? else { continue };
+                self.report.scanned += 1;
+                if self.probes.is_empty() {
+                    continue;
+                }
+                let mut bytes = Vec::new();
+                reader.read_to_end(&mut bytes).with_context(|| file.display().to_string())?;
+                if !automaton.is_match(&bytes) || self.report.left.contains(&file) {
+                    continue;
+                }
+                // A copy that could not be taken over after an edit.
+                if file.starts_with(&edits) {
+                    unless_gone(fs::remove_file(&file))
+                        .with_context(|| file.display().to_string())?;
+                } else {
+                    self.report.left.push(file);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Accepts a file that was not there as removed.
+fn unless_gone(removed: std::io::Result<()>) -> std::io::Result<()> {
+    removed.or_else(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn automaton(probes: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<AhoCorasick> {
+    AhoCorasick::new(probes).context("the scan cannot be prepared")
+}
+
+/// Marks the pieces of text that occur; whether any does.
+fn mark(automaton: &AhoCorasick, text: &[u8], occur: &mut [bool]) -> bool {
+    let mut any = false;
+    for found in automaton.find_overlapping_iter(text) {
+        occur[found.pattern().as_usize()] = true;
+        any = true;
+    }
+    any
+}
+
+fn escaped(line: &str) -> Vec<u8> {
+    let json = serde_json::to_string(line).unwrap_or_default();
+    json.trim_matches('"').as_bytes().to_vec()
+}

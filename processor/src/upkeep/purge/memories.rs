@@ -1,0 +1,222 @@
+//! Effects of a purge on memories: those that nothing else says go, and those that a person changed or wrote
+//! stay without their evidence.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use anyhow::Result;
+use memory_store::layout::{Tree, UserDirs};
+use memory_store::store::{Gone, Store, Stored, Unlearned};
+use memory_store::{Memory, MemoryId, ProjectId};
+
+use super::{Named, Preview, Purge, automaton, escaped, mark};
+use crate::collect::archive::Entry;
+use crate::collect::trees;
+use crate::consolidate::PASSED_MIN;
+use crate::extract::draft::{Draft, Effect};
+use crate::mining;
+use crate::sync::SyncOptions;
+use crate::upkeep::purge::journal::hash;
+
+/// The memories there were before anything went.
+pub(super) struct Memories {
+    /// All of them.
+    before: BTreeSet<MemoryId>,
+    /// Memories that were learned from the sessions to purge, by their files.
+    learned: BTreeMap<PathBuf, Named>,
+}
+
+impl Purge {
+    /// Notes what was learned from what is to go, and which commands it had a part in proving.
+    pub(super) fn note_drafts(&mut self, entries: &[Entry], project: ProjectId) {
+        let archived = entries.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
+        let expired = self.expired.names().into_iter();
+        let expired = expired.filter_map(|name| self.expired.load(&name));
+        let expired: Vec<Draft> = expired.flat_map(|remains| remains.drafts).collect();
+        let mut passed: BTreeMap<String, u32> = BTreeMap::new();
+        let mut shown = BTreeSet::new();
+        let mut records = Vec::new();
+        for draft in archived.chain(expired) {
+            let goes = self.has_gone(&draft);
+            if goes {
+                let evidence = draft.turns.first().map_or("", String::as_str);
+                let Draft { occurred, kind, ordinal, .. } = draft;
+                let id = MemoryId::derived(occurred, project, kind, evidence, ordinal);
+                self.ids.insert(id);
+            }
+            if self.purged.has_session(&draft.session) {
+                // The records of a session whose turns were removed before are known by these alone.
+                records.extend(draft.turns.iter().map(|record| hash(record)));
+            }
+            if let (Effect::Confirms { key }, Some(command)) = (draft.effect, draft.command) {
+                *passed.entry(key.clone()).or_default() += command.passed;
+                if goes {
+                    shown.insert(key);
+                }
+            }
+        }
+        self.purged.records.extend(records);
+        let is_proven = |key: &String| passed.get(key).is_some_and(|times| *times >= PASSED_MIN);
+        let proven = shown.iter().filter(|key| is_proven(key)).map(|key| hash(key));
+        self.purged.proven.extend(proven);
+    }
+
+    fn has_gone(&self, draft: &Draft) -> bool {
+        self.purged.has_session(&draft.session)
+            || draft.turns.first().is_some_and(|record| self.purged.has_record(record))
+            || self.purged.before.is_some_and(|before| draft.occurred < before)
+    }
+
+    /// Forgets the commands that nothing shows any more.
+    pub(super) fn forget_proven(&mut self) -> Result<()> {
+        let archived = self.archive.entries()?;
+        let archived = archived.iter().flat_map(|entry| mining::drafts(&self.home, &entry.name));
+        let expired = self.expired.names().into_iter();
+        let expired = expired.filter_map(|name| self.expired.load(&name));
+        let expired: Vec<Draft> = expired.flat_map(|remains| remains.drafts).collect();
+        let shown: BTreeSet<String> = archived
+            .chain(expired)
+            .filter_map(|draft| match draft.effect {
+                Effect::Confirms { key } => Some(hash(&key)),
+                Effect::New | Effect::Refutes { .. } => None,
+            })
+            .collect();
+        self.purged.proven.retain(|key| shown.contains(key));
+        self.purged.write(&self.home)
+    }
+
+    /// Says what becomes of memories.
+    pub(super) fn preview(&self, options: &SyncOptions<'_>) -> Result<Preview> {
+        let mut learned = BTreeSet::new();
+        let mut stripped = BTreeSet::new();
+        for store in stores(options.dirs, options.tree)? {
+            let would = self.with_gone(&store, |gone| store.would_unlearn(gone))?;
+            learned.extend(would.learned.into_iter().map(|(path, _)| path));
+            stripped.extend(would.kept.into_iter().map(|(path, _)| path));
+        }
+        Ok(Preview { learned: learned.len(), stripped: stripped.len() })
+    }
+
+    /// Takes the evidence out of what a person changed or wrote, and says what there was.
+    pub(super) fn unlearn(&mut self, options: &SyncOptions<'_>) -> Result<Memories> {
+        let mut before = BTreeSet::new();
+        let mut learned = BTreeMap::new();
+        for store in stores(options.dirs, options.tree)? {
+            before.extend(files(&store)?.into_iter().map(|stored| stored.memory.id));
+            let unlearned = self.unlearn_in(&store)?;
+            learned.extend(unlearned.learned.into_iter().map(told));
+        }
+        Ok(Memories { before, learned })
+    }
+
+    /// Says what became of memories once all others were written anew, and does again what a reconciliation undid
+    /// or found first.
+    pub(super) fn settle_memories(
+        &mut self,
+        options: &SyncOptions<'_>,
+        Memories { before, learned }: Memories,
+    ) -> Result<()> {
+        let mut now = BTreeMap::new();
+        let mut left = BTreeSet::new();
+        for store in stores(options.dirs, options.tree)? {
+            let unlearned = self.unlearn_in(&store)?;
+            left.extend(unlearned.learned.into_iter().map(|(path, _)| (path, None)));
+            let refused = unlearned.refused.into_iter();
+            left.extend(refused.map(|(path, error)| (path, Some(error.to_string()))));
+            now.extend(files(&store)?.into_iter().map(|stored| (stored.memory.id, stored)));
+        }
+        for (path, why) in left {
+            self.report.left.push(path);
+            self.report.refused.extend(why);
+        }
+        let gone = learned.into_values().filter(|named| !now.contains_key(&named.id));
+        self.report.forgotten.extend(gone);
+        let learned = now.into_values().filter(|stored| !before.contains(&stored.memory.id));
+        self.report.learned = learned.map(|stored| told((stored.path, stored.memory)).1).collect();
+        Ok(())
+    }
+
+    /// Memories that say some of it are named, and what they say is theirs from here on, wherever it is found.
+    pub(super) fn spare_memories(&mut self, dirs: &UserDirs, tree: &Tree) -> Result<()> {
+        let probes: Vec<Vec<u8>> = std::mem::take(&mut self.probes).into_iter().collect();
+        let automaton = automaton(&probes)?;
+        let mut said = vec![false; probes.len()];
+        let (mut seen, mut still) = (BTreeSet::new(), BTreeMap::new());
+        for store in stores(dirs, tree)? {
+            for stored in files(&store)? {
+                if self.report.left.contains(&stored.path) || !seen.insert(stored.path.clone()) {
+                    continue;
+                }
+                let Memory { id, title, body, .. } = &stored.memory;
+                let (id, says) = (id.to_string(), hash(&format!("{title}\n{body}")));
+                // Text that an earlier purge found in it can no longer be looked for.
+                let said_before = self.purged.said.get(&id) == Some(&says);
+                if mark(&automaton, &all_text(&stored), &mut said) || said_before {
+                    still.insert(id, says);
+                    self.report.say.push(told((stored.path, stored.memory)).1);
+                }
+            }
+        }
+        self.purged.said = still;
+        self.purged.write(&self.home)?;
+        let unsaid = probes.into_iter().zip(said).filter(|(_, said)| !said);
+        self.probes = unsaid.map(|(probe, _)| probe).collect();
+        Ok(())
+    }
+
+    fn unlearn_in(&mut self, store: &Store) -> Result<Unlearned> {
+        let unlearned = self.with_gone(store, |gone| store.unlearn(gone))?;
+        let named = |(path, memory): &(PathBuf, Memory)| told((path.clone(), memory.clone())).1;
+        self.report.stripped.extend(unlearned.kept.iter().map(named));
+        self.report.forgotten.extend(unlearned.removed.iter().map(named));
+        Ok(unlearned)
+    }
+
+    fn with_gone<T>(
+        &self,
+        store: &Store,
+        ask: impl FnOnce(&Gone<'_>) -> memory_store::Result<T>,
+    ) -> Result<T> {
+        let session = |session: &str| self.purged.has_session(session);
+        let record = |record: &str| self.purged.has_record(record);
+        // The user's own memories come from other projects, too, of which nothing goes.
+        let is_of_project = *store.home() == self.home;
+        let before = self.purged.before.filter(|_| is_of_project);
+        Ok(ask(&Gone { session: &session, record: &record, before, ids: &self.ids })?)
+    }
+}
+
+/// Where a project's memories lie, and those of the user, which may come from any project.
+fn stores(dirs: &UserDirs, tree: &Tree) -> Result<Vec<Store>> {
+    let trees = trees::present(dirs, tree);
+    let mut stores: Vec<Store> =
+        trees.iter().map(|tree| Ok(Store::open(dirs, tree)?)).collect::<Result<_>>()?;
+    stores.push(Store::user(dirs)?);
+    Ok(stores)
+}
+
+/// All memory files of a store, those that were put aside, too.
+fn files(store: &Store) -> Result<Vec<Stored>> {
+    let mut files = store.files();
+    files.extend(store.archived()?.memories);
+    Ok(files)
+}
+
+fn told((path, memory): (PathBuf, Memory)) -> (PathBuf, Named) {
+    (path.clone(), Named { id: memory.id, title: memory.title, path })
+}
+
+/// Returns the text of a memory's file, as it stands there and as it may stand elsewhere.
+fn all_text(Stored { path, memory, .. }: &Stored) -> Vec<u8> {
+    let mut text = std::fs::read_to_string(path).unwrap_or_default();
+    let escaped = escaped(&text);
+    // A quote may be folded there.
+    for part in [&memory.title, &memory.body].into_iter().chain(&memory.source.quote) {
+        text.push('\n');
+        text.push_str(part);
+    }
+    let mut text = text.into_bytes();
+    text.push(b'\n');
+    text.extend(escaped);
+    text
+}
