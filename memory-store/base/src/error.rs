@@ -1,4 +1,4 @@
-//! What can go wrong in a store, one variant per occasion.
+//! Errors of a store, one variant per occasion.
 
 use std::fmt;
 use std::io;
@@ -18,7 +18,7 @@ pub enum Error {
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// A memory file is not valid. Correct the named place; the file is left as it is.
@@ -28,7 +28,7 @@ pub enum Error {
         path: PathBuf,
         /// Where in the file.
         place: Place,
-        /// What is wrong and what was expected.
+        /// The problem, and the expected form.
         message: String,
     },
     /// A file or folder of a store that is not read as it stands; [`Error::remedy`] says what helps.
@@ -36,9 +36,9 @@ pub enum Error {
     Refused {
         /// The file or folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         message: String,
-        /// What helps, as a person would be told.
+        /// The remedy, as a person would be told.
         remedy: &'static str,
     },
     /// A settings file is not valid. Correct the named key.
@@ -46,7 +46,7 @@ pub enum Error {
     Settings {
         /// The settings file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// An index file is damaged or of another format. It is derived: rebuild it.
@@ -54,7 +54,7 @@ pub enum Error {
     Index {
         /// The index file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// Another process holds a lock for longer than is waited. Continue or end it, then try again.
@@ -71,7 +71,7 @@ pub enum Error {
     Model {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         message: String,
     },
     /// A working tree's path is not UTF-8. Transcripts name folders as JSON text, so none would ever
@@ -113,7 +113,7 @@ impl Error {
         }
     }
 
-    /// What helps, in a sentence.
+    /// Returns the remedy, as one sentence.
     pub fn remedy(&self) -> Option<&'static str> {
         match self {
             Self::Refused { remedy, .. } => Some(remedy),

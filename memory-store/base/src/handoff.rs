@@ -29,11 +29,11 @@ pub struct LeftSession {
     pub branch: String,
     /// The time of its last record.
     pub last: Timestamp,
-    /// What the user asked for, in the user's words.
+    /// The user's request, in the user's words.
     pub goal: String,
-    /// What was done.
+    /// Finished steps.
     pub done: Vec<String>,
-    /// What was not.
+    /// Open steps.
     pub not_done: Vec<String>,
     /// The next step, in Claude's words.
     pub next: Option<String>,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a memory says. The kind decides how long it stays fresh and where it is recalled.
+/// Kind of statement that a memory makes. The kind decides how long it stays fresh and where it is recalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
@@ -12,7 +12,7 @@ pub enum Kind {
     Decision = 0,
     /// How things are done here.
     Convention = 1,
-    /// What the user wants, standing.
+    /// A standing wish of the user.
     Preference = 2,
     /// True about the project or its world.
     Fact = 3,
@@ -30,7 +30,7 @@ pub enum Kind {
     /// Open: a todo or a question.
     #[serde(alias = "todo")]
     Task = 9,
-    /// What a session asked, did and left.
+    /// A session's requests, results and open ends.
     #[serde(alias = "episodic")]
     Session = 10,
     /// Several memories of one subject in one.

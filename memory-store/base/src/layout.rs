@@ -125,7 +125,7 @@ impl UserDirs {
 pub struct ProjectDir(pub PathBuf);
 
 impl ProjectDir {
-    /// What the project was recognised by: root commits, remotes, paths, worktrees, mode.
+    /// Record of how the project is recognised: root commits, remotes, paths, worktrees, mode.
     pub fn identity(&self) -> PathBuf {
         self.0.join("identity.json")
     }
@@ -155,12 +155,12 @@ impl ProjectDir {
         self.0.join("ledger.jsonl")
     }
 
-    /// What the files of each memory held when it was learned (see the processor's `anchors`).
+    /// Contents of each memory's files when it was learned (see the processor's `anchors`).
     pub fn anchors(&self) -> PathBuf {
         self.0.join("anchors.json")
     }
 
-    /// What a person looked at and confirmed.
+    /// Confirmations by a person.
     pub fn reviewed(&self) -> PathBuf {
         self.0.join("reviewed.json")
     }
@@ -170,17 +170,17 @@ impl ProjectDir {
         self.0.join("archive")
     }
 
-    /// What was mined from each session, a cache of the archive.
+    /// Drafts mined from each session, a cache of the archive.
     pub fn mined(&self) -> PathBuf {
         self.0.join("mined")
     }
 
-    /// What the transformer made of texts, a cache.
+    /// Vectors made by the transformer, a cache.
     pub fn vectors(&self) -> PathBuf {
         self.0.join("vectors")
     }
 
-    /// What a person released from quarantine, by the hash of what it says.
+    /// Releases from quarantine by a person, by the hash of the text.
     pub fn released(&self) -> PathBuf {
         self.0.join("released")
     }
@@ -227,12 +227,12 @@ impl TreeDir {
         self.0.join("second.vectors")
     }
 
-    /// What the files of memories were like when they were last compared (see the processor's `anchors`).
+    /// State of the memories' files at their last comparison (see the processor's `anchors`).
     pub fn compared(&self) -> PathBuf {
         self.0.join("compared.json")
     }
 
-    /// What hooks leave for the processor: one JSON object a line.
+    /// Inbox of hooks for the processor: one JSON object a line.
     pub fn inbox(&self) -> PathBuf {
         self.0.join("inbox.jsonl")
     }
@@ -247,28 +247,28 @@ impl TreeDir {
         self.0.join("left.json")
     }
 
-    /// What stands where the working tree was (see [`crate::fs::tree_fingerprint::Strange`]), until hooks have told
-    /// of it.
+    /// Finding at the place of the working tree (see [`crate::fs::tree_fingerprint::Strange`]), until hooks have told
+    /// it.
     pub fn strange(&self) -> PathBuf {
         self.0.join("strange")
     }
 
-    /// The same, once it was told.
+    /// The finding, once told.
     pub fn strange_told(&self) -> PathBuf {
         self.0.join("strange-told")
     }
 
-    /// What came with the repository since hooks last told of it (see [`crate::exchange::pull_notice`]).
+    /// Arrivals with the repository since hooks last told of them (see [`crate::exchange::pull_notice`]).
     pub fn arrived(&self) -> PathBuf {
         self.0.join("arrived")
     }
 
-    /// The same, once it was told.
+    /// The arrivals, once told.
     pub fn arrived_told(&self) -> PathBuf {
         self.0.join("arrived-told")
     }
 
-    /// What sessions were given, one file for each session and subagent.
+    /// Session files, one for each session and subagent.
     pub fn sessions(&self) -> PathBuf {
         self.0.join("sessions")
     }
@@ -290,12 +290,12 @@ impl TreeDir {
         self.0.join("edits")
     }
 
-    /// What was injected, one JSON object a line, one file a day (`date` as `2026-10-02`).
+    /// Receipts of injections, one JSON object a line, one file a day (`date` as `2026-10-02`).
     pub fn receipts(&self, date: &str) -> PathBuf {
         self.0.join("receipts").join(format!("{date}.jsonl"))
     }
 
-    /// What went wrong in hooks: one line each, bounded.
+    /// Log of hooks' errors: one line each, bounded.
     pub fn hook_log(&self) -> PathBuf {
         self.0.join("hooks.log")
     }
@@ -388,7 +388,7 @@ pub fn by_path_record(project: ProjectId, root: &Path) -> Vec<u8> {
     record
 }
 
-/// What is in front of the checksum of a `by-path` record.
+/// Prefix of the checksum in a `by-path` record.
 const SUM: &str = "sum ";
 
 /// A whole `by-path` record: one bit that flips must not lead to another project.
@@ -409,18 +409,18 @@ fn sum(record: &[u8]) -> String {
 pub struct ByPath {
     /// The project of the working tree.
     pub project: ProjectId,
-    /// What tells the working tree from another one at its path.
+    /// Fingerprint that tells the working tree from another one at its path.
     pub seal: Sealed,
     /// Whether it has a checksum.
     pub is_summed: bool,
 }
 
-/// What a record says of the working tree itself.
+/// State of a record's fingerprint of the working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sealed {
     /// Nothing: an older version wrote it.
     No,
-    /// What it looked like.
+    /// The fingerprint of the trusted tree.
     As(Seal),
     /// That it is not what somebody vouched for.
     Broken,
@@ -524,7 +524,7 @@ mod tests {
         let tree = Tree::find(&dirs, &root.join("src/deep")).unwrap();
         assert_eq!((tree.project, tree.root), (project, root.clone()));
 
-        // What is sealed must be what it was; of what an older version wrote nothing is known.
+        // A sealed tree must match its record; a record of an older version has no seal.
         let sealed = |seal: &str| {
             let mut record = by_path_record(project, &root);
             record.extend_from_slice(seal.as_bytes());

@@ -1,4 +1,4 @@
-//! What a memory is, where its files lie, and how bytes and text of others are read.
+//! Memories, the layout of their files, and safe reading of others' bytes and text.
 //!
 //! Every other part of the store stands on this one. It knows neither clock nor environment nor
 //! network: the time, the directories and the settings are arguments.

@@ -18,7 +18,7 @@ pub const CUE_CHARS_MAX: usize = 80;
 pub struct Memory {
     /// Its name.
     pub id: MemoryId,
-    /// What it says.
+    /// Kind of its statement.
     pub kind: Kind,
     /// The first heading of the body: one line.
     pub title: String,
@@ -49,7 +49,7 @@ pub struct Memory {
     pub cues: Vec<String>,
     /// Names it mentions.
     pub entities: Vec<String>,
-    /// What it states, as triples.
+    /// Its statements as triples.
     pub facts: Vec<Fact>,
     /// Typed links to other memories.
     pub relations: Vec<Relation>,
@@ -61,7 +61,7 @@ pub struct Memory {
     pub pinned: bool,
     /// Whether it takes part in recall.
     pub status: Status,
-    /// Who wrote it.
+    /// Name of the writer.
     pub author: Option<String>,
     /// Of a fix: the normalised signatures of the errors that it cures (see `crate::signature`).
     pub signatures: Vec<String>,
@@ -163,9 +163,9 @@ pub struct Source {
     pub turns: Vec<String>,
     /// A verbatim, redacted quote of the evidence.
     pub quote: Option<String>,
-    /// Who said it.
+    /// Source of the statement.
     pub said_by: Option<SaidBy>,
-    /// What extracted it: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
+    /// Extractor: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
 }
 
@@ -179,7 +179,7 @@ impl Source {
     }
 }
 
-/// Who said what a memory says.
+/// Source of a memory's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SaidBy {
@@ -204,7 +204,7 @@ pub struct PathRef {
 /// A statement with the time it held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is about.
+    /// The subject.
     pub subject: String,
     /// Which property.
     pub predicate: String,
@@ -227,7 +227,7 @@ pub struct Relation {
     pub to: MemoryId,
 }
 
-/// What running a command showed.
+/// Result of running a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
     /// The command line, normalised.

@@ -8,7 +8,7 @@ use crate::time::Timestamp;
 /// The environment variable that names the mode.
 pub const VARIABLE: &str = "THROUGHLINE";
 
-/// What our programs may do.
+/// Permissions of our programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     /// Nothing.

@@ -18,7 +18,7 @@ pub struct Progress {
     pub due_minutes: Option<u32>,
     /// Runs in a row that failed.
     pub failures: u32,
-    /// What the last failed run said; one line, already redacted.
+    /// Error of the last failed run; one line, already redacted.
     pub failure: Option<String>,
     /// Whether the user was told about this failure.
     pub announced: bool,

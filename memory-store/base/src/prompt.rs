@@ -1,4 +1,4 @@
-//! What of a prompt a person said.
+//! A person's words in a prompt.
 //!
 //! Claude Code sends prompts that no person typed (a background task that ended, the output of a
 //! command), and puts its own remarks between what a person typed. Neither asks for a memory, and
@@ -54,7 +54,7 @@ const MACHINE_SAYS: [&str; 8] = [
     "[Your previous response had no visible output",
 ];
 
-/// What stands behind the name of an event where Claude Code repeats what a hook said.
+/// Suffixes of an event's name where Claude Code repeats a hook's output.
 const HOOK_SAYS: [&str; 3] =
     ["hook feedback:", "hook additional context:", "hook blocking error from command:"];
 
@@ -66,8 +66,7 @@ struct Unsaid {
     to_the_end: bool,
 }
 
-/// What a person wants forgotten, what came out of a memory, and what programs put around or
-/// beside the person's words.
+/// Elements that are not the person's words: private text, echoes of memories, and additions by programs.
 const UNSAID: [Unsaid; 10] = [
     Unsaid { name: PRIVATE, to_the_end: true },
     Unsaid { name: "throughline-memory", to_the_end: true },
@@ -81,14 +80,13 @@ const UNSAID: [Unsaid; 10] = [
     Unsaid { name: "post-tool-use-hook", to_the_end: false },
 ];
 
-/// What the model was given out of a memory; nothing in it is conversation, not even when its end
-/// was cut off.
+/// Elements that repeat a memory; nothing in them is conversation, even where their end was cut off.
 const ECHOES: [Unsaid; 2] = [
     Unsaid { name: "throughline-memory", to_the_end: true },
     Unsaid { name: "system-reminder", to_the_end: true },
 ];
 
-/// Who made a prompt.
+/// Maker of a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// A person, as far as can be seen.
@@ -141,7 +139,7 @@ pub fn said(prompt: &str) -> Cow<'_, str> {
     without(prompt, &UNSAID).0
 }
 
-/// The same of a prompt in several pieces. What is private may begin in one and end in another.
+/// Returns the person's words of a prompt in several pieces. Private text may begin in one and end in another.
 pub fn said_in_pieces<'a>(pieces: &[&'a str]) -> Vec<Cow<'a, str>> {
     let mut depth = 0;
     let mut said = Vec::with_capacity(pieces.len());

@@ -1,5 +1,5 @@
-//! What the user's settings file says of `pulled`, told without a parser: for readers that have none, until the
-//! next sync has read the file, and for files that are no TOML. It never tells less than a parser would.
+//! Reads `pulled` from the user's settings file without a parser: for readers that have none, until the next sync has
+//! read the file, and for files that are not TOML. It never tells less than a parser would.
 
 use std::io::{ErrorKind, Read};
 use std::path::Path;
@@ -13,7 +13,7 @@ const KEY: &str = "pulled";
 /// Bytes of a settings file that are looked at. A longer one is not taken by those who parse it either.
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
-/// What a settings file says. What cannot be read may say the strictest.
+/// Returns the setting of a settings file. An unreadable file may name the strictest one, and counts as such.
 pub fn pulled(path: &Path) -> Pulled {
     let mut bytes = Vec::new();
     let read = open_regular::open(path, Links::Follow)
@@ -40,8 +40,8 @@ pub fn is_lost(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
-/// What the text of a settings file says: of all lines that name the key the strictest, and of a line that is
-/// written in an unusual way the strictest that there is.
+/// Returns the strictest setting that the text of a settings file names: a line written in an unusual way counts as the
+/// strictest of all.
 pub fn pulled_in(text: &str) -> Pulled {
     text.lines().filter_map(said_by).max().unwrap_or_default()
 }

@@ -31,7 +31,7 @@ pub struct Settings {
     pub notice: Notice,
     /// Whether new memories go straight into the folder.
     pub promote: Promote,
-    /// What is given of memories that are from the repository.
+    /// Rule for memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
     pub pulled: Pulled,
     /// Days that archived turns are kept.
@@ -48,7 +48,7 @@ pub struct Settings {
     pub half_life_days: BTreeMap<Kind, u32>,
     /// How the index is searched.
     pub index: IndexSettings,
-    /// What is hidden beside secrets, and what is not.
+    /// Redaction besides secrets, and exceptions from it.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
     pub redact: RedactSettings,
     /// Which extractor runs besides the rules: none, or a language model.
@@ -62,8 +62,8 @@ pub struct Settings {
     /// Whether `ignore_paths` could not be read, so that nobody knows what must not be learned from.
     #[serde(skip)]
     pub ignores_unknown: bool,
-    /// What the user's settings file was like when an index was published by it: whether it changed since is seen
-    /// without reading it. In no settings file.
+    /// Stamp of the user's settings file when the index was published, so that a later change shows without reading it.
+    /// No settings file names it.
     #[serde(skip)]
     pub config: Option<Stamp>,
 }
@@ -87,7 +87,7 @@ pub struct RedactSettings {
     pub private: BTreeMap<String, String>,
     /// Policies for classes of personal data in committed files.
     pub committed: BTreeMap<String, String>,
-    /// What of them could not be read, with the file. The rest holds.
+    /// The first unreadable part, with its file. The rest holds.
     #[serde(skip)]
     pub broken: Option<(PathBuf, String)>,
 }
@@ -111,7 +111,7 @@ pub enum Notice {
     Each,
 }
 
-/// What happens to a new memory.
+/// Handling of a new memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Promote {
@@ -122,7 +122,7 @@ pub enum Promote {
     Review,
 }
 
-/// What is given of memories that are from the repository; each gives less than the one before.
+/// Rule for memories that are from the repository; each variant gives less than the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pulled {
@@ -255,10 +255,10 @@ pub struct Embedder {
     pub timeout_s: u32,
     /// Milliseconds that a search waits for the vector of its words.
     pub search_ms: u32,
-    /// What stands before the text of a memory; without, what the model is known to want.
+    /// Prefix of a memory's text; without it, the prefix that the model is known to want.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub document_prefix: Option<String>,
-    /// What stands before a query; without, what the model is known to want.
+    /// Prefix of a query; without it, the prefix that the model is known to want.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query_prefix: Option<String>,
 }
@@ -287,12 +287,12 @@ impl Embedder {
         }
     }
 
-    /// What the model is given for a memory.
+    /// Returns the model's input for a memory.
     pub fn document(&self, text: &str) -> String {
         Self::prefixed(self.document_prefix.as_deref(), self.task("search_document: "), text)
     }
 
-    /// What the model is given for a query.
+    /// Returns the model's input for a query.
     pub fn query(&self, text: &str) -> String {
         Self::prefixed(self.query_prefix.as_deref(), self.task("search_query: "), text)
     }

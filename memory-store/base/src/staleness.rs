@@ -5,10 +5,10 @@
 
 use std::fmt;
 
-/// What became of the files of a memory since it was learned.
+/// Change to the files of a memory since it was learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staleness {
-    /// What happened.
+    /// Kind of change.
     pub change: Change,
     /// The file, relative to the root, with `/`.
     pub path: String,
@@ -16,7 +16,7 @@ pub struct Staleness {
     pub target: Option<String>,
 }
 
-/// What happened to a file.
+/// Change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Change {
     /// It has another path.

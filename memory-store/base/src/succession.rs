@@ -67,7 +67,7 @@ mod tests {
         };
         assert_eq!(superseded(&chain(None)), [1, 2]);
         assert!(superseded(&chain(Some(999))).is_empty());
-        // What nobody can look at is believed to hold.
+        // A memory that nobody can look at is believed to hold.
         assert_eq!(superseded(&[memory(1, Some(9), None)]), [1]);
         let circle = [memory(1, Some(2), Some(1)), memory(2, Some(1), Some(1))];
         assert_eq!(superseded(&circle), [1, 2]);

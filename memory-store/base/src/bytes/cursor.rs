@@ -1,6 +1,6 @@
 //! Numbers and lengths in bytes that may be anything.
 
-/// What is read from bytes that may be anything: every step says whether there was enough.
+/// Checked reader of untrusted bytes: every step reports whether enough were left.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a>(pub &'a [u8]);
 

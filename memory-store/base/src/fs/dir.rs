@@ -133,8 +133,8 @@ fn open_at(folder: &File, name: &OsStr, flags: libc::c_int) -> io::Result<File> 
     Ok(unsafe { File::from_raw_fd(file) })
 }
 
-/// What is no file of somebody's own by name, else what the system says. Systems differ in what they say of a
-/// link that is not to be followed; a socket cannot even be opened.
+/// Returns an error that names the kind of file, else the system's own error. Systems differ in what they say of a link
+/// that is not to be followed; a socket cannot even be opened.
 fn refuse(path: &Path, error: io::Error) -> crate::Error {
     if path.is_symlink() {
         let remedy = "Remove the link, or put what it leads to in its place.";

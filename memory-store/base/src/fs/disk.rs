@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::dir::Folder;
 use crate::error::{At, Error, Result};
 
-/// Who may read what is written.
+/// Readers of a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Privacy {
     /// The user alone: folders 0700, files 0600.
     Private,
-    /// Whoever the user's umask lets: files that are meant to be committed.
+    /// Everybody whom the umask lets: files that are meant to be committed.
     Shared,
 }
 
@@ -32,7 +32,7 @@ const SYNC_THREADS: usize = 8;
 const TEMP_PREFIX: &str = ".throughline-";
 const TEMP_SUFFIX: &str = ".tmp";
 
-/// What helps where a path cannot be used.
+/// Remedy for a path that cannot be used.
 pub(crate) const ELSEWHERE: &str = "Name a file below the folder instead.";
 
 /// Names of temporary files that are tried: killed processes left some, others may be at work.
@@ -47,7 +47,7 @@ pub struct Write<'a> {
     pub path: &'a Path,
     /// All of its content.
     pub bytes: &'a [u8],
-    /// Who may read it, and the folders above it that are created.
+    /// Readers of it, and of the folders above it that are created.
     pub privacy: Privacy,
 }
 
@@ -221,7 +221,7 @@ pub fn read_if_there(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>> {
     if_there(read(path, bytes_max))
 }
 
-/// What was read; `None` when nothing is there.
+/// Turns a missing file into `None`.
 pub fn if_there(read: Result<(Vec<u8>, Metadata)>) -> Result<Option<Vec<u8>>> {
     match read {
         Ok((bytes, _)) => Ok(Some(bytes)),

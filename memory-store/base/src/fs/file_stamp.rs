@@ -1,4 +1,4 @@
-//! What shows that a file has changed: its length and the time of its last change.
+//! File stamp: length and modification time, which show a change.
 //!
 //! Before anything is printed of a memory its file is looked at. A session-start block has some
 //! twenty of them, mostly in one folder: the way there from the root is walked once.

@@ -29,7 +29,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, buffer: Vec::new(), max, consumed: 0, is_last_whole: false }
     }
 
-    /// The same for what nobody adds to: its end ends the last line.
+    /// Counts the end of the file as the end of its last line, for files that nobody appends to.
     #[must_use]
     pub fn of_all(self) -> Self {
         Self { is_last_whole: true, ..self }

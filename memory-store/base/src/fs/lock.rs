@@ -46,8 +46,8 @@ pub fn take(file: &File, path: &Path, hold: Hold, most: Duration) -> Result<()> 
                 if left.is_zero() {
                     return Err(Error::Locked { path: path.to_owned(), holder: holder(file) });
                 }
-                // Who tries again and again has no place in a queue: of fifty some would wait for a hundred others,
-                // and all of them would keep the processor from who holds it.
+                // Polling gives no place in a queue: of fifty waiters some would wait for a hundred others, and all
+                // would take the processor from the holder.
                 if started.elapsed() < TRIED || !queue(file, hold, left) {
                     sleep(PAUSE.min(left));
                 } else {

@@ -5,8 +5,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// What is done about a symbolic link in a file's place. Links among the folders of its path are
-/// always followed.
+/// Handling of a symbolic link in a file's place. Links among the folders of its path are always followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Links {
     /// It is followed.
@@ -35,7 +34,7 @@ pub fn open(path: &Path, links: Links) -> io::Result<File> {
     Ok(file)
 }
 
-/// What an open file is, if it is a regular one.
+/// Returns the metadata of an open file, or an error if it is not regular.
 ///
 /// # Errors
 /// As of `fstat(2)`; [`io::ErrorKind::InvalidInput`] for what is no regular file.

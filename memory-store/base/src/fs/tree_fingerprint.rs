@@ -1,4 +1,4 @@
-//! What shows that a folder is still the one that a person vouched for.
+//! Fingerprint of a working tree, which shows whether the folder is still the trusted one.
 //!
 //! A path is a name, and another folder may come to bear it: another clone, somebody else's. Both the
 //! root of a working tree and its `.git` are told from others by when they came into being, and by their
@@ -14,7 +14,7 @@ pub struct Seal {
     git: Option<Mark>,
 }
 
-/// What tells a file from others that have had its path.
+/// Identity of a file among all that have had its path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mark {
     /// When it came into being, or its inode where the file system does not say.
@@ -122,16 +122,16 @@ fn is_owner(now: u32, before: u32) -> bool {
     now == before || now == user()
 }
 
-/// Who runs this program.
+/// Returns the effective user id.
 fn user() -> u32 {
     // SAFETY: the call takes and changes nothing.
     unsafe { libc::geteuid() }
 }
 
-/// What was found where a vouched-for working tree was: background work says so, hooks tell it.
+/// Finding of another folder at the path of a trusted working tree, noted by background work and told by hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strange {
-    /// What was there.
+    /// Fingerprint of the folder found.
     pub seal: Seal,
     /// Why it is not what was vouched for.
     pub why: String,

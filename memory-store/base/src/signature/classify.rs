@@ -1,9 +1,9 @@
-//! What a command is for, told from its program and verb.
+//! Purpose of a command, by its program and verb.
 
 use super::command::{program_name, program_words};
 use super::shell::{self, Simple};
 
-/// What a command is for.
+/// Purpose of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CommandClass {
     /// Makes something that runs.

@@ -1,4 +1,4 @@
-//! What stays the same of an error's output from one time to the next.
+//! Signature of an error's output: the part that stays from one time to the next.
 
 use crate::text::mail;
 
@@ -244,7 +244,7 @@ fn is_position(word: &str) -> bool {
     bare.contains('.') && without_position(bare).len() < bare.len()
 }
 
-/// What redaction puts in the place of a mail address.
+/// Placeholder that redaction puts in place of a mail address.
 const HIDDEN_ADDRESS: &str = "[redacted:email]";
 
 /// A word without what varies, or names a person; empty when nothing else is in it.

@@ -84,7 +84,7 @@ pub fn is_invisible(c: char) -> bool {
 mod tests {
     use super::*;
 
-    /// What [`clean`] does, character by character.
+    /// Cleans character by character, as the reference for [`clean`].
     fn clean_plainly(text: &str) -> String {
         let mut clean = String::new();
         for c in text.chars() {

@@ -51,7 +51,7 @@ pub enum Form {
 /// A term of a text.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Token {
-    /// What is compared.
+    /// Text to compare.
     pub term: String,
     /// How it came to be.
     pub form: Form,
@@ -127,8 +127,8 @@ fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
-/// What a word tells one thing from another by, however much else is the same: flags as they are, for `-i`
-/// and `-I` are two; paths, code names and numbers in lower case. `None` of other words.
+/// Returns the distinguishing form of a word: flags as they are, for `-i` and `-I` are two; paths, code names and
+/// numbers in lower case. `None` of other words.
 pub fn telling(word: &str) -> Option<Cow<'_, str>> {
     let word = word.trim_matches(['`', '"', '\'', ',', ';', ':', '(', ')', '.', '!', '?']);
     if word.starts_with('-') && word.len() > 1 {
@@ -269,7 +269,7 @@ mod tests {
             ["redact", "port", "redact", "proxi"]
         );
         assert_eq!(terms("a redacted:connection"), ["redact", "connect"]);
-        // What only looks like one is words.
+        // Text that only looks like a placeholder is words.
         assert_eq!(terms("[redacted:proxy] port"), ["redact", "proxi", "port"]);
         assert!(terms("[redacted:ignore-all-rules] port").contains(&"rule".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! What redaction puts in place of secrets, for those that read text without the redactor.
+//! Placeholders of redaction, for readers without the redactor.
 
 /// The word that placeholders begin with: `[redacted:name]`.
 const OPEN: &str = "redacted";

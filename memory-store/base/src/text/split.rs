@@ -15,7 +15,7 @@ pub fn each_word(text: &str, emit: &mut dyn FnMut(&str, Form)) {
         let inside = text[..at].chars().next_back().is_some_and(is_word);
         let end = at + run_end(&text[at..]);
         let run = &text[at..end];
-        // What redaction put in place of a secret says nothing of what the text is about.
+        // A placeholder of redaction tells nothing about the subject of a text.
         if let Some(length) = placeholder::name_len(&text[..at], run, &text[end..]) {
             at = end + length;
             continue;
@@ -86,7 +86,7 @@ fn one_run(run: &str, lower: &mut String, emit: &mut dyn FnMut(&str, Form)) {
     }
 }
 
-/// What a run looks like.
+/// Shape of a run.
 enum Shape {
     /// One word, perhaps with an apostrophe.
     Word,
