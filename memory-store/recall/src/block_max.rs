@@ -1,5 +1,4 @@
-//! What the documents of each window can score at most by their words, so that windows are passed over
-//! in which none can be among the best.
+//! Block-max bounds: the highest lexical score of each window, so that windows without a good document are skipped.
 //!
 //! A limit is computed as a score is, in the same order and with the same roundings, from weights that
 //! are as high or higher. As sums of floats never fall when a part of them grows, no score is above it.
@@ -27,7 +26,7 @@ pub(crate) fn limits(lists: &[List<'_>], weights: &[f32], query: &Query, docs: u
     sums.chunks_exact(RANGES).map(|sums| sums.iter().copied().fold(0.0, f32::max)).collect()
 }
 
-/// The same for a long query, whose terms are many: whole windows will do.
+/// Returns the bounds for a long query, whose terms are many: whole windows will do.
 fn of_paragraphs(
     lists: &[List<'_>],
     weights: &[f32],
@@ -152,8 +151,7 @@ mod tests {
             sources
         }
 
-        /// What each document scores and has of the query, without any index: in the order in which
-        /// the sums are made, so that they are the same to the last bit.
+        /// Scores every document without an index, adding in the same order, so that sums are equal to the last bit.
         fn reference(&self, query: &Query) -> Vec<(f32, u32, Vec<u16>)> {
             let all = self.documents.len() as u32;
             let weights: Vec<f32> = query
@@ -239,7 +237,7 @@ mod tests {
                 expected.push(all[doc as usize].clone());
             }
         }
-        // What was asked for besides comes in any order.
+        // The order of additionally requested documents does not matter.
         for list in [&mut best, &mut expected] {
             let others = list.split_at_mut_checked(ranked).map(|(_, others)| others);
             others.into_iter().for_each(|others| others.sort_by_key(|&(_, doc, _)| doc));

@@ -12,9 +12,9 @@ use crate::index::segment::Segment;
 use memory_store_base::signature::{error_signature, names_cause, signature_hash};
 use memory_store_base::time::Timestamp;
 
-/// What a named path adds to a prompt's ranking.
+/// Gain of a named path in a prompt's ranking.
 const PATH_IN_PROMPT: f32 = 0.6;
-/// What the same error signature adds.
+/// Gain of an equal error signature.
 const SAME_ERROR: f32 = 1.0;
 /// Gain by words of the error in its text.
 const QUOTED_ERROR: f32 = 0.6;

@@ -125,7 +125,7 @@ fn piece(query: &Query, text: &str) -> Option<String> {
     Some(rest[..end].to_owned())
 }
 
-/// What a line says of the error, if it says enough.
+/// Returns how much a line shares with the error, if that is enough.
 fn mass(query: &Query, line: &str) -> Option<f32> {
     let mut shared: Vec<usize> = Vec::new();
     text::each_term(line, &mut |term, _| {

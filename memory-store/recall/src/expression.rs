@@ -1,4 +1,4 @@
-//! What a person may write in an explicit search, besides words.
+//! Syntax of an explicit search beyond plain words.
 //!
 //! ```text
 //! parser comments                 either word; the more the better
@@ -25,7 +25,7 @@ const DEPTH_MAX: usize = 16;
 pub(crate) struct Expression {
     /// The words that rank, without those that must not occur.
     pub words: String,
-    /// What must hold besides.
+    /// Further conditions.
     pub must: Vec<Node>,
     /// Whether AND, OR or NOT join them, so that something without any of the words may be meant.
     pub operators: bool,
@@ -123,7 +123,7 @@ impl Node {
         }
     }
 
-    /// What of it is never given up to find more: what it forbids, and its filters.
+    /// Returns the conditions that are never dropped to find more: exclusions and filters.
     pub(crate) fn strict(&self) -> Option<Self> {
         match self {
             Self::Word(_) | Self::Phrase(_) => None,

@@ -60,7 +60,7 @@ pub(crate) fn is_limited(project: &ProjectDir) -> bool {
     record(project).map_or(true, |record| record.authors.is_some())
 }
 
-/// What matters here of a project's record.
+/// Part of a project's record that matters here.
 #[derive(Default, Deserialize)]
 struct ProjectRecord {
     #[serde(default)]
@@ -219,8 +219,8 @@ impl<'a> Fields<'a> {
         self.items("paths").into_iter().filter_map(path).map(str::to_owned).collect()
     }
 
-    /// Who said it, and whether a model noted it. Where there is a source that is written in another way than ours,
-    /// nobody is taken for the user.
+    /// Returns who said it, and whether a model noted it. Where there is a source that is written in another way than
+    /// ours, nobody is taken for the user.
     fn source(&self) -> (Option<SaidBy>, bool) {
         let Some(at) = self.0.iter().position(|line| line.starts_with("source:")) else {
             return (None, false);

@@ -50,7 +50,7 @@ impl Docs {
     }
 }
 
-/// What must hold, and where the words of it occur.
+/// Conditions of a search, with the places of their words.
 pub(crate) struct Matcher<'a> {
     must: &'a [Node],
     /// Each word or phrase of `must` with the documents that have all words of it.
@@ -58,7 +58,7 @@ pub(crate) struct Matcher<'a> {
     all: Docs,
 }
 
-/// What is known before a document is read.
+/// Result of a condition before the document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holds {
     No,
@@ -67,7 +67,7 @@ enum Holds {
 }
 
 impl<'a> Matcher<'a> {
-    /// Looks up the words of what must hold. What cannot be read is told to `note`.
+    /// Looks up the words of what must hold. Read errors go to `note`.
     pub(crate) fn new(must: &'a [Node], parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Self {
         let mut docs: Vec<(&str, Docs)> = Vec::new();
         for node in must {

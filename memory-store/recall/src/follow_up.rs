@@ -31,7 +31,7 @@ const BACK: [&str; 11] = [
     "third",
 ];
 
-/// What prompts were about, without their text: hashes of their most telling terms.
+/// Topic of prompts without their text: hashes of their most telling terms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topic {
     terms: Vec<u64>,
@@ -82,7 +82,7 @@ impl Topic {
 
 /// A prompt with the topic that it goes on with.
 pub(super) struct Followed {
-    /// What is asked.
+    /// The query.
     pub query: Query,
     /// How rare each of the prompt's own terms is; of others, 0.
     own: Vec<f32>,

@@ -28,7 +28,7 @@ const COVERED: f32 = 3.5;
 const KNOWN: f32 = 1.6;
 /// See [`COSINE`].
 const SECOND: f32 = 1.1;
-/// What a digest of a session must have more than a judged memory.
+/// Margin of the gate for a digest over a judged memory.
 const DIGEST: f32 = 0.5;
 
 /// The share of an error that the fix of another one, or a command, must cover.
@@ -39,8 +39,8 @@ const COSINE_USUAL: f32 = 0.19;
 /// See [`COSINE_USUAL`].
 const COSINE_COVERED: f32 = 0.19;
 
-/// What stores in general ask for, so that they are not taken in by prompts of a kind. Few of the
-/// prompts decide a store's own threshold, which is therefore drawn this way.
+/// Prior of the gate from stores in general, so that prompts of one kind do not mislead it. Few of the prompts decide a
+/// store's own threshold, which is therefore drawn this way.
 struct Usual {
     /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
     threshold: f32,
@@ -70,7 +70,7 @@ const SCALE: u32 = 6;
 const UNCALIBRATED: Gate =
     Gate { threshold: 5.4, mean: 2.2, deviation: 1.1, alpha: USUAL_ALPHA, scale: SCALE };
 
-/// What the gate goes by: each means the same for every query.
+/// Inputs of the gate: each means the same for every query.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Features {
     /// The cosine of query and memory, where both have a vector.
@@ -244,7 +244,7 @@ fn quantile(tail: f32) -> f32 {
 /// next one. Other lines that begin with `#` are comments.
 const PROMPTS: &str = include_str!("../../assets/background-prompts.txt");
 
-/// What the gates of this build depend on, besides the store: a change makes a new one due.
+/// Returns a digest of this build's gate rules; a change makes a new gate due.
 pub fn fingerprint() -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&SCALE.to_le_bytes());

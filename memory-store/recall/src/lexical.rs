@@ -31,7 +31,7 @@ pub(crate) const PAIR: f32 = 0.3;
 /// what a document must score to be among the best.
 const FIRST_WINDOWS: usize = 8;
 
-/// What the sources hold of a query's terms.
+/// Postings of a query's terms in all sources.
 pub(crate) struct Found<'a> {
     /// How much each term counts, and after the terms each pair.
     weights: Vec<f32>,
@@ -55,7 +55,7 @@ impl<'a> Found<'a> {
         Self::read(sources, terms, false)
     }
 
-    /// The same for an explicit search, where a common word may be all that was asked.
+    /// Looks up all terms for an explicit search, where a common word may be the whole query.
     pub(crate) fn look_up_all(sources: &'a Sources, terms: &[Term]) -> Self {
         Self::read(sources, terms, true)
     }
@@ -97,7 +97,7 @@ impl<'a> Found<'a> {
             let mut count = 0;
             let found = sources.list.iter().zip(&mut self.sources).zip(&self.in_segments);
             for ((source, lists), known) in found {
-                // Whoever has two words side by side has each of them.
+                // A document with the pair has each of its words.
                 let may_be = pair.words.iter().flatten().all(|&word| known[usize::from(word)]);
                 let mut more = Vec::new();
                 let mut each = |doc| more.push((doc, 1.0));
@@ -131,7 +131,7 @@ impl<'a> Found<'a> {
         max: usize,
         also: &[At],
     ) -> Vec<Candidate> {
-        // What the journal replaced still has its scores.
+        // Replaced documents of the journal still have scores.
         let keep = max.saturating_add(sources.hidden());
         let mut best = Best { keep, floor: f32::MIN_POSITIVE, list: Vec::new() };
         let mut others = Vec::new();
@@ -268,9 +268,9 @@ fn block<'a>(segment: &'a Segment, term: &Term, slot: &Slot) -> Result<Block<'a>
 
 /// In which order the windows of a source are looked at.
 struct Plan {
-    /// What the documents of each score at most; nothing is known of small sources.
+    /// Highest scores of the documents of each; nothing is known of small sources.
     limits: Vec<f32>,
-    /// Those that are looked at first, in their order.
+    /// Documents to look at first, in this order.
     first: Vec<u32>,
     /// The others.
     rest: Vec<u32>,
@@ -314,7 +314,7 @@ impl Plan {
 struct Best {
     /// How many are kept.
     keep: usize,
-    /// What a further one must score.
+    /// Least score of a further one.
     floor: f32,
     list: Vec<(At, Scored)>,
 }

@@ -1,9 +1,9 @@
 //! Recall: finding the memories that matter for a prompt, a file, an error, or a new session.
 //!
-//! The same functions serve hooks, MCP server, command line and evaluation. A *candidate* is a
-//! document that shares something with the query; ranking, collapsing and the *gate* turn
-//! candidates into *hits*. The gate decides whether anything is said at all: it compares an
-//! absolute score with a threshold that was calibrated for this very store.
+//! Recall for hooks, MCP server, command line and evaluation, which share all its functions. A *candidate* is a
+//! document that shares something with the query; ranking, collapsing and the *gate* turn candidates into *hits*. The
+//! gate decides whether anything is said at all: it compares an absolute score with a threshold that was calibrated for
+//! this very store.
 //!
 //! This crate reads indexes and makes the bytes of their files; it writes no file.
 
@@ -101,7 +101,7 @@ const START_LINE: usize = 60;
 pub struct Hit {
     /// Its name.
     pub id: MemoryId,
-    /// What it says; turns count as `session`.
+    /// Kind of its statement; turns count as `session`.
     pub kind: Kind,
     /// Its title.
     pub title: String,
@@ -123,7 +123,7 @@ pub struct Hit {
     pub why: String,
     /// Where it was found.
     pub collection: Collection,
-    /// Who said it.
+    /// Source of the statement.
     pub said_by: Option<SaidBy>,
     /// Whether a model chose to save it.
     pub noted: bool,
@@ -131,7 +131,7 @@ pub struct Hit {
     pub draft: bool,
     /// Whether another memory replaces it; only an explicit search shows such ones.
     pub superseded: bool,
-    /// What replaces it, where that is known.
+    /// Its successor, where known.
     pub superseded_by: Option<MemoryId>,
     /// Until when it held, where that is over; only who asks for such ones is given any.
     pub expired: Option<Timestamp>,
@@ -160,7 +160,7 @@ pub enum Collection {
     User,
     /// Turns of sessions.
     Turns,
-    /// What the model thought in turns of sessions.
+    /// The model's thinking in turns of sessions.
     Thinking,
 }
 
@@ -175,18 +175,18 @@ pub enum Reason {
     Acknowledgement,
     /// Nothing shares a word with it.
     NoCandidate,
-    /// What shares words with it does not share enough.
+    /// The candidates share too little with it.
     Gate,
-    /// What was found has been shown already, or its file has changed.
+    /// Every candidate has been shown already, or its file has changed.
     Skipped,
 }
 
-/// What recall answers.
+/// Answer of recall.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recalled {
     /// The hits, best first.
     pub hits: Vec<Hit>,
-    /// What could not be read, in one line; the hits are what could.
+    /// The first read error, in one line; hits come from the readable rest.
     pub degraded: Option<String>,
     /// Whether a file had changed or gone since it was indexed, so that a new index is due.
     pub stale: bool,
@@ -201,7 +201,7 @@ pub struct Recalled {
     pub weak: bool,
     /// Why there are no hits.
     pub silent: Option<Reason>,
-    /// What became of each candidate, if it was asked for.
+    /// Outcome of each candidate, if asked for.
     pub trace: Vec<Traced>,
 }
 
@@ -213,10 +213,10 @@ pub struct Recall {
     models: Option<PathBuf>,
     /// The transformer that others ask, too, where there is one.
     shared: Option<Arc<SharedTransformer>>,
-    /// What stays open from one question to the next. The table does not: to read it again is cheap, and
-    /// its memory is used for other things meanwhile.
+    /// State kept open from one query to the next. The table does not: to read it again is cheap, and its memory is
+    /// used for other things meanwhile.
     embedder: OnceCell<Box<dyn Embed>>,
-    /// Who is asked for vectors of the second space.
+    /// Source of vectors of the second space.
     second: Option<Asking>,
     stamps: Stamps,
     traces: bool,
@@ -258,8 +258,8 @@ impl Recall {
         Self { expired: true, ..self }
     }
 
-    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries.
-    /// What stands in its way is told once, in [`Recalled::notes`].
+    /// Lets the second space count, where there is one: `ask` is asked for the vectors of queries. Problems are told
+    /// once, in [`Recalled::notes`].
     #[must_use]
     pub fn with_second(mut self, ask: Box<dyn Ask>) -> Self {
         self.second = Some(Asking::new(ask));
@@ -447,8 +447,8 @@ impl Recall {
         hit.filter(|hit| !hit.held)
     }
 
-    /// What became of the files of a memory since it was learned, as the index has it; `None` where that is
-    /// little, or nobody looked since the memory was written.
+    /// Returns the change to a memory's files since it was learned, as the index has it; `None` if that is little, or
+    /// nobody looked since the memory was written.
     pub fn staleness(&self, id: MemoryId) -> Option<Staleness> {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at).filter(|entry| entry.has(FLAG_STALE))?;
@@ -501,7 +501,7 @@ impl Recall {
         }
     }
 
-    /// What may help with a prompt: by its words, by the paths and by the time that it names.
+    /// Returns candidates for a prompt: by its words, and by the paths and the time that it names.
     fn for_prompt(&self, query: &Query, text: &str, now: Timestamp) -> Vec<Candidate> {
         let mut candidates = self.scored(query, now);
         exact::add(&self.sources, query, &mut candidates);
@@ -534,8 +534,8 @@ impl Recall {
             let mut instead = None;
             let is_given = recalled.hits.iter().any(|hit| hit.id == candidate.entry.id);
             if fate == Fate::Skipped {
-                // What was shown before still says how well an answer can fit: without it, each
-                // repetition of a question would bring something weaker.
+                // Memories shown before still tell how well an answer can fit: without them, each repetition of a
+                // question would bring something weaker.
                 best.get_or_insert(candidate.fused);
             }
             if fate == Fate::Hit && !is_given && reads < READ_MAX {
@@ -590,7 +590,7 @@ impl Recall {
         }
     }
 
-    /// What a candidate brings: itself, or what holds now in its place.
+    /// Turns a candidate into a hit: itself, or its current successor.
     fn hit(
         &self,
         candidate: &Candidate,
@@ -697,7 +697,7 @@ impl Recall {
             || self.sources.is_unjudged(candidate.at) && suspicion::of_record(record).is_some()
     }
 
-    /// The same of a candidate that was not read yet. Where the index has judged it, nothing is read.
+    /// Checks quarantine of a candidate that was not read yet. Where the index has judged it, nothing is read.
     fn is_held(&self, candidate: &Candidate) -> bool {
         if !self.sources.is_unjudged(candidate.at) && !self.sources.holds_unreleased(candidate.at) {
             return candidate.entry.has(FLAG_HELD);
@@ -728,7 +728,7 @@ impl Recall {
     }
 }
 
-/// What stands for a superseded memory.
+/// Successor of a superseded memory.
 enum Successor {
     /// This memory.
     Is(Box<(Entry, Hit)>),

@@ -25,9 +25,9 @@ const SAME_TITLE_MAX: usize = 512;
 pub struct Counts {
     /// The project's, by the number of their kind.
     pub kinds: [usize; Kind::ALL.len()],
-    /// Those of them that wait for a review.
+    /// Number of those that wait for a review.
     pub drafts: usize,
-    /// Those of them that another one replaces.
+    /// Number of those that have a successor.
     pub superseded: usize,
     /// The user's own.
     pub user: usize,
@@ -97,7 +97,7 @@ impl Recall {
         self.read(&candidate, now, &mut Recalled::default()).ok()
     }
 
-    /// The same also of one whose file changed since it was indexed, with what the index says of it.
+    /// Returns a memory as indexed, even if its file changed since.
     pub fn indexed(&self, id: MemoryId) -> Option<Hit> {
         let at = self.sources.find(id)?;
         let entry = self.sources.entry(at)?;

@@ -14,7 +14,7 @@ pub const SAME: f32 = 0.85;
 const HELD_WORDS_MIN: usize = 8;
 /// How alike a text is to one that holds all of its words.
 const HELD: f32 = 0.9;
-/// What is left of a likeness when telling words differ.
+/// Remaining share of a similarity when telling words differ.
 const DIFFER: f32 = 0.5;
 
 /// The words of the hits kept so far, found when there is something to compare them with.
@@ -56,7 +56,7 @@ pub fn likeness(a: &str, b: &str) -> f32 {
 struct Words {
     /// All but stop words and single letters.
     all: Vec<u64>,
-    /// Those that tell one thing from another, whole.
+    /// Distinguishing words, whole.
     telling: Vec<u64>,
 }
 
@@ -96,7 +96,7 @@ impl Words {
             self.add_word(&word);
             word.clear();
         }
-        // What stands in backticks is code, which says something else with every change.
+        // Text in backticks is code, which differs with every change.
         for code in text.split('`').skip(1).step_by(2).filter(|code| code.contains(' ')) {
             let words: Vec<&str> = code.split_whitespace().collect();
             self.telling.push(hash_bytes(words.join(" ").as_bytes()));

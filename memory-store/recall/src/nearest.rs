@@ -1,4 +1,4 @@
-//! What a source knows of meaning: the vectors of its segment and of its journal as one.
+//! Vectors of a source: those of its segment and of its journal as one.
 
 use super::sources::{Source, Sources};
 use crate::index::hub;
@@ -15,7 +15,7 @@ pub struct Probe {
     pub vector: Vector,
 }
 
-/// What a source's vectors say of a query.
+/// Similarities of a source's vectors to a query.
 #[derive(Debug, Default)]
 pub(crate) struct Nearest {
     /// The nearest documents, the nearest first. What the journal replaced is among them, as it is

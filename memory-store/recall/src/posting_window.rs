@@ -68,7 +68,7 @@ pub(crate) struct Window<'a> {
     /// The window's first document, and the first after it.
     first: u32,
     end: u32,
-    /// What was met in the window, ordered by term.
+    /// Postings met in the window, ordered by term.
     postings: Vec<Posting>,
     scores: Vec<f32>,
     /// By document, while some are looked for or told of: which of these it is, counted from 1.

@@ -1,4 +1,4 @@
-//! What is asked, made ready for ranking: terms, paragraphs, named paths.
+//! Query preparation for ranking: terms, paragraphs, named paths.
 
 use super::acknowledgement::is_acknowledgement;
 use super::nearest::Probe;
@@ -36,7 +36,7 @@ const PATHS_MAX: usize = 32;
 /// A word looked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Term {
-    /// What an index knows it by.
+    /// Key of the term in an index.
     pub hash: u64,
     /// How rare it is in technical text: its idf.
     pub background: f32,
@@ -47,13 +47,13 @@ pub struct Term {
 /// Two neighbouring words looked for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pair {
-    /// What an index knows them by.
+    /// Key of the pair in an index.
     pub hash: u32,
     /// Their numbers among the terms, if they are looked for by themselves, too.
     pub words: [Option<u16>; 2],
 }
 
-/// What is asked.
+/// A prepared query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
     /// Each different term once.
@@ -124,7 +124,7 @@ impl Query {
         }
         let mut query = Self { paths: paths(&text), ..Self::default() };
         query.add_short(&text, &mut |term, _| !varies(term));
-        // What stands around it has a meaning of its own.
+        // Text around it has a meaning of its own.
         query.text = if telling.is_empty() {
             text
         } else {

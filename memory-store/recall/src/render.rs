@@ -12,9 +12,9 @@ use memory_store_base::kind::Kind;
 use memory_store_base::memory::SaidBy;
 pub use memory_store_base::text::clean;
 
-/// What injected text starts with; attributes may follow before the `>`.
+/// Start of injected text; attributes may follow before the `>`.
 pub const OPEN: &str = "<throughline-memory";
-/// What it ends with.
+/// End of injected text.
 pub const CLOSE: &str = "</throughline-memory>";
 
 /// Characters of one memory's text.
@@ -289,8 +289,8 @@ enum Teller {
     Unsaid,
 }
 
-/// What a person wants is told as having been asked for; what a model chose to save, and what it says is wanted, as
-/// the model's own.
+/// Returns the teller of a memory: the user for wishes of a person, Claude for memories that a model chose to save or
+/// wishes that it states.
 fn told_by(hit: &Hit) -> Teller {
     // A file that does not say who said it was written by hand: by the user, in the user's own folder.
     // Of what is from the repository nobody here knows who said it.
@@ -337,7 +337,7 @@ fn content(hit: &Hit) -> String {
     }
 }
 
-/// What a memory states, with the sentences of its text that fit whole.
+/// Returns a memory's title with the sentences of its text that fit whole.
 fn brief(hit: &Hit) -> String {
     let mut told = cut(clean(&hit.title), TITLE_CHARS_MAX);
     let content = content(hit);
@@ -440,7 +440,7 @@ mod tests {
                 "- [preference {short}] asked on 2026-10-02: Never use float for money (src/a.rs)"
             )
         );
-        // Whoever wished for it, it was not the user.
+        // The user did not wish for it.
         let theirs = Hit { from_repository: true, ..wish };
         assert_eq!(
             piece(&theirs, Detail::Brief, 500).unwrap(),

@@ -34,7 +34,7 @@ const MEANING_NEAR: f32 = 3.5;
 const MEANING_LENGTH: f32 = 0.92;
 /// How much of a memory's nearness to everything near it is taken off.
 const HUB: f32 = 0.41;
-/// What nearness counts at least.
+/// Least weight of meaning.
 const MEANING_MIN: f32 = 0.2;
 
 /// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
@@ -58,24 +58,23 @@ pub(crate) struct Candidate {
     pub entry: Entry,
     /// BM25.
     pub lexical: f32,
-    /// What the words of the documents beside it add to that.
+    /// Gain by the words of neighbouring documents of its session.
     pub beside: f32,
     /// How near it is to the query, where both have a vector.
     pub near: Option<Near>,
     /// How far it stands out in the second space, where that was asked and it has a vector there.
     pub likeness: Option<f32>,
-    /// What its words and those beside it count: BM25, in the measure in which the best candidate covers
-    /// the query.
+    /// Lexical part of the score: BM25 with neighbours, scaled by how far the best candidate covers the query.
     pub words: f32,
     /// How much its meaning counts.
     pub trust: f32,
     /// Words, meaning, prior, and what is named directly; what it is ranked by.
     pub fused: f32,
-    /// What the gate goes by.
+    /// Inputs of the gate.
     pub features: gate::Features,
-    /// What the gate sees.
+    /// Result of the gate.
     pub gate: f32,
-    /// What the gate asks for.
+    /// Threshold of the gate.
     pub threshold: f32,
     /// How it was named: by path, or by the signature of an error.
     pub named: Option<Named>,
@@ -137,7 +136,7 @@ impl Candidate {
         let mut words: Vec<&Term> =
             self.shared.iter().map(|&number| &query.terms[usize::from(number)]).collect();
         words.sort_by(|a, b| b.background.total_cmp(&a.background).then(a.text.cmp(&b.text)));
-        // Those of the topic that a prompt goes on with are known as hashes only.
+        // Terms of the topic that a prompt continues are known as hashes only.
         let shared = words.len();
         words.retain(|term| !term.text.is_empty());
         let topic = if words.len() < shared { ", and the prompt before" } else { "" };
@@ -153,7 +152,7 @@ impl Candidate {
         }
     }
 
-    /// What counts besides the words.
+    /// Returns the part of the score besides words.
     pub(crate) fn prior(&self, settings: &Settings, now: Timestamp) -> f32 {
         let kind = if self.is_digest() { -SESSION } else { 0.0 };
         let pin = if super::is_pinned(self) { PIN } else { 0.0 };
@@ -213,7 +212,7 @@ pub(crate) fn find(
     candidates
 }
 
-/// The same for the built-in space, with the documents that another brings.
+/// Finds candidates in the built-in space, with documents that another space adds.
 fn find_also(
     sources: &Sources,
     query: &Query,

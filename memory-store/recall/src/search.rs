@@ -33,7 +33,7 @@ const WORDS_MAX: usize = 16;
 /// Candidates that a trace tells of.
 const TRACED_MAX: usize = 64;
 
-/// What is searched for.
+/// An explicit search.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Search {
     /// Words, perhaps with operators and filters (see the module `expression`); without words the
@@ -57,7 +57,7 @@ pub struct Search {
     pub session: Option<String>,
     /// Turns of sessions instead of memories.
     pub turns: bool,
-    /// What the model thought in turns of sessions, as far as transcripts hold it, instead of memories.
+    /// Search in the model's thinking of turns, as far as transcripts hold it, instead of memories.
     pub thinking: bool,
     /// Superseded memories too.
     pub superseded: bool,
@@ -66,7 +66,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// What is wrong with the filters in the text, for the person who wrote it.
+    /// Returns the problem with the filters in the text, for the person who wrote it.
     pub fn problem(&self, now: Timestamp) -> Option<String> {
         expression::parse(&self.text, now, self.exact).err()
     }
@@ -146,11 +146,11 @@ pub(crate) fn search(recall: &Recall, search: &Search, now: Timestamp) -> Recall
 pub(super) struct Wanted {
     /// The words that rank.
     pub words: String,
-    /// What must hold.
+    /// Conditions.
     pub must: Vec<Node>,
     /// Whether documents that share no word may be meant, too.
     pub operators: bool,
-    /// What the person should know.
+    /// Notes for the person.
     pub notes: Vec<String>,
 }
 
@@ -251,7 +251,7 @@ impl Wanted {
         }
     }
 
-    /// What is left of it when nothing holds all; `None` when nothing can be given up.
+    /// Returns the search without optional conditions, for when nothing holds all; `None` if there are none to drop.
     pub(crate) fn without_wishes(&self) -> Option<Self> {
         let must: Vec<Node> = self.must.iter().filter_map(Node::strict).collect();
         (must != self.must && !self.words.is_empty()).then(|| Self {
@@ -273,7 +273,7 @@ fn is_of_memories(node: &Node) -> bool {
     }
 }
 
-/// What is said when turns are asked for a kind or a tag.
+/// Note on turns that are asked for a kind or a tag.
 const NO_KINDS: &str = "Turns have no kind and no tags, so those limit nothing.";
 
 fn replace(node: &mut Node, word: &str, meant: &str) {
@@ -307,10 +307,10 @@ fn memories(recall: &Recall, search: &Search, now: Timestamp) -> Recalled {
     recalled
 }
 
-/// What is said of [`Recalled::weak`] hits.
+/// Note on [`Recalled::weak`] hits.
 pub const WEAK: &str = "Nothing answers this well; these come nearest.";
 
-/// What is said when a search was taken less strictly than it was written.
+/// Note on a search that was taken less strictly than written.
 pub(super) const NOT_ALL: &str = "Nothing has all that was asked for; these share words with it.";
 
 fn found(
@@ -337,7 +337,7 @@ fn found(
             .map(|candidate| trace::of(sources, candidate, &query, Fate::Hit, None))
             .collect();
     }
-    // What operators demand is what was asked for.
+    // Documents that satisfy operators are no weak answers.
     recalled.weak = !wanted.operators;
     for mut candidate in candidates {
         if recalled.hits.len() >= search.limit() {
@@ -357,7 +357,7 @@ fn found(
             candidate.passes()
         });
         if hit.superseded && !search.superseded && !hit.held {
-            // What replaces it answers in its stead, unless its author is somebody who is not listened to.
+            // A successor answers in its stead, unless its author is filtered out.
             match recall.current(&hit, now, &mut recalled) {
                 Successor::Is(current) if matcher.allows(&current.1) => {
                     hit = Hit { score: hit.score, ..current.1 };
@@ -384,7 +384,7 @@ fn found(
     recalled
 }
 
-/// What may be meant, and what was found of its words.
+/// Candidates of a search, with the places of its words.
 pub(super) struct Ranked<'a> {
     /// Best first.
     pub candidates: Vec<Candidate>,
@@ -392,8 +392,8 @@ pub(super) struct Ranked<'a> {
     found: Option<Found<'a>>,
 }
 
-/// What may be meant, best first: every document that shares a word, for filters may leave only the
-/// last of them; without words, and behind those with operators, the newest.
+/// Returns candidates, best first: every document that shares a word, for filters may leave only the last of them.
+/// Without words, and behind those with operators, the newest follow.
 pub(super) fn candidates<'a>(
     recall: &Recall,
     sources: &'a Sources,

@@ -1,5 +1,4 @@
-//! What the second space says of a query: likenesses to all memories by the user's own model, made
-//! comparable with those of the built-in one.
+//! Second space: similarities of a query to all memories by the user's own model, scaled to those of the built-in one.
 //!
 //! Each model has its own idea of near and far, and nothing is known of this one. So what counts is
 //! how far a memory stands out of all of them, in the measure of the nearest by the built-in model.
@@ -21,14 +20,14 @@ const SHARE: f32 = 0.5;
 /// How near the nearest is where the built-in model says nothing.
 const USUAL: f32 = 0.45;
 
-/// Who is asked for vectors of the second space, and what is known from before.
+/// Source of vectors of the second space, with its last answer.
 #[derive(Debug)]
 pub(crate) struct Asking {
     ask: Box<dyn Ask>,
     files: OnceCell<Vec<Option<Second>>>,
-    /// What was asked last: an answer often takes more than one search for the same words.
+    /// The last text and its vector: an answer often takes more than one search for one text.
     last: RefCell<Option<(String, Option<Direction>)>>,
-    /// What stood in the way, until it is told.
+    /// The problem, until it is told.
     problem: RefCell<Option<String>>,
 }
 
@@ -68,7 +67,7 @@ impl Asking {
         of_files.and_then(Likenesses::new)
     }
 
-    /// What stood in the way, the first time it is asked for.
+    /// Takes the problem, so that it is told once.
     pub(crate) fn problem(&self) -> Option<String> {
         self.problem.borrow_mut().take()
     }
@@ -142,7 +141,7 @@ impl Likenesses {
     }
 }
 
-/// What a candidate means, by both spaces, where the nearest by the built-in one means `nearest`.
+/// Returns the meaning score of a candidate by both spaces, where the nearest by the built-in one has `nearest`.
 pub(crate) fn meaning(candidate: &Candidate, nearest: f32) -> f32 {
     let Some(likeness) = candidate.likeness else { return candidate.meaning() };
     match candidate.near {

@@ -1,5 +1,5 @@
-//! What stands beside a document in its session. What is said next to each other is mostly about the
-//! same thing, and often only one of the two names it.
+//! Neighbours of a document in its session. Neighbouring documents are mostly about one subject, and often
+//! only one of the two names it.
 
 use super::score::Candidate;
 use super::sources::At;
@@ -45,7 +45,7 @@ mod tests {
     use memory_store_base::kind::Kind;
     use memory_store_base::time::Timestamp;
 
-    /// What the words of each document score, and what those beside it add.
+    /// Returns the lexical score of each document, and the gain by its neighbours.
     fn scores(said: &[(&str, &str)]) -> Vec<(f32, f32)> {
         let document = |(number, (session, title)): (i64, &(&str, &str))| {
             let session = Some((*session).to_owned()).filter(|session| !session.is_empty());

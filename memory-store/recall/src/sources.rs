@@ -1,5 +1,5 @@
-//! What recall looks through: the index of a tree and that of its user, each with its journal, or
-//! the files themselves where an index cannot be read.
+//! Sources of recall: the index of a tree and that of its user, each with its journal, or the files themselves if an
+//! index cannot be read.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,9 +48,9 @@ pub(crate) struct Source {
     holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
-    /// What a document of the journal, or of the files, supersedes, and by which one.
+    /// Superseded memories by documents of the journal or of the files, with their successors.
     superseded: BTreeMap<MemoryId, MemoryId>,
-    /// What it asks of what is said unasked, if it was ever calibrated.
+    /// The gate for unasked answers, if it was ever calibrated.
     pub gate: Option<Gate>,
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct Sources {
     pub settings: Settings,
     /// Whether the user's settings file has changed since then.
     pub is_outdated: bool,
-    /// What happened later is not there.
+    /// End of the time that is searched.
     pub until: Option<Timestamp>,
-    /// What could not be read when it was opened.
+    /// The first error of opening it.
     pub degraded: Option<String>,
-    /// What could not be read since.
+    /// The first error since.
     pub damage: RefCell<Option<String>>,
 }
 
@@ -195,7 +195,7 @@ impl Sources {
         self.note_text(|| error.to_string());
     }
 
-    /// The same in words; the first that is noted is told.
+    /// Notes damage as text; only the first note is told.
     pub(crate) fn note_text(&self, text: impl FnOnce() -> String) {
         self.damage.borrow_mut().get_or_insert_with(text);
     }
@@ -360,8 +360,7 @@ impl Source {
     }
 
     fn supersede(&mut self, newer: &Document) {
-        // What is not given does not stand in another's place either, nor does what is from the repository in that of
-        // what may not be.
+        // A withheld memory replaces no other, nor does one from the repository.
         if newer.entry.has(FLAG_HELD) || newer.record.from_repository {
             return;
         }
@@ -382,7 +381,7 @@ impl Source {
         self.bare.as_ref().or_else(|| self.index.as_ref()?.memories.as_ref())
     }
 
-    /// What is wrong when a list of the segment's documents makes no sense.
+    /// Returns the error for a senseless list of the segment's documents.
     pub(crate) fn no_postings(&self) -> Option<Error> {
         self.segment().map(Segment::no_postings)
     }

@@ -1,5 +1,4 @@
-//! What a memory is worth when nothing is asked: for the session-start block, for a brief, and as
-//! a part of every other ranking.
+//! Static worth of a memory: for the session-start block, for a brief, and as a part of every other ranking.
 
 use crate::index::record::{Entry, FLAG_PINNED, FLAG_STALE};
 use memory_store_base::kind::Kind;
@@ -7,7 +6,7 @@ use memory_store_base::memory::Memory;
 use memory_store_base::settings::Settings;
 use memory_store_base::time::{DAY_MS, Timestamp};
 
-/// What the worth of a memory depends on.
+/// Inputs of a memory's worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Standing {
     /// Its kind.
@@ -24,7 +23,7 @@ pub struct Standing {
     pub from_repository: bool,
 }
 
-/// What is left of the worth of a stale memory.
+/// Remaining share of a stale memory's worth.
 const STALE_SHARE: f32 = 0.5;
 
 impl Standing {

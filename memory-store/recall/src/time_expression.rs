@@ -9,8 +9,7 @@ use std::ops::Range;
 use super::score::Candidate;
 use memory_store_base::time::{DAY_MS, Timestamp, civil, day_of};
 
-/// What a memory gains in ranking that is of the time that a prompt names, beside the words, which
-/// count 1.
+/// Gain of a memory of the time that a prompt names, beside the words, which count 1.
 const FAVOUR: f32 = 0.3;
 /// Words of a text in which times are looked for.
 const WORDS_MAX: usize = 400;
@@ -42,7 +41,7 @@ impl Span {
 /// A time that a text names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct When {
-    /// What it stands for.
+    /// The meant span of time.
     pub span: Span,
     /// Where the words stand, in bytes of the text, the preposition included.
     pub place: Range<usize>,

@@ -1,4 +1,4 @@
-//! What became of each candidate of a query, for those who ask why.
+//! Trace of each candidate of a query, for people who ask why.
 
 use super::gate::Features;
 use super::query::Query;
@@ -13,13 +13,13 @@ pub struct Traced {
     pub id: MemoryId,
     /// Its title.
     pub title: String,
-    /// What it shares with the query, for people: words, a path, the signature of an error.
+    /// Shared features, for people: words, a path, the signature of an error.
     pub why: String,
     /// BM25.
     pub lexical: f32,
-    /// What the words of the memories beside it in its session add to that.
+    /// Gain by the words of neighbouring memories of its session.
     pub beside: f32,
-    /// What both count in [`Self::fused`].
+    /// Share of both in [`Self::fused`].
     pub words: f32,
     /// The cosine of its vector with the query's, where both have one.
     pub cosine: Option<f32>,
@@ -27,26 +27,25 @@ pub struct Traced {
     pub meaning: Option<f32>,
     /// How much meaning counts for this query: `trust * meaning` is its part of [`Self::fused`].
     pub trust: f32,
-    /// What all besides words and meaning counts there: confidence, kind, age, pin, what the query
-    /// names, the time that it speaks of.
+    /// Share of everything besides words and meaning: confidence, kind, age, pin, names and times in the query.
     pub more: f32,
-    /// What it is ranked by.
+    /// The score for ranking.
     pub fused: f32,
-    /// What the gate went by.
+    /// Inputs of the gate.
     pub features: Features,
-    /// What the gate made of it.
+    /// Result of the gate.
     pub gate: f32,
-    /// What the gate asked for; infinite when it was not asked.
+    /// Threshold of the gate; infinite if the gate was not asked.
     pub threshold: f32,
     /// Whether the query names it directly, so that the gate lets it through.
     pub named: bool,
-    /// What became of it.
+    /// Outcome.
     pub fate: Fate,
     /// The memory that stands in its place: its successor, or one that says the same.
     pub instead: Option<MemoryId>,
 }
 
-/// What became of a candidate.
+/// Outcome of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// It is a hit.

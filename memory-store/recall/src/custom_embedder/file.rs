@@ -88,7 +88,7 @@ impl Second {
         let entries = start..body.len();
         let second =
             Self { model, digest, complete: flags & COMPLETE != 0, dimensions, bytes, entries };
-        // What is looked up by halving must be in order.
+        // Binary search needs an order.
         let sorted = (1..second.len()).all(|at| second.id(at - 1) < second.id(at));
         sorted.then_some(second)
     }
@@ -170,7 +170,7 @@ impl Second {
     }
 }
 
-/// What a file of vectors is to say.
+/// Contents of a file of vectors that is written.
 #[derive(Clone, Copy, Debug)]
 pub struct Given<'a> {
     /// The model that made the vectors.

@@ -34,7 +34,7 @@ pub(crate) fn has_bounds(count: u32, docs: u32) -> bool {
     docs > UNBOUNDED_DOCS_MAX && count > POSTINGS_MIN.max(POSTINGS_OF_WINDOW * windows)
 }
 
-/// What is known of the postings of a window.
+/// Bounds of the postings of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct WindowBound {
     /// Where they start in the term's block, after the number of the first document.
@@ -151,7 +151,7 @@ impl Bounded<'_> {
         Postings::from_first(bytes, first, u32::from(entry.count), docs)?.below(docs, each)
     }
 
-    /// What is known of a window, and where its postings end.
+    /// Returns the bounds of a window, and the end of its postings.
     fn entry(&self, number: u32) -> Option<(WindowBound, u32)> {
         let at = number as usize * ENTRY;
         let entry = WindowBound::decode(self.entries.get(at..)?)?;

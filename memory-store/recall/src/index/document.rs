@@ -35,16 +35,16 @@ const VECTOR_FIELD: usize = 16 + 1 + DIMENSIONS;
 /// A document with everything that an index stores of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// What ranking needs; offset, length and checksum are filled in when it is written.
+    /// Fields for ranking; offset, length and checksum are filled in when it is written.
     pub entry: Entry,
-    /// What printing needs.
+    /// Fields for printing.
     pub record: Record,
     /// How often each term occurs, by the terms' hashes in rising order.
     pub terms: Vec<(u64, u32)>,
     /// Hashes of its neighbouring words, in rising order, each once. Turns have none: there are too
     /// many of them.
     pub pairs: Vec<u32>,
-    /// What it means, once something has embedded it.
+    /// Its vector, once something has embedded it.
     pub vector: Option<Embedded>,
 }
 
@@ -291,7 +291,7 @@ impl Turn {
     }
 }
 
-/// What the ids of all turns of a session begin with; of a subagent's, of the subagent's alone.
+/// Returns the common prefix of the ids of all turns of a session, or of a subagent.
 pub fn session_bits(session: &str, agent: Option<&str>) -> [u8; 12] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(session.as_bytes());

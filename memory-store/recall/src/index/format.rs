@@ -78,13 +78,13 @@ pub(crate) enum SectionKind {
     PairBuckets = 10,
     /// The buckets.
     Pairs = 11,
-    /// What the vectors are of, and how many there are.
+    /// Space and number of the vectors.
     VectorHead = 16,
     /// A sign code a document.
     Codes = 17,
     /// An int8 vector a document.
     Vectors = 18,
-    /// What leads into the graph. Numbers 19 to 23 were those of graphs until 1.2.
+    /// Entry points of the graph. Numbers 19 to 23 were those of graphs until 1.2.
     Seeds = 24,
     /// The graph's nodes.
     Graph = 25,

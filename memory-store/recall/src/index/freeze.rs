@@ -25,7 +25,7 @@ const CARRIED_SHARE: usize = 4;
 /// The sections of a graph; empty when there is none.
 #[derive(Debug, Default, PartialEq)]
 pub struct Frozen {
-    /// What leads into it.
+    /// Entry points of the graph.
     pub seeds: Vec<u8>,
     /// Its nodes.
     pub graph: Vec<u8>,

@@ -20,7 +20,7 @@ use memory_store_embed::Vector;
 /// Bytes before the seeds: nodes, degree, number of seeds, nodes that stand for a document; the sum of
 /// these.
 pub(super) const SEEDS_HEAD: usize = 24;
-/// What a node names that stands for no document: one that is gone, or has another vector now.
+/// Stand-in for a neighbour whose document is gone, or has another vector now.
 pub(super) const NO_DOCUMENT: u32 = u32::MAX;
 /// Neighbours that a node may have.
 pub(super) const DEGREE_MAX: u32 = 256;
@@ -43,7 +43,7 @@ pub(super) fn stride(degree: usize) -> usize {
     4 + 4 + degree * (4 + FINE) + 8
 }
 
-/// What a graph is like, as it stands before its seeds.
+/// Header of a graph, before its seeds.
 #[derive(Clone, Copy, Debug)]
 struct GraphHead {
     nodes: u32,
@@ -102,7 +102,7 @@ impl Segment {
     pub(super) fn nearest_by_graph(&self, query: &Vector, count: usize) -> Result<Vec<Near>> {
         let head = self.graph_head()?;
         let weights = FineWeights::of(query);
-        // What was replaced since leads on, and takes up places.
+        // Nodes of replaced documents still lead on, and take up places.
         let places = breadth(count) as u64 * u64::from(head.nodes) / u64::from(head.linked);
         let mut search = GraphSearch::new(head.nodes, places.min(u64::from(head.nodes)) as usize);
         let seeds = (SectionKind::Seeds, SEEDS_HEAD as u64);
@@ -356,7 +356,7 @@ mod tests {
             found += expected.iter().filter(|&one| near.contains(one)).count();
         }
         assert!(found * 100 >= all * 94, "{found} of {all}");
-        // What was carried is carried on.
+        // A carried graph can be carried again.
         numbers.extend(1000..1010);
         let again = carry(&segment, &of_numbers(&numbers, &changed), SPACE).unwrap().unwrap();
         assert!(again.unlinked.len() as u64 > segment.length(SectionKind::Unlinked));

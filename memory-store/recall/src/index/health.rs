@@ -15,21 +15,21 @@ use memory_store_base::error::{Error, Result};
 pub enum Depth {
     /// The manifest, the journal, and of each segment its length, header and section table.
     Headers,
-    /// The same, and every byte of the segments.
+    /// Checksums and every byte of the segments.
     Bytes,
 }
 
-/// What of an index cannot be read.
+/// Unreadable parts of an index.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// Of its memories, or of its journal.
+    /// First error of its memories or its journal.
     pub memories: Option<Error>,
-    /// Of its turns.
+    /// First error of its turns.
     pub turns: Option<Error>,
 }
 
 impl Health {
-    /// What cannot be read of all of it.
+    /// Returns the first damage of all of it.
     pub fn damage(self) -> Option<Error> {
         self.memories.or(self.turns)
     }
@@ -69,7 +69,7 @@ fn none(error: impl Fn() -> Error) -> Health {
     Health { memories: Some(error()), turns: Some(error()) }
 }
 
-/// What is wrong with the segments of a collection.
+/// Returns the first damage in the segments of a collection.
 fn of_segments(
     manifest: &Manifest,
     dir: &Path,

@@ -8,8 +8,8 @@
 use super::kernel;
 use super::vectors::Embedded;
 
-/// What is taken for a memory whose neighbours nobody has looked for, such as one of the journal:
-/// about what a memory of a curated store has.
+/// Hub value for a memory without known neighbours, such as one of the journal: about that of a memory in a curated
+/// store.
 pub(crate) const USUAL: f32 = 0.5;
 
 /// How many of the nearest others count.

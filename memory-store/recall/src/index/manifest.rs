@@ -30,7 +30,7 @@ const DEFAULTS: &str = concat!(
     r#""ignore_paths":[],"kinds":[],"half_life_days":{},"index":{"search":"auto"},"llm":null}"#,
 );
 
-/// What kind of documents a segment holds.
+/// Kind of documents that a segment holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Collection {
@@ -60,7 +60,7 @@ impl Collection {
 /// A segment of the index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SegmentRef {
-    /// What it holds.
+    /// Kind of its documents.
     pub collection: Collection,
     /// The generation that wrote it; names the file.
     pub generation: u64,
@@ -82,7 +82,7 @@ impl SegmentRef {
 /// The gate of this store, calibrated when it was published.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gate {
-    /// What a memory's score must exceed for a prompt of one paragraph; how it comes about says `recall::gate`.
+    /// Score that a memory must exceed for a prompt of one paragraph; see `recall::gate`.
     pub threshold: f32,
     /// Mean of the best scores of background prompts.
     pub mean: f32,
@@ -94,7 +94,7 @@ pub struct Gate {
     pub scale: u32,
 }
 
-/// What a manifest says.
+/// Contents of a manifest.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
     /// Its number; each published manifest has the next one.
@@ -105,7 +105,7 @@ pub struct Manifest {
     pub journal: u64,
     /// Bytes at the start of the journal that the segments already hold.
     pub journal_start: u64,
-    /// What the segments were made from: blake3, first 16 bytes.
+    /// Digest of the segments' source: blake3, first 16 bytes.
     pub digest: [u8; 16],
     /// The gate.
     pub gate: Gate,
@@ -241,7 +241,7 @@ impl Manifest {
 /// Stands for a settings file that is not there.
 const NO_FILE: Stamp = Stamp { bytes: 0, modified_ns: 0 };
 
-/// What the user's settings file was like.
+/// Reads the stamp of the user's settings file.
 fn config(cursor: &mut Cursor<'_>) -> Option<Stamp> {
     Some(Stamp { bytes: cursor.u64()?, modified_ns: cursor.i64()? })
 }

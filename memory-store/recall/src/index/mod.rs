@@ -37,13 +37,13 @@ use segment::Segment;
 pub struct Index {
     /// Where it lies.
     pub dir: PathBuf,
-    /// What it is made of.
+    /// The manifest in force.
     pub manifest: Manifest,
     /// The memories; `None` when there are none, or when their segment is damaged.
     pub memories: Option<Segment>,
-    /// What changed since.
+    /// Changes since the segments were written.
     pub journal: Journal,
-    /// What could not be read.
+    /// The first damage found.
     pub damage: Option<Error>,
 }
 

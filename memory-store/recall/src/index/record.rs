@@ -33,7 +33,7 @@ pub(crate) const FLAG_STALE: u8 = 128;
 /// The most that an entry tells of the documents before it, and of those after it.
 pub(crate) const BESIDE_MAX: u8 = 15;
 
-/// What ranking needs to know of a document.
+/// Fields of a document for ranking.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Entry {
     /// Of a memory its id; of a turn the session's hash and the turn's number.
@@ -112,7 +112,7 @@ impl Entry {
     }
 }
 
-/// What printing needs to know of a document.
+/// Fields of a document for printing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
     /// The title; of a turn empty.
@@ -145,11 +145,11 @@ pub struct Record {
     pub scope: Scope,
     /// Whether it is a draft.
     pub status: Status,
-    /// Who said it.
+    /// Source of the statement.
     pub said_by: Option<SaidBy>,
     /// Whether a model chose to save it.
     pub noted: bool,
-    /// Who wrote it.
+    /// Name of the writer.
     pub author: Option<String>,
     /// The memory that replaces it.
     pub superseded_by: Option<MemoryId>,

@@ -19,7 +19,7 @@ use memory_store_base::error::{At, Error, Result};
 
 /// A segment up to this size is read whole: one call is cheaper than many.
 const WHOLE_BYTES_MAX: u64 = 48 * 1024;
-/// What is read at first of a larger one: header and section table.
+/// First read of a larger segment: header and section table.
 const HEAD_BYTES: usize = SEGMENT_HEADER + 16 * TABLE_ENTRY;
 /// Entries that are read at once: often the next one is among them, and a page of them takes hardly longer
 /// to read than one.
@@ -67,7 +67,7 @@ enum SegmentBytes {
     File(File),
 }
 
-/// What a hashed map says about a key.
+/// Entry of a hashed map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
     /// Where its block starts in the blocks' section.
@@ -104,7 +104,7 @@ impl TermBlock<'_> {
 /// A walk through the documents that have a term, in rising order.
 #[derive(Debug)]
 pub(crate) struct Postings<'a> {
-    /// What follows the number of the next document.
+    /// Bytes behind the number of the next document.
     rest: Cursor<'a>,
     /// Documents to come.
     left: u32,
@@ -312,7 +312,7 @@ impl Segment {
         self.term_block(slot)?.postings().below(self.docs, each).ok_or_else(|| self.no_postings())
     }
 
-    /// What is wrong when [`Postings::below`] finds a list senseless.
+    /// Returns the error for a senseless list, as [`Postings::below`] finds it.
     pub(crate) fn no_postings(&self) -> Error {
         self.damaged("a list of postings makes no sense")
     }

@@ -1,4 +1,4 @@
-//! What the tests of several sections need: segments that lie in memory, and bytes that change.
+//! Helpers for tests of several sections: segments in memory, and bytes that change.
 
 use std::fmt::Debug;
 use std::path::Path;

@@ -67,7 +67,7 @@ pub struct Near {
     pub hub: f32,
 }
 
-/// What a segment's vectors are.
+/// Description of a segment's vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// The space they lie in.
@@ -144,7 +144,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// What lies before the sum at the end, when it fits.
+/// Returns the bytes before the checksum at the end, if it is right.
 pub(super) fn guarded(bytes: &[u8]) -> Option<&[u8]> {
     let (body, sum) = bytes.split_last_chunk::<8>()?;
     (kernel::sum(body) == u64::from_le_bytes(*sum) || is_believed()).then_some(body)
@@ -171,7 +171,7 @@ impl<'a> QueryVector<'a> {
 }
 
 impl Segment {
-    /// What the vectors of the documents are; `None` when they have none.
+    /// Reads the description of the documents' vectors; `None` if there are none.
     pub fn vector_head(&self) -> Result<Option<Head>> {
         if let Some(head) = self.vector_head.get() {
             return Ok(Some(*head));

@@ -68,7 +68,7 @@ pub fn segment(
     assemble(collection, documents.len() as u32, terms, &sections)
 }
 
-/// What has nothing to do with vectors.
+/// Sections that have nothing to do with vectors.
 const OF_WORDS: [SectionKind; 13] = [
     SectionKind::Docs,
     SectionKind::TermSlots,
@@ -164,7 +164,7 @@ fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document
     others.into_iter().take(usize::from(BESIDE_MAX)).take_while(same).count() as u8
 }
 
-/// What a hashed map holds for a key: the number of items, and the items after one another.
+/// Blocks of a hashed map by key: the number of items, and the items one after another.
 type Blocks = BTreeMap<u64, (u32, Vec<u8>)>;
 
 /// Adds items to blocks, each with the distance of its document from the one before.

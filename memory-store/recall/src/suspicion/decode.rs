@@ -1,4 +1,4 @@
-//! What a text hides: the same text read in other ways, and what is encoded in it.
+//! Hidden readings of a text: other spellings, and its encoded parts.
 
 use memory_store_base::text::{base64, is_invisible};
 
@@ -42,7 +42,7 @@ const CORE: [&str; 22] = [
 /// A reading of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// What it says.
+    /// Text of the reading.
     pub text: String,
     /// How it was hidden, for people; empty for the text as it stands.
     pub way: &'static str,
@@ -76,7 +76,7 @@ pub(crate) fn readings(text: &str) -> Vec<Reading> {
     readings
 }
 
-/// What is encoded in a text, and of the text as it stands what it is when spelled in another way.
+/// Returns the decoded parts of a text, and other spellings of the text itself.
 fn others(text: &str, as_it_stands: bool) -> Vec<Reading> {
     let mut found = decoded(text);
     if as_it_stands {
@@ -224,7 +224,7 @@ fn leet(text: &str, one: char) -> Option<String> {
     (changed >= 2).then_some(result)
 }
 
-/// What is encoded in a text.
+/// Returns the decoded parts of a text.
 fn decoded(text: &str) -> Vec<Reading> {
     let mut found = Vec::new();
     for (whole, way) in [

@@ -1,10 +1,10 @@
 //! Fake structure: turns of a conversation, tokens of chat templates, tags of tool calls, and the
 //! end of our own wrapper. The text is plain (see `words::plain`).
 
-/// What was found, and where.
+/// Markup that imitates a conversation, with its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fake {
-    /// What it is about, as in `rules.txt`.
+    /// Reason, as in `rules.txt`.
     pub reason: &'static str,
     /// Where it starts, in bytes of the plain text.
     pub at: usize,
@@ -65,7 +65,7 @@ const PAIRS: [(&str, &str); 4] = [
     ("<<sys>>", "<</sys>>"),
 ];
 
-/// Those of them after which somebody speaks.
+/// Marks after which somebody speaks.
 const ROLES: [&str; 3] = ["<|system|>", "<|user|>", "<|assistant|>"];
 
 /// Returns fake structure in plain text.

@@ -42,13 +42,13 @@ pub enum Origin {
 /// Why a text is held.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Suspicion {
-    /// What it looks like.
+    /// Reason for the suspicion.
     pub reason: Reason,
     /// Where.
     pub place: Place,
 }
 
-/// What an order to the model is about.
+/// Subject of an order to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// It tells the model to drop its instructions or the user's, or to obey the text instead.
@@ -115,7 +115,7 @@ pub fn of_record(record: &Record) -> Option<Suspicion> {
     suspicion_of(title, &body, of)
 }
 
-/// What is judged of a memory: its title, its text, and whatever else of it is prose.
+/// Returns the judged text of a memory: its title, its body, and its other prose.
 pub fn judged_text(record: &Record) -> (&str, String) {
     let mut body = record.text.clone();
     for label in record.paths.iter().chain(&record.tags).chain(&record.cues) {
@@ -141,7 +141,7 @@ pub fn of_name(name: &str) -> Option<Suspicion> {
     suspicion("", &prose(name))
 }
 
-/// What of a name is a sentence: the steps of a path that have several words.
+/// Returns the sentences in a name: the steps of a path that have several words.
 fn prose(name: &str) -> String {
     /// Words from which on a name may say something.
     const WORDS_MIN: usize = 4;
@@ -165,7 +165,7 @@ pub fn suspicion(title: &str, body: &str) -> Option<Suspicion> {
     suspicion_of(title, body, Origin::Own)
 }
 
-/// The same of a text from there.
+/// Judges a text by its origin.
 pub fn suspicion_of(title: &str, body: &str, of: Origin) -> Option<Suspicion> {
     let body = &body[..body.floor_char_boundary(TEXT_BYTES_MAX)];
     // The title is a line of its own, and a paragraph.

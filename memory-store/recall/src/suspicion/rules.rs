@@ -17,9 +17,9 @@ const FROM_REPOSITORY: &str = "[from the repository]";
 /// A rule that held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// What it counts.
+    /// Weight.
     pub weight: u8,
-    /// What it is about.
+    /// Reason.
     pub reason: &'static str,
     /// The number of its first word.
     pub first: usize,
@@ -310,7 +310,7 @@ fn matches(
                     break;
                 }
                 if !crosses && at > first && (at..=at + skip).any(|at| !same(at)) {
-                    // What ends with a gap ends with its sentence.
+                    // A gap at the end of a rule ends with its sentence.
                     return rest.is_empty().then_some(at);
                 }
                 // After a gap that crosses, the next word stands for itself.

@@ -251,7 +251,7 @@ impl Cutter<'_> {
         }
     }
 
-    /// What stands between spaces: one word, or several with colons between them.
+    /// Adds the text between two spaces: one word, or several with colons between them.
     fn chunk(&mut self, chunk: &str, line: usize) {
         let Some(first) = glued_colon(chunk).filter(|_| mark(chunk).is_none()) else {
             return self.piece(chunk, line);
@@ -401,7 +401,7 @@ fn is_role(word: &str) -> bool {
     )
 }
 
-/// What a chunk that is no word stands for.
+/// Returns the words that a mark without letters stands for.
 fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     let bare = chunk.trim_matches(|c: char| {
         matches!(c, '"' | '`' | '\'' | '(' | ')' | ',' | ';' | '.' | '!' | '?' | '“' | '”')
