@@ -62,7 +62,7 @@ fn measure(what: &str, redactor: &Redactor, texts: &[String], times: usize) {
     );
 }
 
-/// What this process has had of a core: others that want it are not measured.
+/// Returns the processor time of this process, which other processes do not affect.
 fn cpu_seconds() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the time is written to what is ours.
@@ -99,7 +99,7 @@ fn below(folder: &Path, extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// What a file says: of JSONL the strings, since those are what is redacted of a transcript.
+/// Returns the texts of a file: for JSONL its strings, since those are redacted in a transcript.
 fn texts_of(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     if file.extension().is_none_or(|extension| extension != "jsonl") {

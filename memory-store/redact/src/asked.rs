@@ -67,7 +67,7 @@ const NAMES: [&str; 46] = [
     "şifre",
 ];
 
-/// The same in scripts without spaces, wherever they stand.
+/// Names of secrets in scripts without spaces, wherever they stand.
 const NAMES_WITHOUT_SPACES: [&str; 8] =
     ["パスワード", "トークン", "密码", "密碼", "口令", "密钥", "비밀번호", "암호"];
 
@@ -280,9 +280,9 @@ pub enum Given {
 /// An answer without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer<'t> {
-    /// What is left of it.
+    /// Text after hiding.
     pub text: Cow<'t, str>,
-    /// What was hidden because of the question: where the answer is repeated, it stands without the question.
+    /// Values hidden because of the question: a repetition of the answer stands without the question.
     pub hidden: Vec<&'t str>,
 }
 
@@ -320,7 +320,7 @@ impl Redactor {
         }
         let text = match found.is_empty() {
             true => self.redact_and_learn(answer, known),
-            // What is left may hold others.
+            // The rest may hold others.
             false => {
                 let left = self.replace(answer, &found);
                 Cow::Owned(self.redact_and_learn(&left, known).into_owned())
@@ -346,7 +346,7 @@ impl Redactor {
     }
 }
 
-/// What a question that names a secret wants to know.
+/// Subject of a question that names a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Asks {
     /// The secret.
@@ -402,8 +402,7 @@ fn telling(answer: &str) -> Vec<Finding> {
     random.map(|range| Finding { rule: ANSWER, range }).collect()
 }
 
-/// What of an answer is the secret that was asked for: all of it where it is no sentence, else what a sentence
-/// would not say.
+/// Returns the secret in an answer: all of it if it is no sentence, else the words that a sentence would not use.
 fn told(answer: &str) -> Vec<Finding> {
     let words = words(answer);
     let is_prose = |word: &Range<usize>| {

@@ -97,10 +97,10 @@ const NAME_BYTES_MAX: usize = 80;
 /// The longest value that is hidden.
 const VALUE_BYTES_MAX: usize = 16 << 10;
 
-/// What of a value is looked at to judge it.
+/// Bytes of a value that are judged.
 const JUDGED_BYTES_MAX: usize = 512;
 
-/// What of a value is looked at where names follow each other closely.
+/// Bytes of a value that are judged where names follow each other closely.
 const DENSE_BYTES_MAX: usize = 64;
 
 /// Words without quotes that a passphrase has at least, where only the name says that it is one.
@@ -333,7 +333,7 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     (end - start <= NAME_BYTES_MAX).then_some(start..end)
 }
 
-/// What a name promises where it stands: `mot de passe` is one name in three words.
+/// Returns the promise of the name at a place: `mot de passe` is one name in three words.
 fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 4;
     let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
@@ -342,7 +342,7 @@ fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 
-/// The same in prose, where the words of a name have spaces between them: `secret access key`.
+/// Returns the promise of a name in prose, whose words have spaces between them: `secret access key`.
 fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 16;
     let promise = promise_at(text, name)?;
@@ -496,8 +496,7 @@ fn value(text: &[u8], at: usize, join: Join, judged: usize) -> Option<(Range<usi
         let end = closing(text, start, quote, escapes > 0)?;
         return (end > start).then_some((start..end, true));
     }
-    // What is judged is enough at first: text may be full of such names, each inside the value of the
-    // one before.
+    // The judged part is enough at first: text may be full of such names, each inside the value of the one before.
     let bare = text[at..].iter().take(judged);
     let length = bare.take_while(|byte| !ends_bare(**byte, join)).count();
     (length > 0).then_some((at..at + length, false))
@@ -584,7 +583,7 @@ fn is_telling_secret(value: &[u8], promise: Promise) -> bool {
     promise == Promise::Key && value.contains(&b'#') && !value.starts_with(b"#")
 }
 
-/// What messages about passwords and keys are made of.
+/// Words of messages about passwords and keys.
 const SAYING: [&str; 44] = [
     "a",
     "an",

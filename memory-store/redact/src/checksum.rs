@@ -15,7 +15,7 @@ pub(super) enum Kind {
     Base58,
 }
 
-/// What a checksum says.
+/// Result of a checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It is right: chance is out of the question.

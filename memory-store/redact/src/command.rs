@@ -3,7 +3,7 @@
 
 use super::shape;
 
-/// What is read before a command, to tell whether one may stand there.
+/// Bytes before a command that show whether one may stand there.
 const BEFORE_BYTES_MAX: usize = 240;
 
 /// The shortest value that counts by itself, wherever the command stands.
@@ -109,7 +109,7 @@ const OPTIONS: [&str; 18] = [
     "pretty", "page", "pid", "password", "project", "plugin", "process", "param", "public",
 ];
 
-/// What stands before the name of a program.
+/// Position of a program's name, by the text before it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stand {
     /// A command may stand here.
@@ -173,7 +173,7 @@ fn is_option(lead: &[u8], value: &[u8]) -> bool {
         })
 }
 
-/// What stands before the name of a program: the end of the line before it is looked at.
+/// Judges the text before the name of a program: the end of the line before it.
 fn stand(before: &[u8]) -> Stand {
     let from = before.len().saturating_sub(BEFORE_BYTES_MAX);
     let line = before[from..].rsplit(|byte| b"\n\r".contains(byte)).next().unwrap_or_default();

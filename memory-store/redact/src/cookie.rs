@@ -16,7 +16,7 @@ pub(super) const KEYWORDS: [&str; 7] =
 /// The most letters of options that are joined to `-b`.
 const FLAGS_MAX: usize = 8;
 
-/// What is read before a header, to tell which quotes it stands in.
+/// Bytes before a header that show its quotes.
 const BEFORE_BYTES_MAX: usize = 512;
 
 /// How far before its domain the object of a cookie may begin.
@@ -86,7 +86,7 @@ impl Reader {
     }
 }
 
-/// What the cookies stand in.
+/// Container of the cookies.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// A header: up to the end of its line.
@@ -150,7 +150,7 @@ fn named(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
 
 /// The cookie of a list that a browser wrote: `{"domain": ..., "name": "sid", "value": "..."}`.
 fn exported(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
-    /// What is told of cookies only.
+    /// Keys that only cookies have.
     const TELLING_KEYS: [&[u8]; 4] = [b"httponly", b"samesite", b"hostonly", b"session"];
     let from = hit.start.saturating_sub(OBJECT_BYTES_MAX);
     let start = from + text[from..hit.start].iter().rposition(|byte| *byte == b'{')?;
@@ -297,7 +297,7 @@ fn secrets(text: &[u8], range: &Range<usize>, is_call: bool) -> Vec<Range<usize>
     let mut secrets = Vec::new();
     // The name whose value comes next, and the last word, which may turn out to be a name.
     let (mut name, mut last): (Option<Range<usize>>, Option<Range<usize>>) = (None, None);
-    // What `Name: "sid"` said, which the value behind it is of.
+    // A name from `Name: "sid"` belongs to the value behind it.
     let mut told_name: Option<Range<usize>> = None;
     for (number, word) in words(text, range).enumerate() {
         let told = &text[word.clone()];

@@ -1,4 +1,4 @@
-//! What a person never wants to be kept: their own patterns.
+//! Deny patterns: a person's own patterns of text that is never kept.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub enum PatternError {
     Wrong {
         /// Which one, counted from 1.
         number: usize,
-        /// What is wrong, in one line.
+        /// The problem, in one line.
         reason: String,
     },
 }

@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use super::checksum::luhn;
 use super::words;
 
-/// What of a text before a number is read for words that say what it is.
+/// Bytes before a number that are read for words that explain it.
 const LEAD_BYTES: usize = 40;
 
 /// The longest telephone number with its signs.

@@ -1,5 +1,4 @@
-//! What stands beside a secret: the same value once more, and the user name that goes with a
-//! password.
+//! Echoes of a secret: its repetitions, and the user name that goes with a password.
 
 use std::ops::Range;
 use std::sync::LazyLock;

@@ -41,13 +41,13 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte)
 }
 
-/// What a run says; nothing where that is no readable text, which is found out within a few bytes.
+/// Decodes a run; `None` if it is no readable text, which shows within a few bytes.
 fn decoded(run: &[u8]) -> Option<Vec<u8>> {
     let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
     base64::bytes(run).map(|byte| byte.filter(is_text)).collect()
 }
 
-/// What a run of hexadecimal digits says; nothing where that is no readable text.
+/// Decodes a run of hexadecimal digits; `None` if it is no readable text.
 fn hexadecimal(run: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
     let (pairs, []) = run.as_chunks::<2>() else { return None };

@@ -30,7 +30,7 @@ const WRAPPED_BYTES_MIN: usize = 12;
 /// Lines of base 64 that are this long and nothing else belong to an image or an archive.
 const BLOB_LINE_BYTES_MIN: usize = 60;
 
-/// What stands between two pieces.
+/// Separator of two pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Separator {
     range: Range<usize>,

@@ -48,7 +48,7 @@ struct Table {
     lengths: Vec<bool>,
 }
 
-/// What is kept of a value.
+/// Stored form of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Value {
     /// Bytes of its first word.
@@ -89,7 +89,7 @@ impl Known {
         self.learn_by(value, Evidence::Rule)
     }
 
-    /// The same for a value of which more or less is known.
+    /// Learns a value by evidence of any strength.
     pub(crate) fn learn_by(&self, value: &str, evidence: Evidence) -> bool {
         let value = trimmed(value);
         let Some(shared) = self.0.as_deref().filter(|_| spread::may_spread(value, evidence)) else {

@@ -89,19 +89,19 @@ impl Redactor {
         Self::new(&RedactOptions::for_store(settings, false))
     }
 
-    /// The same, which hides these names of people, too.
+    /// Returns a redactor that hides these names of people, too.
     #[must_use]
     pub fn with_names(&self, names: Names) -> Self {
         Self { options: RedactOptions { names, ..self.options.clone() }, ..*self }
     }
 
-    /// The same, which hides secrets that were recognised elsewhere, too.
+    /// Returns a redactor that also hides secrets that were recognised elsewhere.
     #[must_use]
     pub fn with_known(&self, known: Known) -> Self {
         Self { options: RedactOptions { known, ..self.options.clone() }, ..*self }
     }
 
-    /// The same, which hides secrets that were recognised elsewhere, and nothing else.
+    /// Returns a redactor that only hides secrets that were recognised elsewhere.
     #[must_use]
     pub fn only_known(&self) -> Self {
         Self { options: self.options.clone(), only_known: true }
@@ -127,7 +127,7 @@ impl Redactor {
         self.redact_found(text, self.findings(text))
     }
 
-    /// The same, where the secrets of a text were found before.
+    /// Redacts a text whose secrets were found before.
     fn redact_found<'t>(&self, text: &'t str, mut found: Vec<Finding>) -> Cow<'t, str> {
         let mut result = Cow::Borrowed(text);
         for pass in 1..=PASSES_MAX {
@@ -153,7 +153,7 @@ impl Redactor {
         found.map(|finding| Finding { range: plain.place(&finding.range), ..finding }).collect()
     }
 
-    /// The same of a text whose lines are not numbered.
+    /// Finds secrets in a text whose lines are not numbered.
     fn findings_of(&self, text: &str) -> Vec<Finding> {
         let mut found = self.options.deny.find(text.as_bytes());
         found.extend(self.options.names.find(text));
@@ -185,7 +185,7 @@ impl Redactor {
         self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
 
-    /// What stands beside secrets and tells as much.
+    /// Finds values beside secrets that reveal as much.
     fn beside(&self, text: &str, found: &[Finding]) -> Vec<Finding> {
         let mut beside = echo::repeated(text.as_bytes(), found);
         let logins: Vec<Finding> =
@@ -227,7 +227,7 @@ const ASSIGNMENT: &str = "assignment";
 const COOKIE: &str = "session-cookie";
 const ENCODED: &str = "encoded-secret";
 
-/// What looks at a keyword, the most telling first: where matches overlap, the first gives the name.
+/// Detectors of a keyword, the most telling first: where matches overlap, the first gives the name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Detector {
     PrivateText,
@@ -242,7 +242,7 @@ enum Detector {
 struct Engine {
     rules: Vec<Rule>,
     keywords: AhoCorasick,
-    /// Who wants to see each keyword.
+    /// Detectors by keyword.
     detectors: Vec<Vec<Detector>>,
 }
 
@@ -483,7 +483,7 @@ fn whole_characters(text: &str, range: &Range<usize>) -> Range<usize> {
     text.floor_char_boundary(range.start)..text.ceil_char_boundary(range.end)
 }
 
-/// What stands where a rule hid something.
+/// Returns the placeholder of a rule.
 fn placeholder(rule: &str) -> String {
     format!("{PLACEHOLDER_OPEN}{rule}]")
 }

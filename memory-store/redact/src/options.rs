@@ -1,4 +1,4 @@
-//! What is set about redaction, for files that only this user reads and for committed ones.
+//! Options of redaction, for files that only this user reads and for committed ones.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use super::known::Known;
 use super::names::Names;
 use super::personal::{Class, Personal, Policy};
 
-/// What may be set about redaction.
+/// Options of redaction.
 #[derive(Clone, Debug, Default)]
 pub struct RedactOptions {
     /// Values that a person declared harmless, such as the password of a local test database.
     pub harmless: Vec<String>,
-    /// What a person never wants to be kept, as regular expressions.
+    /// Regular expressions of text that a person never wants kept.
     pub deny: DenyPatterns,
-    /// What happens to personal data.
+    /// Handling of personal data.
     pub personal: Personal,
     /// Names of people that are hidden.
     pub names: Names,
@@ -38,24 +38,24 @@ pub enum OptionsError {
     Policy {
         /// The class.
         class: String,
-        /// What was set for it.
+        /// The given policy.
         policy: String,
     },
 }
 
 impl RedactOptions {
-    /// What holds for files that only this user reads.
+    /// Returns the options for files that only this user reads.
     pub fn private(settings: &RedactSettings) -> Result<Self, OptionsError> {
         Self::of(settings, Personal::PRIVATE, &settings.private)
     }
 
-    /// What holds for files that are committed.
+    /// Returns the options for files that are committed.
     pub fn committed(settings: &RedactSettings) -> Result<Self, OptionsError> {
         Self::of(settings, Personal::COMMITTED, &settings.committed)
     }
 
-    /// What holds for a store: one with a root is committed. The settings were checked when their
-    /// file was read; should they not be usable all the same, the defaults hold.
+    /// Returns the options for a store: one with a root is committed. The settings were checked when their file was
+    /// read; should they not be usable all the same, the defaults hold.
     pub fn for_store(settings: &Settings, is_committed: bool) -> Self {
         let (options, personal) = match is_committed {
             true => (Self::committed(&settings.redact), Personal::COMMITTED),

@@ -69,7 +69,7 @@ impl Class {
     }
 }
 
-/// What happens to personal data of a class.
+/// Handling of a class of personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Policy {
     /// It stays.
@@ -104,14 +104,14 @@ impl Default for Personal {
 }
 
 impl Personal {
-    /// What holds for the archive and other private files: only what is as good as money or as a
-    /// person is masked. A memory of work needs hosts and addresses.
+    /// Policies for the archive and other private files: only data as good as money or as a person is masked. A memory
+    /// of work needs hosts and addresses.
     pub(crate) const PRIVATE: Self = Self::KEEP
         .with(Class::Card, Policy::Mask)
         .with(Class::Iban, Policy::Mask)
         .with(Class::NationalId, Policy::Mask);
 
-    /// What holds for files that are committed: others read them.
+    /// Policies for files that are committed, which others read.
     pub const COMMITTED: Self = Self::STRICT.with(Class::Reserved, Policy::Keep);
 
     /// Everything is masked, however weak the evidence.
@@ -184,7 +184,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// What a byte may begin.
+/// Possible start of a match at a byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Start {
     Nothing,
@@ -272,7 +272,7 @@ fn word_end(text: &[u8], start: usize) -> usize {
     start + word.max(1)
 }
 
-/// What begins at `start`, by the validators in order of how much they prove.
+/// Returns the number that begins at `start`, by the validators in order of how much they prove.
 fn number(text: &[u8], start: usize, personal: &Personal) -> Option<(Class, Range<usize>)> {
     let first = text[start];
     if first.is_ascii_alphabetic() || first.is_ascii_digit() {

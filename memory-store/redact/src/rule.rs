@@ -24,8 +24,8 @@ const MATCH_BYTES_MAX: usize = 16 << 10;
 /// Compiled size that one pattern may have.
 const PATTERN_BYTES_MAX: usize = 64 << 20;
 
-/// What may stand directly before a token: nothing of a word, an escape such as `\n` of text in a
-/// JSON string, or a percent-encoded byte. [`has_left_edge`] says the same.
+/// Text allowed directly before a token: nothing of a word, an escape such as `\n` of text in a JSON string, or a
+/// percent-encoded byte. [`has_left_edge`] says the same.
 const LEFT_EDGE: &str = r"(?:\\[nrt]|%[0-9A-Fa-f]{2}|\A|[^A-Za-z0-9_])";
 
 /// The longest left edge.
@@ -56,7 +56,7 @@ static HOLDS_CONTENT_WORD: LazyLock<AhoCorasick> =
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rule {
-    /// What the placeholder says.
+    /// Name in the placeholder.
     pub name: String,
     /// A match contains at least one of these, or stands near it.
     pub keywords: Vec<String>,
@@ -78,7 +78,7 @@ pub(super) struct Rule {
     /// Bytes after the keyword within which a match ends; 0 where only its length bounds it.
     #[serde(default)]
     after: usize,
-    /// What stands between the keyword of every match and the next space.
+    /// Text between the keyword of every match and the next space.
     #[serde(default)]
     needs: String,
     /// Bits per character that the secret has at least.
@@ -160,7 +160,7 @@ impl Rule {
             if let Some(secret) = self.secret(text, &groups) {
                 return Some(secret);
             }
-            // What begins before the keyword may be another value than the one that follows it.
+            // A match that begins before the keyword may be another value than the one that follows it.
             if whole.end > hit.start || whole.end <= start {
                 return None;
             }

@@ -1,4 +1,4 @@
-//! What a value looks like: a placeholder, a reference, a path, a word, or something random.
+//! Shape of a value: a placeholder, a reference, a path, a word, or something random.
 
 use std::sync::LazyLock;
 

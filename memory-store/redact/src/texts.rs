@@ -1,6 +1,6 @@
-//! What a line says, text by text. In a line of JSON each string was written, and redacted, by itself: read
-//! as it stands, names, quotes and escapes of the JSON look like parts of secrets, and hide others. In
-//! bytes that are no text each stretch that is stands alone.
+//! Texts of a line, one by one. In a line of JSON each string was written, and redacted, by itself: read as it stands,
+//! names, quotes and escapes of the JSON look like parts of secrets, and hide others. In bytes that are no text each
+//! stretch that is stands alone.
 
 use std::ops::Range;
 
@@ -133,7 +133,7 @@ fn string(line: &[u8], mut at: usize) -> (Text, usize) {
     }
 }
 
-/// What the escape at the start of these bytes stands for, and how long it is (RFC 8259, 7).
+/// Returns the character of the escape at the start of these bytes, and its length (RFC 8259, 7).
 fn escape(bytes: &[u8]) -> (char, usize) {
     let unit = |at: usize| {
         let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;

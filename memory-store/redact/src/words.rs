@@ -3,7 +3,7 @@
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// What looks for these words.
+/// Builds the automaton for these words.
 pub(super) fn automaton(words: &[&str]) -> AhoCorasick {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)

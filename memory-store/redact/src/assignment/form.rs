@@ -105,7 +105,7 @@ fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&pattern).unicode(false).build().ok()
 }
 
-/// What a name in an object, a tag or a list of settings is called.
+/// Forms behind a name in an object, a tag or a list of settings.
 static AFTER: [Form; 20] = [
     // **Password:** x, `password`: x, Password (staging): **x**, Password → x, Password...: x
     Form::new(

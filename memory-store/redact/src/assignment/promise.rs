@@ -1,6 +1,6 @@
-//! What the name of a value promises: a password, a key, or nothing.
+//! Promise of a value's name: a password, a key, or nothing.
 
-/// What a name promises about its value.
+/// Promise of a name about its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Promise {
     /// A password, chosen by a person: any value may be one.
@@ -11,7 +11,7 @@ pub(super) enum Promise {
     SomeKey,
 }
 
-/// What a name promises, if it is the name of a secret.
+/// Returns the promise of a name, if it is the name of a secret.
 pub(super) fn promise(name: &[u8]) -> Option<Promise> {
     let name = str::from_utf8(name).ok()?;
     let words = words(name);

@@ -61,7 +61,7 @@ const ABROAD: [&[u8]; 18] = [
     b"mdp",
 ];
 
-/// Those that are words of another meaning in English, behind names that are none.
+/// Copulas abroad that are other words in English, looked for behind names that are not English.
 const COPULAS_ABROAD: [&[u8]; 20] = [
     b"er",
     b"on",
@@ -109,7 +109,7 @@ const FILLERS: [&[u8]; 20] = [
     b"agora",
 ];
 
-/// What is done to a password when a sentence goes on with `to`.
+/// Verbs for a password in sentences that go on with `to`.
 const SETTING: [&[u8]; 20] = [
     b"set",
     b"sets",
@@ -145,7 +145,7 @@ const QUOTES: [&[u8]; 8] = [
     "👉".as_bytes(),
 ];
 
-/// What says so in scripts that put no spaces between words, directly behind the name.
+/// Copulas directly behind the name, in scripts without spaces.
 const PARTICLES: [&[u8]; 12] = [
     "は".as_bytes(),
     "是".as_bytes(),
@@ -411,7 +411,7 @@ const PHRASE_WORDS_MIN: usize = 3;
 pub(super) fn phrase(text: &[u8], at: usize, words_min: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?;
     let line = rest.iter().take(VALUE_BYTES_MAX).take_while(|byte| is_of_phrase(**byte)).count();
-    // What goes on in another sign than the end of a sentence is no phrase.
+    // A phrase ends with a sign that can end a clause.
     if rest.get(line).is_some_and(|byte| !b".,;!\r\n)\"'`".contains(byte)) {
         return None;
     }

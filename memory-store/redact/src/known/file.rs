@@ -1,5 +1,5 @@
-//! What is known of a project, on disk: `known-secrets.json` beside its ledger. The key lies beside all projects
-//! and is made once; without it nobody can tell what was hashed.
+//! Known secrets of a project on disk: `known-secrets.json` beside its ledger. The key lies beside all projects and is
+//! made once; without it nobody can tell what was hashed.
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Write};
@@ -30,7 +30,7 @@ struct File {
     values: Vec<Value>,
 }
 
-/// What was stored earlier and is still to be searched for what became known.
+/// Earlier stored text that is still to be searched for newly known secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Pending {
@@ -42,7 +42,7 @@ pub struct Pending {
 }
 
 impl Known {
-    /// What is known of a project; nothing where there is no key, or another one than it was hashed with.
+    /// Reads the known secrets of a project; none without a key, or with another one than they were hashed with.
     pub fn read_file(dirs: &UserDirs, home: &ProjectDir) -> Self {
         match read_key(&dirs.secrets_key()) {
             Some(key) => Self::of_file(key, home).0,
@@ -50,8 +50,8 @@ impl Known {
         }
     }
 
-    /// The same for who learns, and what of what was stored earlier is still to be searched. `fresh` becomes the
-    /// key where there is none, once something is written.
+    /// Opens them for learning, with the earlier stored text that is still to be searched. `fresh` becomes the key
+    /// where there is none, once something is written.
     pub fn open(dirs: &UserDirs, home: &ProjectDir, fresh: [u8; KEY_BYTES]) -> (Self, Pending) {
         Self::of_file(read_key(&dirs.secrets_key()).unwrap_or(fresh), home)
     }
@@ -95,7 +95,7 @@ impl Known {
     }
 }
 
-/// What tells a key from others.
+/// Returns a mark that tells a key from others.
 fn mark(key: &[u8; KEY_BYTES]) -> String {
     blake3::Hasher::new_keyed(key).update(b"key").finalize().to_hex()[..16].to_owned()
 }
@@ -125,7 +125,7 @@ fn write_key(path: &Path, key: [u8; KEY_BYTES]) -> Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists && read_key(path).is_some() => {
             Err(error).at(path)
         }
-        // What is there may be the key of all projects: without it they know nothing.
+        // An existing file may be the key of all projects: without it they know nothing.
         Err(error)
             if error.kind() == ErrorKind::AlreadyExists
                 && read_if_there(path, KEY_BYTES).is_err() =>
@@ -170,7 +170,7 @@ mod tests {
         assert!(
             pending == Pending::default() && other.is_empty() && other.learn("Cobaltheron6629")
         );
-        // What is damaged is as good as none.
+        // A damaged file is as good as none.
         let absurd =
             serde_json::json!({"word_bytes": u64::MAX, "bytes": u64::MAX, "word": 1, "all": ""});
         let absurd =
