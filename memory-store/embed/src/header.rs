@@ -1,4 +1,4 @@
-//! What the embedder's two files have in common: a header, and rows found by a hash.
+//! Common parts of the embedder's two files: a header, and rows found by a hash.
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ const SLOTS_MAX: u32 = 1 << 20;
 /// Values that a row may have.
 const VALUES_MAX: u16 = 4096;
 
-/// What the header of either file says.
+/// Header of either file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// Which file it is.

@@ -43,7 +43,7 @@ enum Source {
 pub(crate) struct Row<const N: usize> {
     /// The token's number.
     pub number: u32,
-    /// What the values are multiplied by.
+    /// Factor of the values.
     pub scale: f32,
     /// The values.
     pub values: [i8; N],
@@ -86,7 +86,7 @@ impl<const N: usize> Rows<N> {
         Ok(Self { path: path.to_owned(), source, header, index })
     }
 
-    /// What the file's header says.
+    /// Returns the file's header.
     pub(crate) fn header(&self) -> &Header {
         &self.header
     }

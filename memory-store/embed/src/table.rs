@@ -61,7 +61,7 @@ impl Table {
     /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` when
     /// the table knows none of them.
     ///
-    /// The same text gives the same vector on every machine.
+    /// Returns the vector of a text, identical on every machine.
     ///
     /// # Errors
     /// When the file cannot be read, or a row in it is damaged.

@@ -24,7 +24,7 @@ pub(crate) fn pooled(path: Path, weights: &Weights, tokens: &[Row<WIDTH>]) -> [f
     }
 }
 
-/// The same code, compiled for wider vectors.
+/// Runs the code compiled for wider vectors.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn run_avx2(weights: &Weights, tokens: &[Row<WIDTH>]) -> [f32; WIDTH] {
@@ -55,7 +55,7 @@ struct Room {
     scales: Vec<f32>,
     /// Queries, keys and values, then what feed-forward widens.
     wide: Vec<f32>,
-    /// What is added to the hidden values.
+    /// Values to add to the hidden values.
     change: Vec<f32>,
     /// The keys of a head in blocks, value by value, and a query's weights for them.
     keys: Vec<f32>,

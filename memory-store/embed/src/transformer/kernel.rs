@@ -13,7 +13,7 @@ pub(crate) const ACTIVATION_MAX: f32 = 4095.0;
 /// Which instructions are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// What every processor has.
+    /// Every processor.
     Portable,
     /// AVX2 of x86-64.
     #[cfg(target_arch = "x86_64")]

@@ -83,7 +83,7 @@ impl Transformer {
     /// Returns the vector of a text, of which the first [`TOKENS_MAX`] tokens count; `None` for a
     /// text without any.
     ///
-    /// The same text gives the same vector on every machine.
+    /// Returns the vector of a text, identical on every machine.
     ///
     /// # Errors
     /// When a row of the file is damaged.

@@ -25,7 +25,7 @@ const LAYERS_MAX: u32 = 48;
 /// All weights but the vectors of the tokens.
 #[derive(Clone, Debug)]
 pub struct Weights {
-    /// What is added to a token for its place: [`POSITIONS`] times [`WIDTH`].
+    /// Addends of tokens by place: [`POSITIONS`] times [`WIDTH`].
     pub positions: Vec<f32>,
     /// The norm of the sum of token and position.
     pub norm: Norm,
@@ -56,9 +56,9 @@ pub struct Layer {
 /// A layer norm (Ba, Kiros and Hinton 2016).
 #[derive(Clone, Debug)]
 pub struct Norm {
-    /// What each value is multiplied by.
+    /// Factor of each value.
     pub gain: Vec<f32>,
-    /// What is added to it.
+    /// Addend of each value.
     pub bias: Vec<f32>,
 }
 
@@ -67,7 +67,7 @@ pub struct Norm {
 pub struct Linear {
     /// The scale of each channel.
     pub scales: Vec<f32>,
-    /// What is added to each channel.
+    /// Addend of each channel.
     pub bias: Vec<f32>,
     /// The weights in the order of the kernels: see [`super::kernel::Kernel::tile`].
     pub panels: Piece,

@@ -23,7 +23,7 @@ const WORD_CHARS_MAX: usize = 100;
 /// Bytes that a piece of a vocabulary may have, with the `##` of a continuing one.
 pub const PIECE_BYTES_MAX: usize = 64;
 
-/// What a piece that continues a word starts with in a vocabulary.
+/// Prefix of vocabulary pieces that continue a word.
 const CONTINUES: &str = "##";
 
 /// The piece that stands for a word without pieces.
@@ -54,9 +54,9 @@ impl Cut {
     }
 }
 
-/// What a vocabulary must answer.
+/// Lookup of pieces in a vocabulary.
 pub(crate) trait Vocabulary {
-    /// What it knows of a piece.
+    /// The vocabulary's answer for a piece.
     type Token;
 
     /// Looks up a piece by its [`hash`].
@@ -74,7 +74,7 @@ pub(crate) fn hash(piece: &str) -> u64 {
 /// Calls `emit` with each token of a text in order until it breaks.
 ///
 /// # Errors
-/// What the vocabulary answers with.
+/// Splits a text into pieces, and passes the vocabulary's answer for each.
 pub(crate) fn each_token<V: Vocabulary>(
     vocabulary: &V,
     text: &str,
