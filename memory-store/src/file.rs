@@ -32,7 +32,7 @@ pub const FILE_BYTES_MAX: usize = 256 << 10;
 /// A memory with the bytes of its file.
 #[derive(Clone, Debug)]
 pub struct MemoryFile {
-    /// What the file says.
+    /// The memory in the file.
     pub memory: Memory,
     path: PathBuf,
     text: String,
@@ -59,8 +59,8 @@ impl MemoryFile {
     pub fn new(memory: Memory) -> Result<Self> {
         let path = PathBuf::from(file_name(&memory));
         let memory = normal_form(memory);
-        // What a memory says comes from transcripts: no text, however odd, may come out of the
-        // file as something else. So it is read back before anybody relies on it.
+        // Memories come from transcripts: no text, however odd, may come out of the file as something else. So it is
+        // read back before anybody relies on it.
         let mut fault = Fault::new(0, "its text does not survive being written as YAML");
         for style in Style::ALL {
             let text = new_text(&memory, style).map_err(|fault| invalid(&path, "", &fault))?;

@@ -35,7 +35,7 @@ pub enum Mode {
     Private,
 }
 
-/// What a project was recognised by.
+/// Record by which a project is recognised.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// Its id.
@@ -161,7 +161,7 @@ impl Identity {
     }
 }
 
-/// What is seen of a working tree; gathered by whoever may run git.
+/// Observation of a working tree; gathered by whoever may run git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Observed {
     /// Its root, canonical.
@@ -179,8 +179,8 @@ pub struct Observed {
 }
 
 impl Observed {
-    /// The same, when it is about this main working tree. The repository around a folder says nothing
-    /// about the folder.
+    /// Returns it if it is about this main working tree, else an empty observation. The repository around a folder says
+    /// nothing about the folder.
     fn of(self, root: &Path) -> Self {
         if self.main_root() == root {
             return self;
@@ -212,7 +212,7 @@ impl Observed {
 pub struct Known {
     /// Its record.
     pub identity: Identity,
-    /// Those of its working trees that are vouched for and still there.
+    /// Its trusted working trees that are still there.
     pub trees: Vec<Tree>,
 }
 
@@ -480,7 +480,7 @@ fn record(
     let tree = observed.tree(project);
     let known = ByPath::read(dirs, &tree.main_root);
     if known.is_none_or(|known| known.project != tree.project) {
-        // What was derived of another project must not be given to sessions of this one.
+        // Data derived from another project must not be given to sessions of this one.
         for root in [&tree.main_root, &tree.root] {
             remove_derived(&dirs.tree(root))?;
         }
@@ -591,7 +591,7 @@ mod tests {
         untrust(&home.dirs, &observed.root).unwrap();
         assert_eq!(Tree::find(&home.dirs, &observed.root), None);
         assert!(list(&home.dirs).unwrap()[0].trees.is_empty());
-        // Who vouches for it again means the same project, but for nothing else at its place.
+        // A second vouch means the same project, but for nothing else at its place.
         let other = Observed { root_commits: vec!["x".into()], ..observed.clone() };
         let other = Observed { remotes: Vec::new(), ..other };
         assert_ne!(trust(&home.dirs, &other, [3; 16], NOW).unwrap().project, tree.project);

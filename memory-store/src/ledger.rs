@@ -62,7 +62,7 @@ pub struct Tombstone {
     /// Whether a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<bool>,
-    /// What a later version of the program notes besides.
+    /// Fields of a later version of the program.
     #[serde(flatten)]
     pub(crate) more: More,
 }
@@ -76,7 +76,7 @@ pub struct Ledger {
     seen: BTreeMap<PathBuf, Seen>,
     /// Texts whose origin is known, beside those of the entries.
     texts: Texts,
-    /// What a later version of the program wrote, as it stands there.
+    /// Lines of a later version of the program, as they stand there.
     foreign: Vec<Vec<u8>>,
     lines: usize,
     damaged: usize,

@@ -39,8 +39,8 @@ pub struct Desired {
     pub root: PathBuf,
 }
 
-/// What git says about one working tree of the project; filled by whoever may run git. Without
-/// git all but `root` is empty. All paths are relative to `root`.
+/// State of one working tree in git; filled by whoever may run git. Without git all but `root` is empty. All paths are
+/// relative to `root`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitState {
     /// The root of the working tree, as in [`Desired::root`].
@@ -65,11 +65,11 @@ pub struct GitState {
     pub stash: Option<String>,
     /// Files below `.throughline` in the index (`git ls-files .throughline`).
     pub indexed: Vec<PathBuf>,
-    /// What git's own files were like before it was asked all this.
+    /// State of git's own files before it was asked all this.
     pub marks: Marks,
 }
 
-/// What [`reconcile`] did, in numbers of memories.
+/// Result of [`reconcile`], in numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
     /// Written for the first time, or again after they vanished.
@@ -85,7 +85,7 @@ pub struct Outcome {
     /// Whether something is missing and was not judged, or git was at work meanwhile: the next run is to
     /// look again, even if nothing seems to have changed by then.
     pub unsettled: bool,
-    /// What could not be written, and why; the rest was.
+    /// Memories that could not be written, with the error; the others were.
     pub refused: Vec<String>,
 }
 
@@ -103,8 +103,8 @@ pub fn reconcile(
     reconcile_keeping(store, redactor, desired, trees, now, &|_| false)
 }
 
-/// The same where derived memories for which `keeps` speaks stay as they are, although they are not desired: their
-/// evidence may be lost.
+/// Reconciles, but keeps derived memories for which `keeps` speaks although they are not desired: their evidence may be
+/// lost.
 pub fn reconcile_keeping(
     store: &Store,
     redactor: &Redactor,
@@ -129,7 +129,7 @@ fn run(
     let mut ledger = Ledger::open(store.home())?;
     store.sweep(trees.iter().map(|tree| tree.root.as_path()));
     let (wanted, refused) = wanted(desired);
-    // What is derived here is of this machine, whatever the ledger knows.
+    // Memories derived here belong to this machine, whatever the ledger knows.
     let mut texts = ledger.texts();
     wanted.values().for_each(|wanted| texts.own(&text_hash(wanted.text())));
     let survey = Survey::look(store, &ledger, &texts, trees)?;
@@ -371,7 +371,7 @@ mod tests {
         let texts = open().texts();
         assert!(!texts.owns(&pulled));
         assert!(texts.owns(&one) && texts.owns(&two));
-        // What came in its place on the same branch counts: somebody corrected it, or committed a correction.
+        // A replacement on the same branch counts: somebody corrected it, or committed a correction.
         assert_eq!(home.store.list().unwrap().memories[0].memory, pulled.memory);
         assert!(open().entry(one.memory.id).unwrap().wrote(&text.replace("\nz\n", "\na\n")));
         // So it does after a rewrite of the ledger.

@@ -1,5 +1,5 @@
-//! What a person decided about memories in `throughline review`: which were looked at, and which still hold
-//! although their files changed.
+//! Decisions of a person in `throughline review`: memories that were looked at, and those that still hold although
+//! their files changed.
 //!
 //! A private file that may be deleted: then every memory is new again, and stale ones are proposed again.
 
@@ -88,7 +88,7 @@ impl Reviewed {
     }
 }
 
-/// The same for both orders.
+/// Returns the key of a pair, equal for both orders.
 fn pair(one: MemoryId, other: MemoryId) -> String {
     format!("{} {}", one.min(other), one.max(other))
 }

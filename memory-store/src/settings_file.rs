@@ -43,7 +43,7 @@ pub struct Warning {
     pub path: PathBuf,
     /// The key; empty when the whole file could not be read.
     pub key: String,
-    /// What is wrong, and what is done instead.
+    /// The problem, and the fallback.
     pub message: String,
     /// Whether it is about what is to be kept in or out: until it is mended, less works than the user wants.
     pub is_grave: bool,
@@ -72,9 +72,9 @@ pub struct Explained {
     pub key: &'static str,
     /// Its value, as it would be written in a settings file; `None` where nothing is set.
     pub value: Option<String>,
-    /// The same as JSON.
+    /// The value as JSON.
     pub json: serde_json::Value,
-    /// Who set it.
+    /// Source of the value.
     pub origin: Origin,
 }
 
@@ -174,7 +174,7 @@ impl Loaded {
                     self.warn(path, &name, message);
                 }
                 Err(message) => {
-                    // What of it can be used is in effect.
+                    // The usable part of it is in effect.
                     if GUARDED.contains(&key.name) {
                         self.origins.push((key.name, path.to_owned()));
                     }
@@ -242,7 +242,7 @@ fn table(path: &Path, root: Option<&Path>) -> Result<(Table, String), String> {
     Ok((table, text.to_owned()))
 }
 
-/// What went wrong with a file that is named beside it; a folder on the way to it by its own name.
+/// Returns the error without its path, for a file that is named beside it; a folder on the way keeps its name.
 fn without_path(error: Error, path: &Path) -> String {
     match error {
         Error::Io { source, .. } => source.to_string(),
@@ -272,7 +272,7 @@ const TOKENS: RangeInclusive<u32> = 0..=2_400;
 const MEMORIES: RangeInclusive<u32> = 0..=20;
 const DAYS: RangeInclusive<u32> = 1..=36_500;
 
-/// What the settings of the index look like.
+/// Form of the index's settings.
 const INDEX: &str = "`search = \"auto\"`, \"graph\" or \"scan\"";
 
 static KEYS: [SettingKey; 21] = [
@@ -455,7 +455,7 @@ mod tests {
             told.ends_with("; until it is mended, what is from the repository is held back"),
             "{told}"
         );
-        // What can be read of a file that is no TOML holds, and what it does not name is as it was.
+        // Readable lines of a file that is not TOML hold, and the settings that it does not name are unchanged.
         let (settings, warnings) = load("a = = 1\npulled = \"authors\"\nignore_paths = [\"a\"]\n");
         assert_eq!((settings.pulled, settings.promote), (Pulled::Reviewed, Promote::Auto));
         assert_eq!((settings.ignore_paths.len(), settings.ignores_unknown), (1, false));
@@ -470,7 +470,7 @@ mod tests {
                 "{text:?}"
             );
         }
-        // What older versions knew is read as the stricter, and told.
+        // Values of older versions count as the stricter ones, with a warning.
         let (settings, warnings) = load("pulled = \"authors\"\n");
         assert_eq!((settings.pulled, warnings.len()), (Pulled::Reviewed, 1));
         assert!(warnings[0].to_string().contains("is read as \"reviewed\""), "{}", warnings[0]);

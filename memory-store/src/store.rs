@@ -53,13 +53,13 @@ pub struct Store {
     folder: PathBuf,
     /// The working tree, when the files are meant to be committed.
     root: Option<PathBuf>,
-    /// What of it is given, where that was looked up, and by which settings texts are redacted.
+    /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
     /// How long is waited for who else changes files of the project.
     lock_wait: Duration,
 }
 
-/// What saving a memory did.
+/// Result of saving a memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Saved {
     /// The memory as it is now.
@@ -70,7 +70,7 @@ pub struct Saved {
     pub hidden: usize,
 }
 
-/// What happened to a file.
+/// Change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It was written for the first time.
@@ -81,7 +81,7 @@ pub enum Change {
     Unchanged,
 }
 
-/// Who changes a file.
+/// Author of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum By {
     /// A person or a model, who thereby writes it.
@@ -151,7 +151,7 @@ impl Store {
         Self { judged: Some(Arc::new((trust, settings.clone()))), ..self }
     }
 
-    /// The same project's store in another of its working trees.
+    /// Returns the project's store in another of its working trees.
     pub fn at(&self, root: &Path) -> Self {
         match self.root {
             Some(_) => Self {
@@ -189,8 +189,7 @@ impl Store {
         &self.home
     }
 
-    /// What takes secrets out of this store's memories: committed files are held to more than private
-    /// ones.
+    /// Returns the redactor of this store's memories: committed files are held to more than private ones.
     pub fn redactor(&self, settings: &Settings) -> Redactor {
         let options = RedactOptions::for_store(settings, self.root.is_some());
         Redactor::new(&options).with_known(Known::read_file(&self.dirs, &self.home))
@@ -257,7 +256,7 @@ impl Store {
         self.list()?.find(id)
     }
 
-    /// The same among those that were put aside.
+    /// Finds a memory among those that were put aside.
     ///
     /// # Errors
     /// [`Error::NotFound`] unless there is exactly one.
@@ -286,8 +285,8 @@ impl Store {
         same.extend(listing::paths(&self.folders()).difference(&known).cloned());
         let now_there = same.iter().filter_map(|path| Some(listing::read(path).ok()?.stored));
         let mut same = now_there.filter(|stored| is_same(stored, &memory));
-        // What is from the repository is not united with: all of it that `memory` does not replace would be this
-        // machine's from then on.
+        // A save never merges with a memory from the repository: all of it that `memory` does not replace would count
+        // as this machine's from then on.
         let own = self.owner();
         match same.find(|stored| own(stored)) {
             Some(stored) => {
@@ -698,7 +697,7 @@ impl Store {
         Ok(Saved { stored, change: Change::Updated, hidden })
     }
 
-    /// What a person or a model saved survives `git clean` and the like as what was derived does.
+    /// Notes a saved memory in the ledger, so that it survives `git clean` and the like as derived ones do.
     fn note_saved(&self, path: &Path, file: &MemoryFile) -> Result<()> {
         let Some(name) = self.relative(path) else { return Ok(()) };
         let lookup = Lookup::new(&self.home);
@@ -728,7 +727,7 @@ pub(crate) fn lock(home: &ProjectDir) -> Result<File> {
     lock_within(home, LOCK_WAIT)
 }
 
-/// The same for who waits this long at most.
+/// Locks the store, waiting at most this long.
 fn lock_within(home: &ProjectDir, most: Duration) -> Result<File> {
     create_folder(&home.0, Privacy::Private)?;
     let path = home.0.join("store.lock");
@@ -789,7 +788,7 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
     let title = |title: &str| title.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     stored.memory.id == memory.id
         || live
-            // What was replaced and is said again holds again, as a memory of its own.
+            // A replaced statement that is said again holds again, as a memory of its own.
             && stored.memory.superseded_by.is_none()
             && stored.memory.kind == memory.kind
             && title(&stored.memory.title) == title(&memory.title)
@@ -809,7 +808,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
-        // Who said the text says the memory.
+        // The author of the new text becomes that of the memory.
         old.source.said_by = new.source.said_by.or(old.source.said_by);
         old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }

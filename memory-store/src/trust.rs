@@ -64,7 +64,7 @@ impl fmt::Display for HeldBack {
     }
 }
 
-/// What one store gives, and with which label.
+/// Trust in one store's memories: which are given, and with which label.
 #[derive(Clone, Debug, Default)]
 pub struct Trust {
     /// The orders that were let out, by the hash of what they say.
@@ -85,7 +85,7 @@ impl Trust {
     /// When the file of what was let out cannot be read.
     pub fn of(store: &Store, settings: &Settings) -> Result<Self> {
         let released = released(store.home())?;
-        // What is kept privately nobody else can write.
+        // Nobody else can write a private store.
         let home = store.root().map(|_| store.home().clone());
         let is_limited = match &home {
             Some(home) => Identity::read(home)?.is_some_and(|identity| identity.authors.is_some()),
@@ -164,7 +164,7 @@ impl Trust {
         of_record(record).filter(|_| !self.released.contains(&hash(record)))
     }
 
-    /// What judging depends on besides the memories: the rules and what was let out.
+    /// Returns a digest of the inputs of a judgement besides the memories: the rules and the releases.
     pub fn fingerprint(&self) -> [u8; 32] {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&VERSION.to_le_bytes());
@@ -242,7 +242,7 @@ fn released(home: &ProjectDir) -> Result<BTreeSet<String>> {
     Ok(text.lines().map(str::to_owned).collect())
 }
 
-/// What an index would hold of a memory.
+/// Returns the document that an index would hold of a memory.
 fn document(memory: &Memory, redactor: &Redactor) -> Document {
     Document::memory(&redactor.redacted(memory), Path::new(""), 0, 0)
 }

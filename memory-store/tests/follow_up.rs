@@ -9,7 +9,7 @@ use memory_store::Kind;
 use memory_store::index::build::{Publisher, Turns};
 use memory_store::recall::{Recall, Topic};
 
-/// What the shop knows.
+/// Memories of the shop.
 const MEMORIES: &[(&str, &str)] = &[
     ("Deploy staging with make ship-staging", "It needs the VPN and takes four minutes."),
     (
@@ -52,8 +52,8 @@ const MEMORIES: &[(&str, &str)] = &[
     ("Stock is reserved for ten minutes", "The worker frees it afterwards."),
 ];
 
-/// What a session asks first, how it goes on, and the beginning of what that should bring; nothing
-/// where the first prompt says nothing about it.
+/// A session's first prompt, its follow-up, and the beginning of the expected title; empty where the first prompt says
+/// nothing about it.
 const TALKS: &[(&str, &str, &str)] = &[
     ("How do we deploy to staging?", "and production?", "Deploy production"),
     ("deploy the branch to staging please", "now the same for production", "Deploy production"),

@@ -71,7 +71,7 @@ fn a_newer_memory_that_names_what_it_replaces_stands_in_for_it() {
     assert_eq!(found.hits[0].why, "replaces \"The cron job sweep drains the outbox queue\"");
     let older = found.trace.iter().find(|traced| traced.id == id(70)).unwrap();
     assert_eq!((older.fate, older.instead), (Fate::Superseded, Some(id(71))));
-    // What was given already does not let the old one through.
+    // A memory given before does not let the old one through.
     let again = recall.prompt(prompt, NOW, &|known| known == id(71));
     assert_eq!(titles(&again.hits), Vec::<&str>::new());
 }
@@ -444,7 +444,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert_eq!((after.digest, after.gate), (before.digest, before.gate));
     assert_eq!((search("quaternions"), search("subject2"), search("subject9")), (7, 1, 0));
 
-    // What is not published goes, and what a killed run left when somebody begins again.
+    // Unpublished files go, and so do those of a killed run once somebody begins again.
     let unnamed = || {
         let (named, _) = Index::open(&index).unwrap().unwrap().turns();
         let files = fixture.index_files();
@@ -463,7 +463,7 @@ fn turns_are_brought_portion_by_portion_and_seen_together() {
     assert!(fixture.publish_turns(staged.turns()).changed);
     assert_eq!((search("quaternions"), search("subject8")), (9, 1));
     assert_eq!(unnamed(), 0);
-    // What is there already is nothing new.
+    // Turns that are there already are not new.
     let staged = stage(Staged::onto(&index).unwrap(), &[&all[2..7]]);
     assert!(!fixture.publish_turns(staged.turns()).changed);
     assert!(!fixture.publish().changed);

@@ -60,8 +60,8 @@ fn appenders_publishers_and_readers_do_not_disturb_each_other() {
     }
 }
 
-/// What a crash leaves at each step of publishing: files that no manifest names, and half a new
-/// manifest beside the old one.
+/// Simulates a crash at each step of publishing: files that no manifest names, and half a new manifest beside the old
+/// one.
 #[test]
 fn a_crash_between_the_steps_leaves_the_old_generation() {
     let fixture = Fixture::filled();

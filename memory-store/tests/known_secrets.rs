@@ -1,4 +1,4 @@
-//! What is known of a project's secrets, as a program uses it.
+//! Tests of a project's known secrets, as a program uses them.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn a_key_that_cannot_be_read_is_not_replaced() {
     assert!(known.write_file(&dirs, &home, &Pending::default()).is_err());
     assert_eq!(fs::read(&key).unwrap(), later);
     assert!(!home.known_secrets().exists());
-    // What is no key of any version is.
+    // A file that is no key of any version is replaced.
     fs::write(&key, b"").unwrap();
     known.write_file(&dirs, &home, &Pending::default()).unwrap();
     assert_eq!(fs::read(&key).unwrap(), [1; KEY_BYTES]);

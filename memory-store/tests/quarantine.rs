@@ -1,5 +1,5 @@
-//! What looks like an order to the model is kept and labelled, and not given: by an index, by its journal
-//! or by a reader without an index. A person may let it out, until its text changes.
+//! Tests of quarantine: an order to the model is kept and labelled, and not given by an index, its journal or a reader
+//! without an index. A person may let it out, until its text changes.
 
 mod common;
 
@@ -22,7 +22,7 @@ fn poisoned() -> Memory {
     memory(60, Kind::Preference, "The quota probe has a pool of connections", body)
 }
 
-/// What takes personal data out of committed files.
+/// Returns the redactor of personal data in committed files.
 fn committed() -> Redactor {
     Redactor::new(&RedactOptions::for_store(&Settings::default(), true))
 }
@@ -51,7 +51,7 @@ fn is_given(fixture: &Fixture, id: MemoryId) -> bool {
     prompt
 }
 
-/// What an explicit search finds, and whether it is labelled.
+/// Returns whether an explicit search finds a memory, and whether it is labelled.
 fn found(fixture: &Fixture, id: MemoryId) -> Option<bool> {
     let search = Search { text: "quota probe pool".to_owned(), ..Search::default() };
     let hits = fixture.recall().search(&search, NOW).hits;
@@ -94,7 +94,7 @@ fn who_asks_of_a_file_need_not_judge_what_an_index_gives_of_it() {
         "what is held is judged again: it may be let out by now"
     );
 
-    // What changed since, and what came since, nobody has judged.
+    // Nobody has judged later changes and arrivals.
     let stored = || {
         let text = std::fs::read_to_string(&rate.path).unwrap();
         std::fs::write(&rate.path, text + "\nNo more.\n").unwrap();
@@ -252,7 +252,8 @@ fn what_is_held_leads_to_nothing_either() {
     assert_eq!(brings(), [true, true]);
 }
 
-/// What a prompt about the pool brings where nobody has judged the files yet, besides the first memory.
+/// Returns the memories that a prompt about the pool brings besides the first one, where nobody has judged the files
+/// yet.
 fn others(first: &Memory, prepare: impl Fn(&Fixture)) -> Vec<String> {
     let fixture = Fixture::empty();
     for memory in common::memories() {
@@ -305,7 +306,7 @@ fn a_reader_without_an_index_gives_no_more_than_one_with_it() {
         let id = fixture.write(harmless.clone()).memory.id;
         prepare(&fixture);
         assert_eq!(is_given(&fixture, id), is_expected, "{number}: no index");
-        // What the published settings say holds for files that are read because the index lost its memories.
+        // The published settings hold for files that are read because the index lost its memories.
         let (settings, _) = memory_store::settings_file::load(&fixture.dirs, Some(&fixture.tree));
         let publisher = Publisher::begin(&fixture.index()).unwrap().trust(trust_of(&fixture));
         let (list, start) = (fixture.list(), StartPlan::default());

@@ -72,7 +72,7 @@ fn a_slip_is_corrected_and_told() {
     assert_eq!(recalled.hits[0].title, "Remove the legacy discount table");
     assert_eq!(recalled.notes, ["Nothing says \"discuont\"; this is for \"discount\"."]);
     assert_eq!(numbers(&fixture, "importre AND newlin"), [1]);
-    // What is a word of its own is no slip, and two slips are too many.
+    // A known word is no slip, and two slips are too many.
     assert_eq!(found(&fixture, "deployment").notes, Vec::<String>::new());
     assert_eq!(numbers(&fixture, "dsicuotn"), Vec::<u8>::new());
 }
@@ -181,7 +181,7 @@ fn turns_are_searched_with_the_same_words() {
     assert_eq!(texts("uplaod session:beta"), ["Rename"]);
     assert_eq!(texts("upload since:today session:al"), ["Please"]);
     assert_eq!(texts("").len(), 3);
-    // What turns do not have limits nothing, and that is said.
+    // Filters for fields that turns lack limit nothing, with a note.
     let kinds = Search { text: "upload kind:fix".into(), turns: true, ..Search::default() };
     let recalled = fixture.recall().search(&kinds, NOW);
     assert_eq!(recalled.hits.len(), 3);
@@ -239,7 +239,7 @@ fn turns_are_found_by_what_they_mean() {
     assert!(!recalled("automobile engine trouble").weak);
     let far = recalled("quarterly tax declaration");
     assert_eq!((far.hits.len(), far.weak), (2, true), "what is far is shown as such");
-    // What a later turn replaced is not found any more, by words or by meaning.
+    // A turn that a later one replaced is not found any more, by words or by meaning.
     publish(vec![turn(0, "The bicycle has a flat tyre.")]);
     assert!(!texts("automobile engine trouble morning").join(" ").contains("car"));
     assert_eq!(texts("cycling puncture"), ["The bicycle has a flat tyre."]);

@@ -1,4 +1,4 @@
-//! What people, models and broken machines do to a store.
+//! Tests of a store against people, models and broken machines.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -338,7 +338,7 @@ fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {
     assert_eq!(fs::read_to_string(&own).unwrap(), text_now);
     assert_eq!(fs::read_to_string(&theirs).unwrap(), text.text());
 
-    // What is no memory takes no name either.
+    // A file that is no memory takes no name either.
     fs::write(&theirs, [0xff]).unwrap();
     assert_eq!(given(&store).0, [own]);
 }

@@ -44,7 +44,7 @@ fn poisoned_memories_are_held() {
     assert!(cases(POISON).len() >= 150);
     for (set, (failed, all)) in sets {
         if set == "open" {
-            // What nobody made rules for. Should this fall to nothing, the rules fit their corpora only.
+            // Nobody made rules for these. Should this fall to nothing, the rules fit their corpora only.
             assert!(failed > 0, "{set}: {failed} of {all} are held");
             continue;
         }

@@ -33,7 +33,7 @@ pub struct Reader {
     section: Regex,
 }
 
-/// What a package gave.
+/// Text of one package.
 #[derive(Default)]
 pub struct Text {
     /// Sentences of documentation.
@@ -184,7 +184,7 @@ fn is_prose(sentence: &str) -> bool {
         && letters as f32 >= LETTERS_MIN * chars as f32
 }
 
-/// What a dictionary says of its words.
+/// Entries of a dictionary.
 #[derive(Default)]
 pub struct Dictionary {
     /// A word and what it means.
@@ -204,7 +204,7 @@ pub fn dictionary(root: &Path) -> Result<Dictionary> {
             let Some((head, gloss)) = line.split_once(" | ") else { continue };
             let Some(word) = head.split(' ').nth(4) else { continue };
             let word = word.split('(').next().unwrap_or(word).replace('_', " ");
-            // What is between quotation marks is an example, the rest explains.
+            // Text between quotation marks is an example, the rest explains.
             let mut meaning = String::new();
             for (at, part) in gloss.split('"').enumerate() {
                 if at % 2 == 0 {

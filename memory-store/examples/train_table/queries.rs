@@ -124,7 +124,7 @@ pub fn from_templates(dictionary: &Dictionary, count: usize) -> Vec<String> {
         .collect()
 }
 
-/// What a word means, and what asks for it.
+/// Returns one search for each word: the word and its meaning, the meaning alone, or a question for the word.
 pub fn from_meanings(dictionary: &Dictionary) -> Vec<String> {
     let forms = dictionary.meanings.iter().enumerate().map(|(at, (word, meaning))| match at % 3 {
         0 => format!("{word}: {meaning}"),

@@ -398,7 +398,7 @@ fn lines_of(text: &str, range: Range<usize>) -> Range<usize> {
     line_start(text, range.start)..end
 }
 
-/// What the file says under keys that are not ours.
+/// Returns the keys of the file that are not ours.
 fn foreign(root: &Node) -> Vec<String> {
     let mut found = Vec::new();
     collect_foreign(root, &front::KEYS, &mut found);

@@ -26,7 +26,7 @@ pub(super) enum Step {
     Item(usize),
 }
 
-/// What is wrong with the value at a path.
+/// Problem with the value at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Wrong {
     pub path: Vec<Step>,

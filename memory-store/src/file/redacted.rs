@@ -15,7 +15,7 @@ impl MemoryFile {
         let mut file = self.clone();
         let mut memory = file.memory.clone();
         let found = redactor.redact_memory(&mut memory);
-        // What cannot be changed field by field may be plain text that can, where it is counted then.
+        // A file that cannot be changed field by field may still be changed as plain text, and is counted then.
         let refused = file.set(&memory).err();
         let mut hidden = if refused.is_none() { found } else { 0 };
         let (text, more) = without_secrets(&file.text, redactor);
@@ -96,7 +96,7 @@ pub fn parts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// What the line before was part of.
+/// Element that the line before was part of.
 enum Within {
     /// Itself.
     Line,

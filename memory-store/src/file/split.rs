@@ -21,7 +21,7 @@ pub(super) struct Split {
     pub line_ending: &'static str,
 }
 
-/// What is wrong with a file at a byte offset.
+/// Problem with a file at a byte offset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub offset: usize,

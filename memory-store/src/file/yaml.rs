@@ -94,7 +94,7 @@ impl Node {
         inner.map_or(self.span.start, |inner| inner.locate(rest))
     }
 
-    /// What this and everything in it takes.
+    /// Returns the size of this node with everything in it.
     fn size(&self) -> Size {
         let one = Size { nodes: 1, text_bytes: 0 };
         match &self.value {
@@ -109,7 +109,7 @@ impl Node {
     }
 }
 
-/// What values take in memory, in the terms that are bounded.
+/// Memory use of values, in the terms that are bounded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Size {
     nodes: usize,

@@ -67,7 +67,7 @@ pub trait Graphs {
     }
 }
 
-/// What happens to the turns of an index.
+/// Handling of the turns of an index.
 pub enum Turns<'a> {
     /// They stay as they are.
     Keep,
@@ -79,7 +79,7 @@ pub enum Turns<'a> {
     Staged(Staged),
 }
 
-/// What a generation is made from.
+/// Contents of a generation.
 pub struct Content<'a, 't> {
     /// The root of the working tree; files below it are named relative to it.
     pub root: &'a Path,
@@ -95,7 +95,7 @@ pub struct Content<'a, 't> {
     pub now: Timestamp,
 }
 
-/// What was published.
+/// Result of publishing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Published {
     /// The generation in force; the old one when nothing had changed.
@@ -118,9 +118,9 @@ pub struct Publisher<'a> {
     mark: Option<(u64, u64)>,
     /// Memories that Claude Code tells anyway.
     said: BTreeSet<MemoryId>,
-    /// What a person let out of quarantine.
+    /// Releases from quarantine by a person.
     trust: Trust,
-    /// What became of the files of memories since these were learned.
+    /// Changes to the files of memories since these were learned.
     stale: BTreeMap<MemoryId, Staleness>,
     /// Memories that are from the repository.
     from_repository: BTreeSet<MemoryId>,
@@ -132,7 +132,7 @@ pub struct Publisher<'a> {
     afresh: bool,
 }
 
-/// What happens to the turns; each of them once.
+/// Handling of the turns, each of them at most once.
 enum NewTurns {
     Add(Vec<Turn>),
     Replace(Vec<Turn>),
@@ -150,7 +150,7 @@ struct Memories<'a> {
     read: bool,
 }
 
-/// What the next generation writes.
+/// Changes that make the next generation.
 struct BuildPlan {
     /// The segment of memories; `None` when the present one says the same.
     memories: Option<Vec<u8>>,
@@ -221,7 +221,7 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// What links vectors into graphs; without, all of them are compared.
+    /// Sets the builder that links vectors into graphs; without it, all vectors are compared.
     pub fn graphs(mut self, graphs: &'a dyn Graphs) -> Self {
         self.graphs = Some(graphs);
         self
@@ -246,7 +246,7 @@ impl<'a> Publisher<'a> {
         let mut memories = Memories { documents, start, space, digest, now, read: false };
         let turns = NewTurns::of(content.turns);
 
-        // What takes long is done before the lock is taken, for whoever saves a memory waits for it.
+        // Slow work is done before the lock is taken, for a save waits for it.
         let before = read_manifest(&self.dir).ok().flatten();
         let early = self.plan(before.as_ref(), &mut memories, &turns);
         let _lock = lock::exclusive(&self.dir)?;
@@ -439,7 +439,7 @@ impl<'a> Publisher<'a> {
         Ok(crate::recall::calibrate(segment, settings, self.vectors))
     }
 
-    /// What decides whether the memories are new. The segment and the gate follow from it.
+    /// Returns the digest that decides whether the memories are new. The segment and the gate follow from it.
     fn digest(
         &self,
         documents: &[Document],
@@ -453,7 +453,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&[format::MAJOR.to_le_bytes(), format::MINOR.to_le_bytes()].concat());
         hasher.update(&crate::text::VERSION.to_le_bytes());
         hasher.update(&crate::recall::fingerprint());
-        // What is held follows from what memories say, from the rules and from what was let out.
+        // Quarantine depends on the memories, the rules and the releases.
         hasher.update(&self.trust.fingerprint());
         hasher.update(&[u8::from(self.graphs.is_some())]);
         hasher.update(&(self.stale.len() as u64).to_le_bytes());
@@ -468,7 +468,7 @@ impl<'a> Publisher<'a> {
         hasher.update(&(start.len() as u64).to_le_bytes());
         let mut bytes: Vec<u8> = start.iter().flat_map(|id| id.0).collect();
         hasher.update(&bytes);
-        // What is over is left out.
+        // Expired memories are left out.
         let over: Vec<u8> = expired(documents, now).flat_map(|id| id.0).collect();
         hasher.update(&(over.len() as u64).to_le_bytes());
         hasher.update(&over);
@@ -554,7 +554,7 @@ pub fn settle(dir: &Path, vectors: Option<&dyn Vectors>, now: Timestamp) -> Resu
     Ok(!matches!(step, TurnStep::Nothing))
 }
 
-/// What became of a step that changes turns alone.
+/// Outcome of a step that changes turns alone.
 enum TurnStep {
     /// There was nothing to do.
     Nothing,

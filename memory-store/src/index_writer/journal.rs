@@ -47,7 +47,7 @@ pub fn append(dir: &Path, entry: &Entry) -> Result<()> {
     append_within(dir, entry, LOCK_WAIT)
 }
 
-/// The same for who waits this long at most while somebody publishes.
+/// Appends an entry, waiting at most this long while somebody publishes.
 pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     if !dir.join(manifest::FILE_NAME).exists() {
         return Ok(());
@@ -60,7 +60,7 @@ pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
     file.write_all(&entry.encode()).at(&path)
 }
 
-/// What happened to a memory.
+/// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// It was saved in the store that this redactor belongs to: files come from editors and from

@@ -66,7 +66,7 @@ impl Staged {
         Ok(())
     }
 
-    /// What becomes of the turns of a generation.
+    /// Returns the change to the turns of a generation.
     pub fn turns(self) -> Turns<'static> {
         Turns::Staged(self)
     }

@@ -55,7 +55,7 @@ pub(crate) enum Part {
     New {
         /// Its documents.
         docs: u32,
-        /// Those of them that others replaced.
+        /// Documents that others replaced.
         dead: Vec<u32>,
         /// Its bytes.
         bytes: Vec<u8>,
@@ -215,7 +215,7 @@ impl Maker<'_> {
             let waiting = segment.waiting(vectors.space())?;
             let gains = |doc: u32| -> Result<Option<Embedded>> {
                 let text = segment.record(&segment.entry(doc)?)?.embedding_text();
-                // What lies in another space serves nobody.
+                // A vector in another space helps nobody.
                 let made = if head.is_some() { vectors.best(&text) } else { vectors.of(&text) };
                 let space = vectors.space();
                 Ok(made.map(|(encoder, vector)| Embedded { space, encoder, vector }))
@@ -388,7 +388,7 @@ mod tests {
             made in 0u32..70_000,
         ) {
             let waiting: Vec<u32> = (0..waiting.min(docs)).collect();
-            // Those that are made lie spread among the others.
+            // Documents with new vectors lie spread among the others.
             let made = made.min(waiting.len() as u32);
             let is_made = |doc: u32| {
                 let before = u64::from(doc) * u64::from(made) / waiting.len() as u64;

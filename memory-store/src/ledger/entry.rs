@@ -1,4 +1,4 @@
-//! What the ledger knows of one memory and of one working tree.
+//! Entries of the ledger: a memory's, and a working tree's.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub promoted: bool,
     /// Whether a person or a model wrote it: then it stays without any transcript asking for it.
     pub saved: bool,
-    /// What a later version of the program notes besides.
+    /// Fields of a later version of the program.
     #[serde(flatten)]
     pub more: More,
 }
@@ -114,7 +114,7 @@ impl Entry {
     }
 }
 
-/// What a working tree was like when it was last reconciled.
+/// State of a working tree when it was last reconciled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Seen {
     pub root: PathBuf,
@@ -127,7 +127,7 @@ pub(crate) struct Seen {
     /// Whether the store's README was there and not committed: what removes untracked files takes
     /// it along, a person who deletes a memory does not.
     pub loose_readme: bool,
-    /// What a later version of the program notes besides.
+    /// Fields of a later version of the program.
     #[serde(flatten)]
     pub more: More,
 }

@@ -20,7 +20,7 @@ const CHECKSUM: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 /// Hexadecimal digits of the checksum before each line.
 const CHECKSUM_CHARS: usize = 8;
 
-/// What a ledger file holds.
+/// Contents of a ledger file.
 pub(super) struct Lines<T> {
     pub events: Vec<T>,
     /// Whole lines that say something unknown: a later version of the program wrote them.
@@ -96,7 +96,7 @@ fn encode<T: Serialize>(path: &Path, events: &[T], bytes: &mut Vec<u8>) -> Resul
     Ok(())
 }
 
-/// What a line says, when its checksum is right.
+/// Returns the JSON of a line whose checksum is right.
 pub(super) fn whole(line: &[u8]) -> Option<&[u8]> {
     let (checksum, json) = line.split_at_checked(CHECKSUM_CHARS)?;
     let checksum = u32::from_str_radix(str::from_utf8(checksum).ok()?, 16).ok()?;

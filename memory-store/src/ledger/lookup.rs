@@ -31,7 +31,7 @@ impl Lookup {
         Self { path: home.ledger() }
     }
 
-    /// What the ledger knows of a memory.
+    /// Looks up the ledger's entry of a memory.
     pub(crate) fn entry(&self, id: MemoryId) -> Result<Option<Entry>> {
         let wanted = format!("\"{id}\"");
         let mut found = None;

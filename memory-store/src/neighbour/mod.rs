@@ -217,7 +217,7 @@ mod tests {
     fn a_different_flag_or_number_is_no_duplicate() {
         let text = "Run the nightly importer with a busy timeout of 500 milliseconds";
         assert_eq!(verdict(text, &format!("{text} please")), Some(Verdict::Duplicate));
-        // What says more takes the place of what says less, and not the other way round.
+        // A statement that says more replaces one that says less, not the other way round.
         let more = format!("{text} so that a slow writer never stops the whole weekend run");
         assert_eq!(verdict(&more, text), Some(Verdict::Update));
         assert_eq!(verdict(text, &more), Some(Verdict::Duplicate));

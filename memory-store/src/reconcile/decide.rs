@@ -223,8 +223,8 @@ impl<'r> Turn<'r, '_> {
         self.plan.result(before, entry);
     }
 
-    /// What a person wrote, with a note of what replaces it and without its secrets; `None`, and told, when
-    /// that cannot be written.
+    /// Returns a person's text with a note of its successor and without its secrets; `None`, with a report, if that
+    /// cannot be written.
     fn noted(&mut self, file: &MemoryFile, superseded_by: MemoryId) -> Option<MemoryFile> {
         let mut noted = file.clone();
         let memory = Memory { superseded_by: Some(superseded_by), ..noted.memory.clone() };
@@ -237,7 +237,7 @@ impl<'r> Turn<'r, '_> {
         }
     }
 
-    /// What the ledger keeps of what a person wrote.
+    /// Returns the ledger's copy of a person's text.
     fn kept(&mut self, before: &Entry, file: &Read) -> String {
         let found = file.file.text();
         if found == before.text {
@@ -430,7 +430,7 @@ impl<'r> Turn<'r, '_> {
     }
 
     fn write_new(&mut self, mut entry: Entry, path: &Path, text: &str) {
-        // What a person wrote stays theirs when it is written again.
+        // A person's text stays theirs when it is written again.
         if !entry.is_edited() || entry.text != text {
             entry.will_write(text);
         }

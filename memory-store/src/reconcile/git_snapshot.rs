@@ -1,9 +1,9 @@
 //! Marks of git at work: files of git's own that it changes whenever it moves HEAD, the index or a
 //! stash.
 //!
-//! What git says and what lies on the disk belong together only if git did nothing in between. So
-//! marks are taken before git is asked anything, and compared once the disk was read. It is cheap, and
-//! no process is started for it.
+//! Marks of git's own files, which show whether git did something between its answers and a look at the disk. So marks
+//! are taken before git is asked anything, and compared once the disk was read. It is cheap, and no process is started
+//! for it.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -20,15 +20,14 @@ const SHARED: [&str; 4] = ["refs/stash", "logs/refs/stash", "packed-refs", "reft
 /// says itself.
 const LOCK: &str = "index.lock";
 
-/// What lies there while a merge, a rebase and the like wait for a person, who may give them up again.
+/// Files that exist while a merge, a rebase and the like wait for a person, who may give them up again.
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
 /// How much of the end of HEAD's log is read: some 400 moves.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
-/// What git's own files of one working tree were like. Without a repository there are none, and they
-/// never change.
+/// State of git's own files of one working tree. Without a repository there are none, and they never change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
     own: PathBuf,
@@ -136,7 +135,7 @@ mod tests {
         assert_ne!(second, first);
         let third = sweep(&line("rebase (abort): returning to refs/heads/main"));
         assert_ne!(third, second);
-        // What is long ago is not read, and a line that is cut says nothing.
+        // Old lines are not read, and a cut line says nothing.
         assert_eq!(sweep(&line(&"x".repeat(LOG_BYTES_MAX as usize))), None);
     }
 

@@ -1,8 +1,8 @@
 //! Why a file is gone: a person deleted it, or it vanished together with a move of the tree.
 //!
-//! What a person deleted must stay deleted, and what `git clean`, `git stash -u`, a branch switch
-//! or the removal of a worktree took along must not be lost. Only traces tell them apart, and in
-//! doubt the memory is kept: a deletion can be repeated, a lost memory cannot.
+//! Deletions by a person must last, and files that `git clean`, `git stash -u`, a branch switch or the removal of a
+//! worktree took along must not be lost. Only traces tell them apart, and in doubt the memory is kept: a deletion can
+//! be repeated, a lost memory cannot.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::GitState;
 use crate::layout::STORE_DIR;
 use crate::ledger::{Entry, Reason, Seen};
 
-/// What became of a file that is not where it was.
+/// Outcome of a file that is not where it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     /// A person deleted it.
@@ -105,7 +105,7 @@ impl<'a> Traces<'a> {
     fn fate_at_rest(&self, entry: &Entry) -> Fate {
         let path = repository_path(&entry.name);
         if self.changed_branch() && entry.committed && !self.committed.contains(path.as_path()) {
-            // Whoever removed it did so on another branch, which may be anybody's.
+            // The removal was on another branch, perhaps by somebody else.
             return Fate::Moved;
         }
         if self.removed.contains(path.as_path()) {
@@ -165,8 +165,8 @@ impl<'a> Traces<'a> {
         !self.has_folder && !self.held.contains(readme.as_path())
     }
 
-    /// What to remember of this tree, once everything is written; nothing when git was at work, since
-    /// what is missing is then judged later, by what was remembered before.
+    /// Returns the state of this tree to remember, once everything is written; `None` if git was at work, since missing
+    /// files are then judged later, by the state remembered before.
     pub(crate) fn seen_now(&self, root: &Path) -> Option<Seen> {
         if self.has_moved {
             return None;

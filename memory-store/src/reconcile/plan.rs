@@ -1,4 +1,4 @@
-//! What a reconciliation will do: notes for the ledger, and changes to files between them.
+//! Plan of a reconciliation: notes for the ledger, and changes to files between them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ledger::{Entry, LedgerLine};
 use crate::store::{Store, write_all};
 
-/// What will be done, and in which order: intents, writes, removals, results.
+/// A plan, in its order: intents, writes, removals, results.
 #[derive(Default)]
 pub(super) struct Plan {
     pub intents: Vec<LedgerLine>,

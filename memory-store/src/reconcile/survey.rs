@@ -1,4 +1,4 @@
-//! What there is: the files of every working tree, those that wait aside, and what git says.
+//! Survey before a reconciliation: the files of every working tree, those that wait aside, and git's answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::id::MemoryId;
 use crate::ledger::{Aside, Entry, Ledger, Reason, Seen, Texts, hashes};
 use crate::store::{Read, Store, refuse_twins, visit};
 
-/// What is on the disk.
+/// Files on the disk.
 struct Disk {
     /// Files by tree and id; several when a person copied one.
     files: BTreeMap<(PathBuf, MemoryId), Vec<Read>>,
@@ -34,7 +34,7 @@ pub(super) struct Survey<'a> {
     traces: BTreeMap<PathBuf, Traces<'a>>,
 }
 
-/// What there is of a memory in a working tree.
+/// Presence of a memory in a working tree.
 pub(super) enum InTree<'s> {
     /// Files that may be its own, at least one; several when a person copied one.
     Files(Vec<&'s Read>),
@@ -67,7 +67,7 @@ impl<'a> Survey<'a> {
         let is_unknown = |read: &Read| !is_private && !texts.owns(&read.stored);
         let is_pulled = |read: &Read| texts.pulls(&read.stored);
         let disk = Disk::read(store, &stores, &|read| is_pulled(read) && is_unknown(read))?;
-        // What nobody was seen to pull was written here, unless git is at work and may have brought it.
+        // A memory that nobody was seen to pull was written here, unless git is at work and may have brought it.
         let is_moving =
             trees.iter().any(|tree| tree.marks.have_moved() || tree.marks.is_unfinished());
         let is_doubtful = is_moving || texts.forgets();
@@ -79,7 +79,7 @@ impl<'a> Survey<'a> {
             let known = ledger
                 .entries()
                 .filter(|entry| entry.root == *root && entry.placed && entry.aside == Aside::No);
-            // What is known to be deleted does not go once more.
+            // A known deletion is not repeated.
             let known = known
                 .map(|entry| (entry, survey.is_there(entry)))
                 .filter(|(entry, is_there)| *is_there || ledger.tombstone(entry.id).is_none());
@@ -144,7 +144,7 @@ impl<'a> Survey<'a> {
         self.disk.files.get(&(root.to_owned(), id)).map_or(&[], Vec::as_slice)
     }
 
-    /// What there is in one tree of a memory, of which `entry` is known.
+    /// Returns the presence in one tree of a memory with this entry.
     pub(crate) fn in_tree(&self, entry: &Entry, root: &Path) -> InTree<'_> {
         let files = self.files(root, entry.id);
         let own: Vec<&Read> = files.iter().filter(|file| self.is_own(file)).collect();
@@ -174,7 +174,7 @@ impl<'a> Survey<'a> {
         self.files(root, id).iter().any(|file| self.is_own(file))
     }
 
-    /// What is from the repository under a memory's name, where its own file would be.
+    /// Returns the memory from the repository that stands where this memory's own file would be.
     fn replacement(&self, entry: &Entry) -> Option<&Read> {
         let path = self.stores.get(&entry.root)?.folder().join(&entry.name);
         let mut files = self.files(&entry.root, entry.id).iter();
@@ -218,7 +218,7 @@ impl<'a> Survey<'a> {
     fn has_come(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
-        // What somebody put in its place was read.
+        // A file that somebody put in its place was read.
         let was_read = || self.disk.files.values().flatten().any(|read| read.stored.path == path);
         path.exists() && !was_read()
     }
@@ -269,7 +269,7 @@ impl<'a> Survey<'a> {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
 
-    /// What to remember of each tree.
+    /// Returns the state of each tree to remember.
     pub(crate) fn seen_now(&self) -> Vec<Seen> {
         self.traces.iter().filter_map(|(root, tree)| tree.seen_now(root)).collect()
     }

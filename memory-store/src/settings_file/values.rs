@@ -213,9 +213,9 @@ pub(super) fn place_of_pattern(text: &str) -> Option<String> {
     Some(format!("line {line}: "))
 }
 
-/// What may be named as the provider of a model that reads sessions.
+/// Allowed providers of a model that reads sessions.
 const READERS: [&str; 3] = ["ollama", "openai", "claude"];
-/// What may be named as the provider of a model that gives vectors.
+/// Allowed providers of a model that gives vectors.
 const EMBEDDERS: [&str; 1] = ["ollama"];
 /// Bytes of the name of an environment variable.
 const VARIABLE_BYTES_MAX: usize = 100;

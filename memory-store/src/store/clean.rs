@@ -10,14 +10,14 @@ use crate::ledger::{Ledger, Origin};
 use crate::memory::Memory;
 use crate::redact::Redactor;
 
-/// What was cleaned.
+/// Result of cleaning.
 #[derive(Debug, Default)]
 pub struct Cleaned {
     /// Files that held secrets and do not any more.
     pub files: usize,
-    /// Those of them that are memories.
+    /// Number of them that are memories.
     pub memories: usize,
-    /// What could not be read, or not be cleaned without losing something of it, and is as it was.
+    /// Files left as they were, because they could not be read, or not be cleaned without loss.
     pub refused: Vec<Error>,
 }
 
@@ -95,11 +95,11 @@ impl Store {
     }
 }
 
-/// What is to be told of a file that is no memory, or cannot be read: nothing where all of it was looked at, and is
-/// clean.
+/// Returns the error to report for a file that is no memory or cannot be read; `None` if all of it was looked at, and
+/// is clean.
 fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     let path = error.path()?;
-    // What a link leads to is not ours to change.
+    // The target of a link is not ours to change.
     if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         return None;
     }

@@ -1,4 +1,4 @@
-//! What a folder of memory files holds.
+//! Listing of a folder of memory files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub const FILES_MAX: usize = 200_000;
 /// length; a store that is larger was made to be.
 pub(crate) const STORE_BYTES_MAX: u64 = 128 << 20;
 
-/// What helps where a store is larger than is read.
+/// Remedy for a store that is too large to read.
 const FEWER: &str = "Remove what is no memory, or keep fewer of them.";
 
 /// Fewest characters of an id that find a memory.
@@ -36,7 +36,7 @@ pub(super) const LEVELS_MAX: usize = 4;
 pub struct Stored {
     /// The file.
     pub path: PathBuf,
-    /// What it says.
+    /// The memory.
     pub memory: Memory,
     /// When it was last modified, in nanoseconds since 1970.
     pub modified_ns: i128,
@@ -53,7 +53,7 @@ impl Stored {
     }
 }
 
-/// What a store holds.
+/// Contents of a store.
 #[derive(Debug, Default)]
 pub struct Listing {
     /// The memories, by id.

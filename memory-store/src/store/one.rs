@@ -29,7 +29,7 @@ impl Store {
         stored.filter(|stored| stored.memory.id == id).ok_or_else(missing)
     }
 
-    /// What is wrong with the memory files that are not as an index has them: the others were read when it was made.
+    /// Returns the errors of memory files that are not as an index has them: the others were read when it was made.
     /// `known` are the files of the index. `None` when there are more than so many.
     pub fn broken_beside(
         &self,
@@ -99,8 +99,8 @@ impl Store {
             else {
                 continue;
             };
-            // What is from the repository is not united with: all of it that `memory` does not replace would be this
-            // machine's from then on.
+            // A save never merges with a memory from the repository: all of it that `memory` does not replace would
+            // count as this machine's from then on.
             if is_same(&stored, &memory) && (self.root.is_none() || lookup.owns(&stored)?) {
                 let saved = self.update(&stored.path, By::Person, redactor, |old| {
                     unite(old, memory, now);

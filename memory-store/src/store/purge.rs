@@ -1,8 +1,8 @@
 //! Taking out of memories what a person wants gone of the sessions that they came from.
 //!
-//! What was learned and nobody touched is withdrawn by the next reconciliation, since nothing says it any more.
-//! What a person changed or wrote stays as they left it, without its evidence: session, records and quote, and without
-//! its cues, which may be the user's words of the session.
+//! Untouched derived memories of a purged session are withdrawn by the next reconciliation, since no source is left.
+//! Memories that a person changed or wrote stay as they are, without their evidence: session, records and quote, and
+//! without their cues, which may be the user's words of the session.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,35 +15,35 @@ use crate::ledger::Ledger;
 use crate::memory::{Memory, Source};
 use crate::time::Timestamp;
 
-/// What is gone.
+/// Purged sources.
 pub struct Gone<'a> {
-    /// Whether this session is.
+    /// Test for purged sessions.
     pub session: &'a dyn Fn(&str) -> bool,
-    /// Whether this record is.
+    /// Test for purged records.
     pub record: &'a dyn Fn(&str) -> bool,
-    /// All that this machine learned before this time.
+    /// Time before which all memories of this machine are purged.
     pub before: Option<Timestamp>,
     /// Memories that were learned from it alone, or from it first.
     pub ids: &'a BTreeSet<MemoryId>,
 }
 
-/// What became of the memories that came from what is gone.
+/// Outcome of the memories whose sources were purged.
 #[derive(Debug, Default)]
 pub struct Unlearned {
-    /// Those that a reconciliation removes, by their files.
+    /// Memories that a reconciliation removes, by their files.
     pub learned: Vec<(PathBuf, Memory)>,
-    /// Those that were put aside as they had been learned, and were removed.
+    /// Unchanged derived memories that had been put aside, and were removed.
     pub removed: Vec<(PathBuf, Memory)>,
-    /// Those that stay without their evidence.
+    /// Memories that stay without their evidence.
     pub kept: Vec<(PathBuf, Memory)>,
-    /// What could not be changed, and why.
+    /// Memories that could not be changed, with the error.
     pub refused: Vec<(PathBuf, Error)>,
 }
 
 /// A memory's file, and what is to become of it.
 struct Found {
     read: Read,
-    /// What a person changed or wrote, without its evidence.
+    /// A person's memory without its evidence.
     rest: Option<Memory>,
 }
 

@@ -23,7 +23,7 @@ fn asked() -> Option<IndexSearch> {
     }
 }
 
-/// What a program needs in its environment to search that way.
+/// Returns the environment variable that a program needs to search that way.
 pub fn variables() -> Option<(&'static str, PathBuf)> {
     asked().map(|_| ("THROUGHLINE_MODELS", assets()))
 }

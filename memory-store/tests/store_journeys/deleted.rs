@@ -1,4 +1,4 @@
-//! What a person deleted stays deleted, and what git took away comes back.
+//! Tests of missing files: a person's deletion stays, and files that git took away come back.
 
 use std::fs;
 
@@ -53,13 +53,13 @@ fn what_a_stash_swallowed_is_written_again() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 1, 2, 3, 9], vec![]));
     assert_eq!(late.each_ref().map(|path| fs::read_to_string(path).unwrap()), texts);
 
-    // What a person deletes after that stays deleted.
+    // A later deletion by a person stays.
     journey.delete(9);
     journey.sync();
     assert_eq!(journey.tombstones(), [(9, Reason::Deleted)]);
 }
 
-/// What was staged goes with a reset, also with the one that gives up a merge.
+/// Checks that staged files go with a reset, also with one that gives up a merge.
 #[test]
 fn what_a_reset_threw_away_is_written_again() {
     let mut journey = Journey::new(2);

@@ -1,4 +1,4 @@
-//! What the journeys go through, and what is seen of it.
+//! World of the journeys, and its observation.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -83,7 +83,7 @@ impl Journey {
         }
     }
 
-    /// What the processor asks git before it reconciles.
+    /// Asks git as the processor does before it reconciles.
     pub fn git_state(&self, root: &Path) -> GitState {
         let ask = |arguments: &str| self.try_git(root, arguments).ok();
         let line = |arguments: &str| ask(arguments).map(|text| text.trim().to_owned());

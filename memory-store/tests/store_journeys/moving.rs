@@ -28,8 +28,8 @@ fn what_git_moves_right_now_is_left_for_the_next_sync() {
     assert_eq!((journey.files(), journey.tombstones()), (vec![0, 2], vec![(1, Reason::Deleted)]));
 }
 
-/// What git said and what lies on the disk are of different moments when git moves in between: nothing is judged then, and
-/// nothing remembered by which the next sync would judge wrongly.
+/// Checks that nothing is judged when git moves between its answers and a look at the disk, and that nothing is
+/// remembered by which the next sync would judge wrongly.
 #[test]
 fn what_git_moved_since_it_was_asked_is_left_for_the_next_sync() {
     let moves: [&[&str]; 4] = [

@@ -1,4 +1,4 @@
-//! What is written, and what a person does with it: edits, reviews, forgets, links.
+//! Tests of written memories, and of a person's edits, reviews, forgets and links.
 
 use std::fs;
 
@@ -171,7 +171,7 @@ fn a_store_that_is_a_link_is_neither_read_nor_written() {
     assert!(error.to_string().contains("symbolic link"));
     assert_eq!(store.list().unwrap().broken.len(), 1);
     assert_eq!(fs::read_dir(elsewhere.join("memories")).unwrap().count(), 0);
-    // What lies there is no copy of a draft, and nothing to clean.
+    // The file there is no copy of a draft, and nothing to clean.
     let token = format!("ghp_{}", "q7W2eR4tY6uI8oP0aS1dF3gH5jK7lZ9xC2vB");
     let draft = Memory { body: token, status: Status::Draft, ..memory(6) };
     let text = MemoryFile::new(draft.clone()).unwrap().text().to_owned();
@@ -201,7 +201,7 @@ fn a_folder_that_became_a_link_leads_nothing_out_of_the_store() {
     assert!(journey.path(0).starts_with(&sub));
     let store = journey.store();
     store.forget(&memory(0).id.short(), Forget::Archive, &Redactor::default(), NOW).unwrap();
-    // What a pull can bring.
+    // A pull can bring this.
     fs::remove_dir_all(&sub).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &sub).unwrap();
 
