@@ -1,10 +1,9 @@
 //! Memory for a process that lives for a millisecond.
 //!
-//! What costs is not the allocator's work but each page touched for the first time (2 us in a
-//! virtual machine), and each call to the operating system. musl gives every size class a page
-//! of its own and returns pages as soon as it can. A hook allocates a few ten kilobytes and then
-//! ends, so here memory is handed out densely from one block, and what is given back is handed out
-//! again, as it is, to whoever asks for as much. What is large, or comes when the block is used up,
+//! The cost lies in each page touched for the first time (2 us in a virtual machine) and in each system call, not in
+//! the allocator's work. musl gives every size class a page of its own and returns pages as soon as it can. A hook
+//! allocates a few ten kilobytes and then ends, so here memory is handed out densely from one block, and what is given
+//! back is handed out again, as it is, to whoever asks for as much. What is large, or comes when the block is used up,
 //! is left to the system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -63,7 +62,7 @@ impl ArenaState {
         let fitting = self.kept.iter_mut().filter(|part| part.bytes as usize >= bytes);
         let part = fitting.min_by_key(|part| part.bytes)?;
         let place = part.place as usize;
-        // What is left of it is kept as well.
+        // The rest of the part stays in use.
         *part = Part { place: (place + bytes) as u32, bytes: part.bytes - bytes as u32 };
         Some(place)
     }

@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_secs(PATIENCE as u64);
 /// After this it is over.
 const HARD: Duration = Duration::from_millis(200 * PATIENCE as u64);
 
-/// What is claimed is to be printed, so a hook that claims gets this long to finish. Nothing takes that long but
+/// Time that a hook gets to finish once it claims memories, since a claim must be printed. Nothing takes that long but
 /// a file system or a reader that hangs; then what was claimed is lost, and the session goes on.
 const FINISH: Duration = Duration::from_secs(3 * PATIENCE as u64);
 
@@ -48,7 +48,7 @@ impl Deadline {
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
             on_signal(signal, libc::SIG_IGN);
         }
-        // Whoever is still reading when the time for it is over has time to notice.
+        // A hook that still reads at its hard limit has time to notice.
         set_timer(WAIT + HARD);
         Self { start: clock::since_boot() }
     }
@@ -85,7 +85,7 @@ impl Deadline {
         self.elapsed() >= SOFT
     }
 
-    /// What is left of the soft limit.
+    /// Returns the rest of the soft limit.
     pub fn remaining(&self) -> Duration {
         SOFT.saturating_sub(self.elapsed())
     }

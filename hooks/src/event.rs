@@ -23,11 +23,11 @@ pub struct Event {
     pub cwd: PathBuf,
     /// The prompt in process.
     pub prompt_id: Option<String>,
-    /// What happened.
+    /// The event itself.
     pub what: What,
 }
 
-/// What happened.
+/// Events that hooks care about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
     /// A session started, in one of several ways.
@@ -68,7 +68,7 @@ pub enum Source {
 pub struct Prompt {
     /// Its text.
     pub text: String,
-    /// Who made it, where the client says so.
+    /// The client's name for its origin, where given.
     pub source: Option<String>,
 }
 
@@ -83,7 +83,7 @@ pub struct ToolCall {
     pub file: Option<PathBuf>,
     /// The command it ran.
     pub command: Option<String>,
-    /// What it said when it failed.
+    /// The error message of the failed call.
     pub error: Option<String>,
     /// Whether the user stopped it.
     pub interrupted: bool,

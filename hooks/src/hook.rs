@@ -1,4 +1,4 @@
-//! What every hook starts from, and the one way in and out of it.
+//! Entry and exit of every hook, and its common state.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -41,9 +41,9 @@ pub struct Hook {
     is_strange: bool,
     /// The state of the working tree.
     pub state: TreeDir,
-    /// What happened.
+    /// The event that the hook answers.
     pub event: Event,
-    /// What of the index could not be read, in one line.
+    /// First unreadable part of the index, in one line.
     degraded: RefCell<Option<String>>,
     /// Whether the index is not what it should be, so that a new one is due.
     index_is_due: Cell<bool>,
@@ -156,7 +156,7 @@ impl Hook {
         }
     }
 
-    /// What of the index could not be read.
+    /// Returns the first unreadable part of the index, if any.
     pub fn degraded(&self) -> Option<String> {
         self.degraded.borrow().clone()
     }
@@ -166,13 +166,13 @@ impl Hook {
         self.index_is_due.get()
     }
 
-    /// What the session, or the subagent in it, was given; `None` when that cannot be read.
+    /// Reads what the session, or its subagent, was given; `None` if that cannot be read.
     pub fn session(&self) -> Option<Session> {
         let path = self.state.session(&self.event.session, self.event.agent.as_deref());
         self.attempt("session", Session::read(path, self.claimant()))
     }
 
-    /// What another session was given.
+    /// Reads what another session was given.
     pub fn other_session(&self, session: &str) -> Option<Session> {
         self.attempt("session", Session::read(self.state.session(session, None), self.claimant()))
     }

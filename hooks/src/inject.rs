@@ -12,7 +12,7 @@ use crate::output::{Output, UNITS_MAX, units};
 use crate::receipt::{self, Query, Receipt};
 use crate::session::{Given, Session};
 
-/// What stands between two texts.
+/// Separator of two texts.
 const BETWEEN: &str = "\n\n";
 
 /// A text for the model and the memories in it.
@@ -37,26 +37,25 @@ pub struct Placed {
     pub place: Range<usize>,
 }
 
-/// What happens to a memory when there is no telling whether it was given before: where nothing
-/// may be or can be written.
+/// Handling of memories that cannot be claimed, because no file can be read or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unclaimed {
-    /// It is given, perhaps again.
+    /// They are given, perhaps again.
     Give,
-    /// It is not: it would come back with each touch of a file.
+    /// They are not: they would come back with each touch of a file.
     Withhold,
 }
 
 /// How memories are given.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// What they go with, as the renderer calls it.
+    /// Cause of the memories, in the renderer's words.
     pub with: &'a str,
     /// Tokens that their text may have.
     pub budget_tokens: u32,
     /// The text that it will stand below.
     pub below: &'a str,
-    /// What happens where they cannot be claimed.
+    /// Handling of memories that cannot be claimed.
     pub unclaimed: Unclaimed,
 }
 
@@ -70,8 +69,7 @@ impl Injection {
         Self { memories: memories.collect(), text: rendered.text }
     }
 
-    /// What `render` makes of a budget of tokens, or of as much of it as reaches the model below
-    /// another text: what does not arrive whole does not arrive at all.
+    /// Renders with a falling budget of tokens until the result reaches the model whole below another text.
     pub fn that_fits(below: &str, mut budget_tokens: u32, render: impl Fn(u32) -> Self) -> Self {
         loop {
             let injection = render(budget_tokens);
@@ -111,7 +109,7 @@ impl Injection {
         self.shifted(offset)
     }
 
-    /// The same memories, further on in a text.
+    /// Moves the places of its memories further on in a text.
     fn shifted(mut self, offset: usize) -> Self {
         for placed in &mut self.memories {
             placed.place = placed.place.start + offset..placed.place.end + offset;

@@ -1,4 +1,4 @@
-//! What a person is told: that something was injected, and that background work fails.
+//! Notices for the person: that something was injected, and that background work fails.
 
 use memory_store_base::Timestamp;
 use memory_store_base::background::{inbox_bytes, is_running};
@@ -61,7 +61,7 @@ pub fn of_trouble(hook: &Hook) -> Option<String> {
     let marked = serde_json::to_vec(&progress)
         .map_err(std::io::Error::other)
         .and_then(|bytes| append::replace(&hook.state.progress(), &bytes));
-    // What cannot be marked would be announced at every start.
+    // A notice that cannot be marked as told would come at every start.
     hook.attempt("announcement", marked)?;
     Some(format!("Throughline: {trouble}. Try `throughline doctor`."))
 }

@@ -1,4 +1,4 @@
-//! What a hook says: at most one JSON object, in one write, or nothing at all.
+//! Output of a hook: at most one JSON object, in one write.
 //!
 //! Claude Code reads `additionalContext` only inside `hookSpecificOutput`, and only when
 //! `hookEventName` there is exactly the event's name. An empty output leaves no trace.
@@ -10,7 +10,7 @@ use crate::deadline::Deadline;
 /// UTF-16 units that one text may have: beyond 10,000 Claude Code shows the model a preview only.
 pub const UNITS_MAX: usize = 9_900;
 
-/// What a hook has to say.
+/// Output of a hook, by reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Output {
     /// For the model.

@@ -146,7 +146,7 @@ impl Scanner {
         matches!(self.state, State::Done)
     }
 
-    /// What was captured. A value that was cut off is not.
+    /// Returns the captured values. A value that was cut off is left out.
     fn finish(self) -> Payload {
         Payload { values: self.values }
     }

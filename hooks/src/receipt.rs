@@ -24,7 +24,7 @@ pub struct Receipt<'a> {
     /// The subagent, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<&'a str>,
-    /// What was asked; the session-start block answers nothing.
+    /// The query; `None` for the session-start block, which answers nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub query: Option<Query>,
     /// The memories.
@@ -37,7 +37,7 @@ pub struct Receipt<'a> {
     pub text_bytes: usize,
 }
 
-/// What was asked, without saying it.
+/// A query without its text.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Query {
     /// blake3 of the text, its first 16 hexadecimal digits.

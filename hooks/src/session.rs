@@ -1,4 +1,4 @@
-//! What a session (or a subagent) was given: one file, only ever appended to.
+//! Session file: one append-only file of what a session (or a subagent) was given.
 //!
 //! It is one file because to create one costs a file system more than everything else that a hook
 //! does. Hooks of one session run at once, one for each parallel tool call, and take no lock: each
@@ -37,7 +37,7 @@ use crate::append;
 /// Bytes of one session's file. Who was given that much needs no more.
 const BYTES_MAX: usize = 512 << 10;
 
-/// What a session was given.
+/// A session file, as read.
 #[derive(Debug)]
 pub struct Session {
     path: PathBuf,
@@ -180,7 +180,7 @@ impl Session {
         self.claims("b").filter_map(|(_, json)| serde_json::from_str(json).ok()).collect()
     }
 
-    /// What SessionStart printed last.
+    /// Returns the last text printed by SessionStart.
     pub fn printed(&self) -> Option<String> {
         let again = self.records("a").last().and_then(|json| serde_json::from_str(json).ok());
         again.or_else(|| {
@@ -209,7 +209,7 @@ impl Session {
         })
     }
 
-    /// What the next prompt is to bring, unless somebody claimed it.
+    /// Returns the block that the next prompt is to bring, unless it was claimed.
     pub fn pending(&self) -> Option<Pending> {
         let mut lines = self.since_pending();
         let reason = record(lines.next()?, "p")?;
@@ -227,7 +227,7 @@ impl Session {
         Ok(first == Some(self.claimant.as_str()))
     }
 
-    /// What the prompts so far were about.
+    /// Returns the topic of the prompts so far.
     pub fn topic(&self) -> Topic {
         self.records("q").last().map(Topic::from_hex).unwrap_or_default()
     }
@@ -327,7 +327,7 @@ impl Session {
         if self.text.len() + records.len() > BYTES_MAX {
             return Err(ErrorKind::FileTooLarge.into());
         }
-        // What a full disk left of a record must not become part of this one.
+        // A record that a full disk cut off must not become part of this one.
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             records.insert(0, '\n');
         }
@@ -378,7 +378,7 @@ fn put_json(records: &mut String, tag: &str, value: &(impl Serialize + ?Sized)) 
     Ok(())
 }
 
-/// What follows the tag of a record, if it is one of this kind.
+/// Returns the rest of a record with this tag, else `None`.
 fn record<'a>(line: &'a str, tag: &str) -> Option<&'a str> {
     let rest = line.strip_prefix(tag)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix(' ') }

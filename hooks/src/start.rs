@@ -56,7 +56,7 @@ const BUDGET_TOKENS_MAX: u32 = 1600;
 /// Between two looks at whether the processor has told where the work was left.
 const POLL: Duration = Duration::from_millis(1);
 
-/// What is kept of the soft limit for everything after that wait.
+/// Part of the soft limit kept for everything after that wait.
 const AFTER_WAIT: Duration = Duration::from_millis(15);
 
 /// Answers the start of a session.
@@ -89,8 +89,7 @@ pub fn answer(hook: &Hook) -> Output {
     output
 }
 
-/// What a prompt brings besides its own memories: the block, if SessionStart never came, or what
-/// changed since it did.
+/// Builds a prompt's share of the start: the block, if SessionStart never came, or the changes since it did.
 pub fn with_prompt(hook: &Hook, recall: &Recall, session: &mut Session) -> Injection {
     // Where no mark can be left, the block would come with every prompt.
     if !hook.may_write() {
@@ -155,7 +154,7 @@ fn is_told(hook: &Hook, awaited: u64, is_of_use: impl Fn(&ProjectDir) -> bool) -
     }
 }
 
-/// Who brings a block.
+/// Bringer of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     SessionStart,
@@ -197,7 +196,7 @@ fn begin(hook: &Hook, recall: &Recall, session: &mut Session, by: By) -> Option<
     }
 }
 
-/// What a session is told at its start.
+/// The start block for a session, as of now.
 struct Now {
     /// The block.
     block: Injection,
@@ -211,14 +210,14 @@ struct Now {
 }
 
 impl Now {
-    /// What the session keeps of it.
+    /// Returns the part of it that the session keeps.
     fn kept(&self, printed: bool) -> Block {
         let text = self.block.text.clone();
         Block { text, ids: self.block.ids(), left: self.left.clone(), printed }
     }
 }
 
-/// What a session that starts now is told.
+/// Composes the start block for a session that starts now.
 fn compose(hook: &Hook, recall: &Recall) -> Now {
     let left = Left::read(&hook.state.left());
     let (own, branch) = (&hook.event.session, hook.tree.branch().unwrap_or_default());
@@ -262,12 +261,12 @@ fn parent(hook: &Hook) -> Option<Session> {
     hook.other_session(&last)
 }
 
-/// What SessionStart printed last, byte for byte.
+/// Returns the last text printed by SessionStart, byte for byte.
 fn stored(session: &Session) -> Output {
     Output { context: session.printed(), message: None }
 }
 
-/// What the block would say now and did not say then.
+/// Returns what is new in the block since it was printed, and records it.
 fn changed(hook: &Hook, now: Now, session: &mut Session, budget_tokens: u32) -> Injection {
     let Now { block, left, text, mut hits } = now;
     let visible = block.ids();

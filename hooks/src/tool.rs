@@ -71,7 +71,7 @@ fn of_error(hook: &Hook, call: &ToolCall) -> Output {
         return Output::default();
     };
     recall(hook, error, "error", Unclaimed::Give, |recall, session| {
-        // What was said in this very session stands above.
+        // Turns of this very session are still in the context.
         let own = session_bits(&hook.event.session, hook.event.agent.as_deref());
         let skip = |id: MemoryId| session.has(id) || id.0.starts_with(&own);
         recall.error(command, error, hook.now, &skip)

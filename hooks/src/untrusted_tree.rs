@@ -1,6 +1,5 @@
-//! What is said where something else stands at the path of a working tree: nothing of it is read. The
-//! processor is asked whether it is the same after all, for example cloned again, and when it is not, the
-//! person is told once.
+//! Answers events in a tree whose fingerprint is not the trusted one, without reading it. The processor is asked
+//! whether it is the same after all, for example cloned again, and when it is not, the person is told once.
 
 use memory_store_base::fs::tree_fingerprint::{Seal, Strange};
 

@@ -13,11 +13,11 @@ pub struct Wanted {
     pub name: &'static str,
     /// Bytes of its value that are kept.
     pub bytes_max: usize,
-    /// What a longer value means.
+    /// Handling of a longer value.
     pub overlong: Overlong,
 }
 
-/// What becomes of a value beyond its bound.
+/// Handling of a value beyond its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overlong {
     /// Nothing is kept: half an identifier names something else.
@@ -72,13 +72,13 @@ wanted! {
     AgentType = None, "agent_type", ID_BYTES_MAX, Drop;
     /// How a session started, or who made a prompt.
     Source = None, "source", ID_BYTES_MAX, Drop;
-    /// What the user typed.
+    /// Text of the user's prompt.
     Prompt = None, "prompt", TEXT_BYTES_MAX, Cut;
     /// The tool.
     ToolName = None, "tool_name", ID_BYTES_MAX, Drop;
     /// The tool call.
     ToolUseId = None, "tool_use_id", ID_BYTES_MAX, Drop;
-    /// What a failed tool call said.
+    /// Error text of a failed tool call.
     Error = None, "error", TEXT_BYTES_MAX, Cut;
     /// Whether the user stopped the tool call.
     IsInterrupt = None, "is_interrupt", ID_BYTES_MAX, Drop;

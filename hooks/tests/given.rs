@@ -1,4 +1,4 @@
-//! What hooks give: the exact envelope, each memory once, a receipt for everything.
+//! Tests of injections: the exact envelope, each memory once, a receipt for everything.
 
 mod common;
 
@@ -83,7 +83,7 @@ fn a_session_start_gives_where_the_work_was_left_and_wishes() {
     assert_eq!(receipts[0]["session"], "s");
     assert_eq!(receipts[0].get("query"), None);
     check_receipt(&receipts[0], "SessionStart", &text);
-    // What the start block gave does not come with a prompt.
+    // A prompt does not repeat the start block.
     assert_eq!(world.prompt("s", "Should money be f64 or integer cents?").said(), "");
 }
 
@@ -239,7 +239,7 @@ fn a_compaction_gives_again_what_was_given() {
     assert!(again.contains("auditors") && again.contains("edits there are lost"), "{again}");
     check_receipt(world.receipts().last().unwrap(), "SessionStart", &again);
     assert_eq!(world.start("s", "resume").context("SessionStart"), again);
-    // What was forgotten meanwhile is not given again.
+    // A memory forgotten meanwhile is not given again.
     let memory = &memories()[2];
     let file = memory_store::file::file_name(memory);
     fs::remove_file(world.root.join(".throughline/memories").join(file)).unwrap();

@@ -399,7 +399,7 @@ fn a_read_only_disk() {
     }
     assert_eq!(world.notes().len(), 0);
 
-    // The same by permissions, which a user with all rights does not notice.
+    // Permissions do it, too, except for a user with all rights.
     fs::set_permissions(world.state().0, fs::Permissions::from_mode(0o500)).unwrap();
     for (hook, payload) in payloads(&world, "s2") {
         check(&world.run(hook, &payload).said());

@@ -61,7 +61,7 @@ fn written(document: &Value, how: u8) -> String {
     }
 }
 
-/// What a hook is to find, by way of the whole document.
+/// Returns the value that a hook must find, by a parse of the whole document.
 fn expected(document: &Value, member: Member) -> Option<String> {
     let wanted = &WANTED[member as usize];
     let outer = match wanted.inside {

@@ -63,7 +63,7 @@ impl Installed {
         assert_eq!(said, "", "a stop hook never speaks");
     }
 
-    /// What the processor wrote, if it was started.
+    /// Returns the processor's output, if it was started.
     fn started(&self) -> Option<String> {
         let file = self.world.home().join("started");
         let start = Instant::now();
@@ -144,7 +144,7 @@ fn a_session_that_starts_under_new_settings_has_a_sync_started() {
     assert!(begin("a").contains("throughline-memory"));
     assert_eq!(installed.started(), None, "nothing is due");
 
-    // What is of this machine is given on.
+    // Memories of this machine are still given.
     fs::create_dir_all(&world.dirs.config).unwrap();
     fs::write(world.dirs.config_file(), "pulled = \"reviewed\"\n").unwrap();
     assert!(begin("b").contains("- ") && installed.started().is_some());

@@ -1,5 +1,5 @@
-//! What a hook waits for may never come: a pipe in place of a file, a reader that does not read, a lock that is
-//! held. It ends all the same, with 0, and says nothing or something whole.
+//! Tests of waits that never end: a pipe in place of a file, a reader that does not read, a held lock. It ends all the
+//! same, with 0, and says nothing or something whole.
 //!
 //! No time is measured here: a hook that hangs is killed after a while, and then it has no exit status.
 

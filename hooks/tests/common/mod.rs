@@ -41,7 +41,7 @@ pub struct World {
     variables: Vec<(String, String)>,
 }
 
-/// What a hook did.
+/// Result of a hook's run.
 #[derive(Debug)]
 pub struct Ran {
     pub output: Output,
@@ -84,20 +84,20 @@ impl World {
         self.publish_with(memories, Turns::Keep, settings);
     }
 
-    /// The same, with turns.
+    /// Publishes memories with turns.
     pub fn publish_with(&self, memories: &[Memory], turns: Turns<'_>, settings: &Settings) {
         let wishes = memories.iter().filter(|memory| memory.kind == Kind::Preference);
         let start = wishes.map(|memory| memory.id).collect();
         self.publish_all(memories, turns, start, settings, false);
     }
 
-    /// The same, where all of them came with the repository, and sessions would start with each.
+    /// Publishes memories as from the repository, each of them in the start plan.
     pub fn publish_pulled(&self, memories: &[Memory], settings: &Settings) {
         let start = memories.iter().map(|memory| memory.id).collect();
         self.publish_all(memories, Turns::Keep, start, settings, true);
     }
 
-    /// The same, where sessions start with these memories.
+    /// Publishes memories with this start plan.
     pub fn publish_started(&self, memories: &[Memory], start: &[MemoryId]) {
         self.publish_all(memories, Turns::Keep, start.to_vec(), &Settings::default(), false);
     }
@@ -251,8 +251,7 @@ impl World {
 pub const ERROR: &str =
     "Exit code 101\nerror[E0277]: cannot multiply `i64` by `u32`\n  --> src/lib.rs:13:46\n";
 
-/// What the project knows: a wish, a decision, something about a file, a fix; and enough else for
-/// words to be rare.
+/// Sample memories: a wish, a decision, a fact about a file, a fix, and enough else for words to be rare.
 pub fn memories() -> Vec<Memory> {
     let memory = |number: u8, kind, title: &str, body: &str, path: Option<&str>| {
         let created = Timestamp::parse("2026-09-20T10:00:00Z").unwrap();
@@ -309,7 +308,7 @@ pub fn run(mut hook: Child, payload: &[u8]) -> Ran {
 }
 
 impl Ran {
-    /// What it printed. That it ended well and in time, without a word on stderr, is checked.
+    /// Returns its stdout. That it ended well and in time, without a word on stderr, is checked.
     #[track_caller]
     pub fn said(&self) -> String {
         assert_eq!(self.output.status.code(), Some(0), "{self:?}");
