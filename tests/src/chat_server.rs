@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::messages_api::{read_request, write_json};
 
-/// What the model is called.
+/// Name of the model.
 pub const MODEL: &str = "slow";
 
 /// Tokens that an answer is said to have taken, asked and answered.
@@ -20,7 +20,7 @@ pub const TOKENS: (u64, u64) = (1_000, 50);
 /// A question that was put.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    /// What the user said first in the part that it is about; empty where it is about something else.
+    /// The user's first words in the part that it is about; empty where it is about something else.
     pub said: String,
     /// When it came.
     pub at: Instant,
@@ -57,7 +57,7 @@ impl ChatServer {
         &self.address
     }
 
-    /// What was asked so far about parts of sessions, in order.
+    /// Returns the questions so far about parts of sessions, in order.
     pub fn asked(&self) -> Vec<Asked> {
         lock(&self.asked).iter().filter(|asked| !asked.said.is_empty()).cloned().collect()
     }
@@ -100,7 +100,7 @@ fn serve(
     Ok(())
 }
 
-/// What the user said first in the part of the session that a question shows.
+/// Returns the user's first words in the part of the session that a question shows.
 fn first_said(question: &str) -> String {
     let part = question.split_once("<session>").map_or("", |(_, part)| part);
     let said = part.lines().find_map(|line| line.strip_prefix("[user] "));

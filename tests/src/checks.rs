@@ -1,4 +1,4 @@
-//! What a journey has checked: one line for each, and the outcome at the end.
+//! Checks of a journey: one line for each, and the outcome at the end.
 
 use std::fmt::Display;
 use std::process::ExitCode;

@@ -33,7 +33,7 @@ pub struct Client<'a> {
     plugin: Option<PathBuf>,
 }
 
-/// What a session printed.
+/// Result of a session.
 #[derive(Debug)]
 pub struct Outcome {
     /// The last message of the model.

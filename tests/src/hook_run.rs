@@ -112,7 +112,7 @@ impl Moment {
     }
 }
 
-/// What a hook did.
+/// Result of a hook's run.
 #[derive(Debug)]
 pub struct HookRun {
     /// Its exit and what it printed.

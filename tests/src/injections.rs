@@ -1,4 +1,4 @@
-//! What our hooks put in front of the model, as it arrived in a request.
+//! Injections of our hooks, as they arrived in a request to the model.
 
 use crate::messages_api::Request;
 

@@ -19,7 +19,7 @@ pub const TASK_AND_WISH: &str = "Add a function total_cents to src/lib.rs that a
      of an invoice, with a test. From now on never use f64 for money in this project, always \
      integer cents.";
 
-/// What must come back of [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] where a program says it.
+/// Text that must come back of [`TOLD_WISH`], and is no wish in [`TASK_AND_WISH`] where a program says it.
 pub const WISH: &str = "never use f64 for money";
 
 /// The wish as a person states it.
@@ -29,20 +29,20 @@ pub const TOLD_WISH: &str = "Never use f64 for money in this project, always int
 pub const QUESTION: &str =
     "Should quantities stay u32 or become i64 like the prices? Please decide and say why.";
 
-/// What must come back of the answer to [`QUESTION`]: the decision.
+/// Decision that must come back of the answer to [`QUESTION`].
 pub const DECISION: &str = "quantities stay u32";
 
 /// The third prompt: work on another file, with a decision about it.
 pub const EXPORT_TASK: &str = "Add src/export.rs, which writes an invoice as CSV. Choose the field \
      separator yourself and say why.";
 
-/// What must come back when [`export`] is touched.
+/// Text that must come back when [`export`] is touched.
 pub const EXPORT_DECISION: &str = "semicolon";
 
 /// The compiler's code for the error of the first session.
 pub const ERROR_CODE: &str = "E0277";
 
-/// What must come back with the same error: a word of what cured it.
+/// Word of the cure that must come back with the same error.
 pub const CURE: &str = "i64::from";
 
 const MANIFEST: &str = "[package]\nname = \"ledger\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
@@ -121,7 +121,7 @@ pub fn shell(command: &str, description: &str) -> Value {
     json!({"command": command, "description": description})
 }
 
-/// What the model does in the first session.
+/// Returns the model's scripts of the first session.
 pub fn first_session(root: &Path) -> [Script; 3] {
     let lib = lib(root);
     let work = Script::on(TASK_AND_WISH)

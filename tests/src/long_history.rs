@@ -103,7 +103,7 @@ impl LongHistory {
     }
 }
 
-/// What the user lays down in a session; they are told apart by their words.
+/// Returns the user's decisions in a session, which differ by their words.
 pub fn said(number: usize) -> String {
     let (metal, part, place) =
         (METALS[number % 10], PARTS[number / 10 % 10], PLACES[number / 100 % 10]);

@@ -21,10 +21,10 @@ const BODY_BYTES_MAX: usize = 64 << 20;
 /// The most header lines that one request may have.
 const HEADER_LINES_MAX: usize = 200;
 
-/// What the model answers to requests that no script knows, such as those for a session's title.
+/// Answer to requests that no script knows, such as those for a session's title.
 const DEFAULT_TEXT: &str = "Done.";
 
-/// What the model answers after a prompt that contains `prompt`.
+/// Answers of the model after a prompt that contains `prompt`.
 #[derive(Clone, Debug)]
 pub struct Script {
     /// Text that the prompt contains.

@@ -1,4 +1,4 @@
-//! What the workspace is made of, as cargo tells it.
+//! Packages of the workspace, as cargo tells them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

@@ -27,7 +27,7 @@ pub struct Story {
     pub at: Timestamp,
     /// The git branch it was on.
     pub branch: String,
-    /// What happened.
+    /// The steps so far.
     pub steps: Vec<Value>,
 }
 
@@ -196,7 +196,7 @@ impl TranscriptWriter<'_> {
         record
     }
 
-    /// What every record of a conversation carries.
+    /// Returns the common fields of every record of a conversation.
     fn record(&mut self, kind: &str) -> Value {
         self.count += 1;
         let uuid = format!("{}{:012x}", &self.story.session[..24], self.count);

@@ -18,7 +18,7 @@ const ALL: &str = "THROUGHLINE_TEST_ALL_DAMAGES";
 /// See [`ALL`].
 const SAMPLED: usize = 6;
 
-/// Those that leave a file. To delete it, and to put a folder in its place, are two more.
+/// Damages that leave a file. To delete it, and to put a folder in its place, are two more.
 const DAMAGES: [Damage; 9] = [
     ("emptied", |_, _| Vec::new()),
     ("cut to half", |bytes, _| bytes[..bytes.len() / 2].to_vec()),
@@ -116,7 +116,7 @@ impl Damaged {
         assert!(faults.is_empty(), "{faults:#?}");
     }
 
-    /// What does not hold after a file was damaged.
+    /// Returns the violations after a file was damaged.
     fn faults(&self, name: &Path, how: &str) -> Vec<String> {
         let mut faults = Vec::new();
         let mut fault = |what: String| faults.push(format!("{} {how}: {what}", name.display()));
@@ -148,7 +148,7 @@ impl Damaged {
             }
             // Nobody vouched for the folder, as far as anything tells.
             Some(4) if name.to_string_lossy().contains("by-path/") => {}
-            // What cannot be made again stops a sync only with its name.
+            // Only a file that cannot be made again may stop a sync, and is then named.
             Some(1..=10) if said.contains(stem) => {}
             code => fault(format!("the sync exited with {code:?}: {said}")),
         }

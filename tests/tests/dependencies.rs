@@ -26,7 +26,7 @@ fn each_part_needs_only_what_it_may_know() {
         ("cli", &["memory-store", "processor", "mcp"]),
         // Its bench, which builds stores, and its trials, which look whether a store is whole.
         ("journeys", &["memory-store", "processor"]),
-        // What reads bytes of others, wherever it is.
+        // Packages that read bytes of others.
         ("fuzz", &["hooks", "mcp", "memory-store", "processor"]),
     ];
     assert_eq!(

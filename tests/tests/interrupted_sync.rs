@@ -30,8 +30,8 @@ impl Random {
 
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// What is kept for good: the memory files and the archive of turns. The ledger is a log, which
-/// tells how it came to be; what was mined is a cache.
+/// Returns the permanent files: memories and the archive of turns. The ledger is a log, which tells how it came to be;
+/// mined drafts are a cache.
 fn kept(sample: &Sample) -> (Files, Files) {
     let mut data = snapshot(&sample.environment.data_dir()).unwrap();
     data.retain(|name, _| name.components().any(|part| part.as_os_str() == "archive"));

@@ -1,4 +1,4 @@
-//! What we are built from, and under which terms.
+//! Tests of our dependencies and their licences.
 
 use std::fs;
 

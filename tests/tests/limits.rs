@@ -69,7 +69,7 @@ fn constants(text: &str) -> BTreeMap<&str, &str> {
     text.lines().filter_map(constant).collect()
 }
 
-/// What an expression comes to: numbers, `<<`, `*`, and the constructors of a time, in milliseconds.
+/// Evaluates an expression of numbers, `<<`, `*`, and the constructors of a time, in milliseconds.
 fn worth(value: &str) -> u64 {
     // A build for valgrind has more patience.
     let value = value.replace(" * PATIENCE as u64", "").replace("PATIENCE as u64", "1");

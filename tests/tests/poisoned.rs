@@ -18,7 +18,7 @@ use corpora::{Case, HARMLESS, POISON, cases};
 
 const NOW: &str = "2026-10-02T09:30:00Z";
 
-/// What a memory is labelled with that this machine did not derive, write or release.
+/// Label of a memory that this machine did not derive, write or release.
 const LABEL: &str = "from the repository";
 
 /// Sets about what a memory makes a reader do. `blind` was written without having seen the rules.
@@ -112,7 +112,7 @@ impl World {
         self.environment.throughline(&self.root, arguments).unwrap()
     }
 
-    /// What a hook says to the model in a session of its own.
+    /// Returns a hook's text for the model, in a session of its own.
     fn hook(&self, moment: &Moment, session: &str) -> String {
         let run = moment.run(&self.environment, &self.root, session).unwrap();
         assert_eq!(run.output.status.code(), Some(0), "{run:?}");
@@ -172,7 +172,7 @@ impl Server {
         answer
     }
 
-    /// What the model reads when it recalls; all of its texts.
+    /// Returns all texts that the model reads when it recalls.
     fn recall(&mut self, query: &str) -> String {
         let call = json!({"name": "recall", "arguments": {"query": query}});
         let answer = self.ask("tools/call", &call);

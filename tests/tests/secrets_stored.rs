@@ -1,7 +1,7 @@
 //! Secrets through the whole program: the forms in which they are given, by the places of a session where such text
 //! occurs, synced; then all bytes that are stored, and what hooks say, are searched for the values.
 //!
-//! What is not hidden yet is named by place and form in `fixtures/secrets-missed.tsv`.
+//! Secrets that are not hidden yet are named by place and form in `fixtures/secrets-missed.tsv`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ mod made;
 
 use made::form::{Case, PLACES, forms, parts};
 
-/// What is not hidden yet.
+/// Secrets that are not hidden yet.
 const MISSED: &str = include_str!("../fixtures/secrets-missed.tsv");
 
 /// Share of what is said at each place that is hidden, in percent.
@@ -228,7 +228,7 @@ fn told() -> Vec<Told> {
         for (number, form) in forms(table).enumerate() {
             for (at, (place, says)) in places.iter().enumerate() {
                 let seed = |again: u64| again << 32 | (number as u64) << 8 | at as u64;
-                // What stands in any of the form tells nothing, as the lines around a key.
+                // Text common to all cases of the form reveals nothing, as the lines around a key.
                 let other = Case::new(form, u64::MAX).text;
                 let (case, needles) = (1..100)
                     .map(|again| {
@@ -247,7 +247,7 @@ fn told() -> Vec<Told> {
     told
 }
 
-/// What tells the secrets of a case: each, half of a long one, three words of a phrase.
+/// Returns the telling parts of a case's secrets: each, half of a long one, three words of a phrase.
 fn needles(case: &Case) -> Vec<String> {
     if case.is_phrase() {
         let threes = case.secrets.windows(3);
@@ -264,7 +264,7 @@ fn needles(case: &Case) -> Vec<String> {
 fn write_sessions(sample: &Sample, told: &[Told]) {
     for (number, of_session) in told.chunks(OF_SESSION).enumerate() {
         let mut steps = Vec::new();
-        // What is continued begins with a summary; anywhere else the turns themselves are there.
+        // A continued session begins with a summary; anywhere else the turns themselves are there.
         let (summaries, others): (Vec<&Told>, Vec<&Told>) =
             of_session.iter().partition(|told| told.place == "summary");
         for told in summaries {
@@ -275,7 +275,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
         );
         for told in others {
             steps.extend((told.says)(&told.text));
-            // What Claude asked last is nothing that the next prompt answers.
+            // The next prompt answers no question of Claude's.
             steps.push(json!({"claude": "I looked at that and go on with the importer."}));
         }
         let minutes = jiff::SignedDuration::from_mins(60 * i64::try_from(number).unwrap());
@@ -290,7 +290,7 @@ fn write_sessions(sample: &Sample, told: &[Told]) {
     }
 }
 
-/// What hooks say at a session's start and when asked about passwords and tokens.
+/// Returns the hooks' output at a session's start and to prompts about passwords and tokens.
 fn said_by_hooks(sample: &Sample) -> Vec<u8> {
     let asked = [
         "What is the password of the staging database?",
@@ -338,7 +338,7 @@ fn unpacked(bytes: Vec<u8>) -> Vec<u8> {
     text
 }
 
-/// The same as JSON means it.
+/// Decodes the escapes of JSON.
 fn unescaped(bytes: &[u8]) -> Vec<u8> {
     let mut text = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -1,5 +1,5 @@
-//! What SECURITY.md promises about this machine: what is private stays private, nothing asks a network,
-//! no secret reaches a file of ours, and names that strangers chose hurt nobody.
+//! Tests of SECURITY.md's promises about this machine: private files stay private, nothing asks a network, no secret
+//! reaches a file of ours, and names that strangers chose do no harm.
 
 use std::fs;
 use std::io::Write as _;
@@ -129,7 +129,7 @@ fn no_program_opens_a_network_socket() {
         let output = fed(&mut command, &payload);
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
-    // What hooks start carries the filter on.
+    // Processes that hooks start inherit the filter.
     assert_eq!(environment.wait_until_quiet(), Vec::<String>::new());
 
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -159,7 +159,7 @@ fn fed(command: &mut Command, input: &str) -> std::process::Output {
     child.wait_with_output().unwrap()
 }
 
-/// What a file holds, unpacked where it is gzip.
+/// Returns the contents of a file, unpacked if it is gzip.
 fn content(environment: &TestEnvironment, path: &Path) -> Vec<u8> {
     let bytes = fs::read(path).unwrap();
     if !bytes.starts_with(&[0x1f, 0x8b]) {
@@ -226,7 +226,7 @@ fn no_secret_reaches_a_file_of_ours() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, lines.join("\n") + "\n").unwrap();
     sample.sync().unwrap();
-    // What a teammate or an editor put there, too.
+    // A file by a teammate or an editor counts, too.
     let planted = format!(
         "---\nid: 01k6h8m3v0c9f4t2r7x5n1b6qd\nkind: fact\n---\n# Archive token\n\nIt is {}.\n",
         token(7)

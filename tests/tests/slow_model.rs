@@ -53,7 +53,7 @@ fn a_kill_at_any_moment_costs_the_question_under_way() {
     let asked = server.asked();
     let times = times(&asked);
     assert_eq!(times.len(), SESSIONS);
-    // What was under way when a sync was killed was not answered, as far as that sync can tell.
+    // A question under way when a sync was killed was not answered, as far as that sync can tell.
     let again: usize = times.values().map(|times| times - 1).sum();
     assert!(again <= KILLS, "{again} questions were put again after {KILLS} kills");
     // The first time, each session is asked about before the ones that came before it.

@@ -42,7 +42,7 @@ fn a_removed_worktree_loses_nothing() {
     sample.git(&["worktree", "remove", "--force", &name]).unwrap();
     sample.sync().unwrap();
     let after = sample.memories().unwrap();
-    // What the new session says too may have got a better title: its short id ends the name all the same.
+    // A memory that the new session repeats may have got a better title: its short id still ends the name.
     let short = |name: &Path| name.to_str().unwrap().rsplit('-').next().unwrap().to_owned();
     let after: BTreeSet<String> = after.keys().map(|name| short(name)).collect();
     for name in before.keys().chain(there.keys()) {
@@ -64,7 +64,7 @@ fn tombstones(sample: &Sample) -> usize {
     serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len()
 }
 
-/// What git holds elsewhere stays out of its way, but is recalled as before.
+/// Checks that memories on another branch stay out of git's way, but are recalled as before.
 #[test]
 fn a_branch_switch_loses_nothing() {
     let (sample, before) = sample();

@@ -8,7 +8,7 @@ use std::path::Path;
 /// files stay in memory, too: to drop those takes the right to slow down the whole machine.
 pub fn forget(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
-    // What is not on the disk yet cannot be dropped.
+    // Only pages that are on the disk can be dropped.
     file.sync_data()?;
     advise(&file)
 }

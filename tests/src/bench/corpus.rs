@@ -199,7 +199,7 @@ pub fn file(number: u64) -> String {
     format!("src/{}/{}.rs", word(number % 37), word(WORDS + number))
 }
 
-/// What a failed command says, and its signature lies in a fix.
+/// Returns the output of a failed command, whose signature a fix has.
 pub fn error(number: u64) -> String {
     format!(
         "Exit code 101\nerror: cannot find `{}` in `{}`\n  --> src/main.rs:{}:9\n",

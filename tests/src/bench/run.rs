@@ -9,7 +9,7 @@ use memory_store::layout::MODELS_VARIABLE;
 use super::Result;
 use super::corpus::SplitMix;
 
-/// What one process took.
+/// Measured costs of one process.
 #[derive(Clone, Copy, Debug)]
 pub struct ProcessSample {
     /// From its start until it was reaped.
@@ -30,7 +30,7 @@ pub struct Row<'a> {
     pub size: Option<u64>,
     /// The program and its arguments.
     pub command: Vec<String>,
-    /// What is promised of it.
+    /// Its promise.
     pub promise: Option<Promise>,
     /// The home that it runs in.
     pub home: PathBuf,
@@ -50,7 +50,7 @@ impl Row<'_> {
     }
 }
 
-/// What a row may take.
+/// Limits of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
     /// How many times the time of the empty program.
@@ -87,7 +87,7 @@ impl Launcher {
         let mut samples = vec![Vec::with_capacity(rounds.len()); rows.len()];
         let mut order: Vec<usize> = (0..rows.len()).collect();
         for round in rounds {
-            // Whoever comes first after a large program finds nothing in the processor's caches.
+            // The first process after a large program finds nothing in the processor's caches.
             SplitMix(round as u64).shuffle(&mut order);
             for &place in &order {
                 let payload = (rows[place].prepare)(round)?;

@@ -24,7 +24,7 @@ const PROJECT: ProjectId = ProjectId([0xbe; 16]);
 const USER_MEMORIES: u64 = 50;
 const START_MEMORIES: usize = 40;
 
-/// What a home has when its store is whole: the seconds that building the indexes took.
+/// File that marks a home whose store is whole: the seconds that building the indexes took.
 const BUILT: &str = "built";
 
 /// Names that one file has at most: a hook looks only at length and time of a memory's file, and to
@@ -73,7 +73,7 @@ impl BenchStore {
             let (state, built_s, now) = (dirs.tree(&root), seconds.parse()?, now());
             let tree = Tree { project: PROJECT, root: root.clone(), main_root: root.clone() };
             let project = dirs.project(PROJECT);
-            // What sessions of the same names were given then would not be given again.
+            // Memories given to sessions of these names would not be given again.
             drop(fs::remove_dir_all(state.sessions()));
             return Ok(Self {
                 home,

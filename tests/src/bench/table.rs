@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::run::{ProcessSample, Promise, Row, median, quantile};
 
-/// What the runs of one row come to.
+/// Result of all runs of one row.
 #[derive(Clone, Debug)]
 pub struct TableLine {
     name: String,

@@ -208,7 +208,7 @@ fn plain(name: &str, command: Vec<String>) -> Row<'static> {
     }
 }
 
-/// What hooks are often written in, where it is installed.
+/// Returns rows for common languages of hooks that are installed.
 fn interpreters() -> Vec<Row<'static>> {
     let programs = [("node", ["-e", "0"]), ("python3", ["-c", "0"]), ("bun", ["-e", "0"])];
     programs
@@ -274,7 +274,7 @@ fn hooks<'a>(
     ]
 }
 
-/// What a hook may take in a store of this size.
+/// Returns the limits of a hook in a store of this size.
 fn promise(hook: &str, row: &str, size: u64) -> Option<Promise> {
     let (ratio, cpu_us, peak_mib) = match (hook, row, size) {
         ("user-prompt-submit", "user-prompt-submit, with hits, by words", 1000) => {

@@ -94,7 +94,7 @@ struct Figure {
     what: String,
     figure: f64,
     unit: &'static str,
-    /// What it is to stay below.
+    /// Upper limit.
     most: f64,
 }
 
@@ -259,8 +259,8 @@ fn is_memory(path: &Path, title: &str) -> bool {
     file.is_ok_and(|file| file.is_ok_and(|file| file.memory.title == title))
 }
 
-/// What is wrong with a store in which so much was saved at once: in its index, its journal, its ledger, or beside its
-/// files.
+/// Returns the faults of a store in which so much was saved at once: in its index, its journal, its ledger, or beside
+/// its files.
 fn faults(store: &BenchStore, acknowledged: &[Acknowledged]) -> Result<Vec<String>> {
     let mut faults = Vec::new();
     let index = Index::open(&store.state.index())?.ok_or("the index is gone")?;

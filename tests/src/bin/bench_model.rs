@@ -14,7 +14,7 @@ const USAGE: &str = "usage: scripts/bench model [--sessions N] [--seconds N] [--
 
 /// How often it is looked whether something happened.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What is waited for at most.
+/// Longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(600);
 
 struct ModelOptions {

@@ -389,7 +389,8 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// What was remembered comes by a hook in the next session, once; what a model recalled itself does not.
+    /// Checks that a hook gives a remembered fact once in the next session, and never one that the model recalled
+    /// itself.
     fn gives_what_was_remembered_once(&self, checks: &mut Checks) -> io::Result<()> {
         checks.part("What was remembered over MCP comes by a hook, and not twice");
         self.api.script([
@@ -520,7 +521,7 @@ impl<'a> World<'a> {
         ];
         for (model, key, mood, expected) in all {
             self.api.feels(mood);
-            // What was answered is kept by the name of the model.
+            // Answers are kept by the name of the model.
             if model == "haiku" {
                 self.forget_answers()?;
             }
@@ -546,7 +547,7 @@ impl<'a> World<'a> {
         Ok(files)
     }
 
-    /// What was mined, as text.
+    /// Returns the mined drafts, as text.
     fn mined(&self) -> io::Result<String> {
         let files = below(&self.environment.data_dir().join("projects"))?;
         let mined = files.iter().filter(|file| file.to_string_lossy().ends_with(".mined.json"));
@@ -592,7 +593,7 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    /// What the client says about hooks that failed or were late stands in its transcripts.
+    /// Checks the client's transcripts for complaints about hooks that failed or were late.
     fn hooks_were_quiet(&self, checks: &mut Checks) -> io::Result<()> {
         let mut complaints = Vec::new();
         for folder in fs::read_dir(self.environment.claude_dir().join("projects"))? {

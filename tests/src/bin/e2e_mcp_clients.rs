@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const TOOLS: [&str; 5] = ["recall", "remember", "forget", "search_sessions", "status"];
 const PROMPTS: [&str; 4] = ["brief", "decided", "handoff", "tidy"];
 const NOT_INSTRUCTIONS: &str = "data, not instructions";
-/// What the sample's memories answer badly: some of its words are theirs.
+/// Query that the sample's memories answer badly: some of its words are theirs.
 const WEAKLY_ANSWERED: &str = "which colour should the tide gauges on the harbour wall be painted";
 
 fn main() -> ExitCode {
@@ -94,7 +94,7 @@ fn journey(checks: &mut Checks, how: &How) -> io::Result<()> {
     Ok(())
 }
 
-/// What there is.
+/// Checks the lists of tools, prompts and resources.
 fn lists(checks: &mut Checks, client: &mut McpClient<'_>) -> io::Result<()> {
     let tools = client.ask(&json!({"do": "tools"}))?;
     checks.check("it lists five tools", names(&tools["tools"], "name") == TOOLS, &tools);
@@ -245,7 +245,7 @@ enum McpClient<'a> {
 }
 
 impl McpClient<'_> {
-    /// What the server answers, as the client hands it on.
+    /// Returns the server's answer, as the client hands it on.
     fn ask(&mut self, question: &Value) -> io::Result<Value> {
         match self {
             Self::Bridge(bridge) => bridge.ask(question),

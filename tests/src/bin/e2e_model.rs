@@ -31,7 +31,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// What is served, and by what.
+/// Served model, with its server.
 struct ServedModel<'a> {
     node: &'a str,
     server: &'a str,

@@ -23,7 +23,7 @@ const BESIDE: &str = "33333333-aaaa-4333-8333-333333333333";
 const DEPLOY: &str = "Deploys go through the staging server on Thursdays.";
 const ASK: &str = "On which weekday does the staging server deploy?";
 const RECALL: &str = "mcp__plugin_throughline_throughline__recall";
-/// What the client tells the model of servers that do not start.
+/// Words of the client to the model about servers that do not start.
 const FAILED: &str = "failed to connect";
 const PROGRAMS: [&str; 7] = [
     "throughline",

@@ -21,7 +21,7 @@ const SEND: libc::c_ulong = 0xc018_2101;
 /// Bytes of a path that are read.
 const PATH_BYTES_MAX: usize = 4096;
 
-/// What was seen so far.
+/// Observations so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     pub points: u64,
@@ -30,7 +30,7 @@ pub(super) struct Seen {
     failing: HashSet<Class>,
 }
 
-/// What is said about a call.
+/// Decision about a call.
 enum Answer {
     /// It is made.
     GoOn,
@@ -59,7 +59,7 @@ pub(super) fn all(listener: &OwnedFd, plan: &Plan, seen: &Mutex<Seen>) -> io::Re
         let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the structure is as large as the request says.
         if unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE as _, &raw mut call) } != 0 {
-            // Whoever asked is gone.
+            // The asking process is gone.
             continue;
         }
         let answer = {

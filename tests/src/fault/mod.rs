@@ -19,7 +19,7 @@ use std::thread;
 
 pub use point::{Class, Point};
 
-/// What happens at a point.
+/// Fault at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The call fails with this error number.
@@ -75,14 +75,14 @@ impl Plan {
     }
 }
 
-/// What a run under a plan came to.
+/// Result of a run under a plan.
 #[derive(Debug)]
 pub struct Run {
     /// How it ended.
     pub status: ExitStatus,
-    /// What it printed.
+    /// Its stdout.
     pub stdout: Vec<u8>,
-    /// What it said besides.
+    /// Its stderr.
     pub stderr: String,
     /// How many calls counted.
     pub points: u64,
@@ -113,7 +113,7 @@ pub fn run(command: &mut Command, input: &[u8], plan: Plan) -> io::Result<Run> {
     };
     let mut stdin = child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let input = input.to_vec();
-    // Who is killed, or does not care, reads no further.
+    // A process that is killed or does not care reads no further.
     let feeding = thread::spawn(move || drop(stdin.write_all(&input)));
     let mut errors = child.stderr.take().ok_or(io::ErrorKind::BrokenPipe)?;
     let complaining = thread::spawn(move || {

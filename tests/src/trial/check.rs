@@ -1,4 +1,4 @@
-//! What has to hold after a fault: the store validates, and what was acknowledged is there.
+//! Checks after a fault: the store validates, and acknowledged memories are there.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,12 +12,12 @@ use super::{Fate, Trial};
 use crate::fault::Run;
 use crate::sample_project::snapshot;
 
-/// What does not hold.
+/// Description of a violated condition.
 pub type Violation = String;
 
 impl Trial {
-    /// What does not hold right after a fault. A torn record at the end of a journal is allowed then: who
-    /// reads it passes over it.
+    /// Returns the violations right after a fault. A torn record at the end of a journal is allowed then: who reads it
+    /// passes over it.
     pub fn faults(&self) -> Vec<Violation> {
         let mut faults = self.invalid(false);
         faults.extend(self.lost());
@@ -32,7 +32,7 @@ impl Trial {
         let kept = || -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
             let mut files = self.sample.memories()?;
             files.extend(snapshot(&self.sample.environment.data_dir().join("projects"))?);
-            // What was mined is a cache, and a lock says who held it last.
+            // Mined drafts are a cache, and a lock file only names its last holder.
             files.retain(|name, _| {
                 let name = name.to_string_lossy();
                 !name.contains("/mined/") && !name.ends_with(".lock")
@@ -105,7 +105,7 @@ impl Trial {
         faults
     }
 
-    /// What is wrong with what a hook did.
+    /// Returns the violations in a hook's run.
     pub fn hook_faults(run: &Run) -> Vec<Violation> {
         let mut faults = Vec::new();
         // A killed one has no status.

@@ -15,22 +15,22 @@ use serde_json::{Value, json};
 use super::writer::{Claim, Task};
 use super::{Invalid, Random, Trial, Writer};
 
-/// What a crowd came to.
+/// Result of a crowd.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    /// What was done, by who did it.
+    /// Number of actions, by actor.
     pub done: BTreeMap<&'static str, u32>,
-    /// What git did not do because files were in its way. That is its right.
+    /// Number of git commands that refused because files were in their way. That is git's right.
     pub refused: u32,
     /// Commands that gave up because somebody else was at work.
     pub busy: u32,
     /// Files that the editor saved again, because git took them while they were empty.
     pub saved_again: u32,
-    /// What did not hold.
+    /// Violations.
     pub faults: Vec<Invalid>,
 }
 
-/// What all of them share.
+/// Shared state of the crowd.
 struct Scene<'a> {
     trial: &'a Trial,
     until: Instant,
@@ -38,7 +38,7 @@ struct Scene<'a> {
     seen: Mutex<Crowd>,
     /// Titles of memories that were acknowledged.
     kept: Mutex<Vec<String>>,
-    /// What the editor saved in place, and still has in its buffers.
+    /// Files that the editor saved in place, and still has in its buffers.
     buffers: Mutex<BTreeMap<PathBuf, String>>,
 }
 
@@ -86,7 +86,7 @@ pub fn crowd(sessions: u32, time: Duration, seed: u64) -> io::Result<Crowd> {
     let kept = kept.into_inner().map_err(|_| io::Error::other("a thread died"))?;
     crowd.faults.extend(trial.faults_after_recovery()?);
     for title in kept {
-        // What a branch or a stash holds is not lost.
+        // A memory on a branch or in a stash is not lost.
         let held = || {
             trial.sample.git(&[
                 "log",
@@ -218,7 +218,7 @@ impl Scene<'_> {
             _ => git(&["rebase", "--quiet", &branch]),
         };
         if !done {
-            // What was begun is given up, as a person would.
+            // Unfinished operations are given up, as a person would.
             git(&["merge", "--abort"]);
             git(&["rebase", "--abort"]);
             git(&["switch", "--quiet", "main"]);
@@ -299,14 +299,15 @@ impl Scene<'_> {
             self.note(Ok(vec![format!("still running: {left:?}")]));
         }
         let git = |arguments: &[&str]| self.trial.sample.git(arguments);
-        // What does not fit any more git keeps.
+        // Git keeps a stash that does not fit any more.
         while !git(&["stash", "list"])?.is_empty() && git(&["stash", "pop", "--quiet"]).is_ok() {}
         self.save_again()?;
         self.trial.tidy()
     }
 
-    /// Who saves in place empties the file first. What git saw then is empty, and stays so: the rest went into a file
-    /// that has no name any more. Nothing of ours writes like that, and a person who sees it saves again.
+    /// Saves again, since an editor that saves in place empties the file first. What git saw then is empty, and stays
+    /// so: the rest went into a file that has no name any more. Nothing of ours writes like that, and a person who sees
+    /// it saves again.
     fn save_again(&self) -> io::Result<()> {
         let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);

@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// What was acknowledged about a memory that the trial wrote.
+/// Acknowledgement of a memory that the trial wrote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// It was saved.
@@ -101,7 +101,7 @@ impl Trial {
         Ok(run)
     }
 
-    /// What git leaves when it is killed, and asks people to remove.
+    /// Removes the files that a killed git leaves and asks people to remove.
     fn tidy(&self) -> io::Result<()> {
         for name in ["index.lock", "HEAD.lock", "refs/heads/main.lock"] {
             match std::fs::remove_file(self.sample.root.join(".git").join(name)) {

@@ -15,7 +15,7 @@ const RECOVERY: u32 = 10;
 /// Points that a writer is taken to have until it was seen to end.
 const POINTS_FIRST: u64 = 40;
 
-/// What a storm came to.
+/// Result of a storm.
 #[derive(Debug, Default)]
 pub struct Storm {
     /// Runs.
@@ -26,7 +26,7 @@ pub struct Storm {
     pub classes: BTreeMap<Class, u32>,
     /// Syncs without faults, after which all was well.
     pub recoveries: u32,
-    /// What did not hold, with the writer and the point.
+    /// Violations, with the writer and the point.
     pub faults: Vec<Invalid>,
 }
 
@@ -102,7 +102,7 @@ fn storm(
         if !faults.is_empty() {
             let what = format!("run {} {writer:?} {fault:?} at {:?}", storm.runs, run.struck);
             storm.faults.extend(faults.into_iter().map(|fault| format!("{what}: {fault}")));
-            // What is wrong now is wrong in all that follows.
+            // A violation now would show in all later checks.
             trial = Trial::new()?;
         }
     }

@@ -48,7 +48,7 @@ pub enum Writer {
     Commit,
 }
 
-/// What a writer says it did when it ends well.
+/// Claim of a writer that ends well.
 #[derive(Clone, Debug)]
 pub(super) enum Claim {
     /// Nothing that could be looked up.
