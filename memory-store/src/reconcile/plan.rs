@@ -1,4 +1,4 @@
-//! Plan of a reconciliation: notes for the ledger, and changes to files between them.
+//! Plan of a reconciliation: ledger lines, and changes to files between them.
 
 use std::path::{Path, PathBuf};
 
