@@ -115,7 +115,7 @@ impl Arena {
         self.block.get().cast()
     }
 
-    /// Where in the block a pointer points.
+    /// Returns where in the block a pointer points.
     fn place(&self, pointer: *mut u8) -> Option<usize> {
         (pointer as usize).checked_sub(self.start() as usize).filter(|&place| place < BLOCK_BYTES)
     }

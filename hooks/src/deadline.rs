@@ -59,7 +59,7 @@ impl Deadline {
         self.start = clock::since_boot();
     }
 
-    /// Whether the payload was waited for long enough.
+    /// Returns whether the payload was waited for long enough.
     pub fn has_waited(&self) -> bool {
         self.elapsed() >= WAIT
     }
@@ -80,7 +80,7 @@ impl Deadline {
         in_time
     }
 
-    /// Whether the soft limit has passed.
+    /// Returns whether the soft limit has passed.
     pub fn has_passed(&self) -> bool {
         self.elapsed() >= SOFT
     }

@@ -85,7 +85,7 @@ pub struct ToolCall {
     pub command: Option<String>,
     /// The error message of the failed call.
     pub error: Option<String>,
-    /// Whether the user stopped it.
+    /// True if the user stopped it.
     pub interrupted: bool,
 }
 

@@ -37,7 +37,7 @@ pub struct Hook {
     pub now: Timestamp,
     /// The working tree, which this machine vouches for unless it `is_strange`.
     pub tree: Tree,
-    /// Whether something else may stand by now where the tree was; see [`strange`].
+    /// True if something else may stand by now where the tree was; see [`strange`].
     is_strange: bool,
     /// The state of the working tree.
     pub state: TreeDir,
@@ -45,7 +45,7 @@ pub struct Hook {
     pub event: Event,
     /// First unreadable part of the index, in one line.
     degraded: RefCell<Option<String>>,
-    /// Whether the index is not what it should be, so that a new one is due.
+    /// True if the index is not what it should be, so that a new one is due.
     index_is_due: Cell<bool>,
 }
 
@@ -128,12 +128,12 @@ impl Hook {
         Recall::open(&dirs, &self.tree)
     }
 
-    /// Whether anything may be written or started.
+    /// Returns whether anything may be written or started.
     pub fn may_write(&self) -> bool {
         self.mode == Mode::Full
     }
 
-    /// Whether something may be claimed now; see [`Deadline::may_claim`].
+    /// Returns whether something may be claimed now; see [`Deadline::may_claim`].
     pub fn may_claim(&self) -> bool {
         self.may_write() && self.deadline.may_claim()
     }
@@ -161,7 +161,7 @@ impl Hook {
         self.degraded.borrow().clone()
     }
 
-    /// Whether a new index is due: the present one cannot be read, or files or settings have changed since.
+    /// Returns whether a new index is due: the present one cannot be read, or files or settings have changed since.
     pub fn index_is_due(&self) -> bool {
         self.index_is_due.get()
     }
@@ -217,8 +217,8 @@ fn now(fixed: Option<OsString>) -> Timestamp {
     })
 }
 
-/// Whether stdin, stdout and stderr are open. If one is not, the next file opened would take its
-/// place, and what is meant for Claude Code would be written into it.
+/// Returns whether stdin, stdout and stderr are open. If one is not, the next file opened would take its place, and
+/// what is meant for Claude Code would be written into it.
 fn standard_streams_are_open() -> bool {
     let mut streams = [0, 1, 2].map(|fd| libc::pollfd { fd, events: 0, revents: 0 });
     // SAFETY: the array is valid for its length, and the call returns at once.

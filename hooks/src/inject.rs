@@ -80,7 +80,7 @@ impl Injection {
         }
     }
 
-    /// Whether the model gets it whole below another text.
+    /// Returns whether the model gets it whole below another text.
     pub fn fits_below(&self, above: &str) -> bool {
         let bytes = above.len() + BETWEEN.len() + self.text.len();
         bytes <= UNITS_MAX || units(above) + BETWEEN.len() + units(&self.text) <= UNITS_MAX

@@ -63,7 +63,7 @@ impl Output {
     }
 }
 
-/// Whether a text is neither empty nor too long to reach the model whole.
+/// Returns whether a text is neither empty nor too long to reach the model whole.
 pub fn fits(text: &str) -> bool {
     // A byte is at least one unit, so most texts need no counting.
     !text.is_empty() && (text.len() <= UNITS_MAX || units(text) <= UNITS_MAX)

@@ -58,7 +58,7 @@ impl Payload {
         self.values.get_mut(member as usize)?.take()
     }
 
-    /// Whether a member is `true`.
+    /// Returns whether a member is `true`.
     pub fn is_true(&self, member: Member) -> bool {
         self.get(member) == Some("true")
     }
@@ -126,7 +126,7 @@ struct Scanner {
     state: State,
     /// How many containers are open.
     depth: u32,
-    /// Whether names are read at the current depth.
+    /// True if names are read at the current depth.
     names: bool,
     /// The outermost member being read, if wanted members lie inside it.
     inside: Option<&'static str>,
@@ -134,7 +134,7 @@ struct Scanner {
     member: Option<usize>,
     /// The decoded bytes of the current name or value.
     text: Vec<u8>,
-    /// Whether the current name or value went beyond its bound.
+    /// True if the current name or value went beyond its bound.
     overlong: bool,
     /// A high surrogate that waits for its low one.
     surrogate: Option<u16>,
@@ -257,7 +257,7 @@ impl Scanner {
         }
     }
 
-    /// Whether the current string or word is kept.
+    /// Returns whether the current string or word is kept.
     const fn keeps(&self) -> bool {
         matches!(self.state, State::Name(_)) || self.member.is_some()
     }

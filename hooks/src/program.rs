@@ -32,8 +32,8 @@ fn started_as() -> Option<PathBuf> {
     None
 }
 
-/// Whether a whole path names a program and its folder themselves, and no link to one of them: what lies
-/// beside a link is something else.
+/// Returns whether a whole path names a program and its folder themselves, and no link to one of them: what lies beside
+/// a link is something else.
 fn is_real(path: &Path) -> bool {
     let is_link = |path: &Path| path.symlink_metadata().map_or(true, |meta| meta.is_symlink());
     path.is_absolute() && path.parent().is_some_and(|folder| !is_link(folder)) && !is_link(path)

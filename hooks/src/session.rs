@@ -45,7 +45,7 @@ pub struct Session {
     number: u64,
     /// Its digits, as they stand in the file.
     claimant: String,
-    /// Whether the next claim of memories is to claim the notice to the person, too.
+    /// True if the next claim of memories is to claim the notice to the person, too.
     wants_notice: bool,
     /// Records that wait for the next write: nobody else needs them before.
     waiting: String,
@@ -65,8 +65,7 @@ pub struct Block {
     pub ids: Vec<MemoryId>,
     /// Which session it says the work was left in, and when that was last active.
     pub left: String,
-    /// Whether SessionStart printed it. What came with a prompt is not printed again: it stands
-    /// among other text there.
+    /// True if SessionStart printed it. What came with a prompt is not printed again: it stands among other text there.
     pub printed: bool,
 }
 
@@ -106,7 +105,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Whether a memory was given.
+    /// Returns whether a memory was given.
     pub fn has(&self, id: MemoryId) -> bool {
         let id = hex(id);
         self.claims("c").any(|(_, claimed)| claimed == id)
@@ -148,7 +147,7 @@ impl Session {
         Ok(self.is_first("n", ""))
     }
 
-    /// Whether the session has its start block.
+    /// Returns whether the session has its start block.
     pub fn is_started(&self) -> bool {
         self.claims("b").next().is_some()
     }
@@ -280,7 +279,7 @@ impl Session {
         }
     }
 
-    /// Whether this hook's claim of a thing is the first in the file.
+    /// Returns whether this hook's claim of a thing is the first in the file.
     fn is_first(&self, tag: &str, thing: &str) -> bool {
         self.claims(tag)
             .find(|(_, claimed)| *claimed == thing)

@@ -38,7 +38,7 @@ pub fn relative<'a>(
     (!path.is_empty() && !path.starts_with(STORE_DIR)).then_some(path)
 }
 
-/// Whether a path has nothing to be resolved.
+/// Returns whether a path has nothing to be resolved.
 fn is_plain(path: &str) -> bool {
     !path.contains('\\') && path.split('/').all(|step| !matches!(step, "" | "." | ".."))
 }

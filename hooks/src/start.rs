@@ -127,8 +127,8 @@ fn start_processor(hook: &Hook) -> Option<u64> {
     hook.attempt("processor", stop::start_processor(hook)).map(|()| noted_bytes)
 }
 
-/// Whether files came into the memory folder since the processor last looked, as a pull brings them: the
-/// index does not know them, so that none of its own is missed.
+/// Returns whether files came into the memory folder since the processor last looked, as a pull brings them: the index
+/// does not know them, so that none of its own is missed.
 fn files_came(hook: &Hook) -> bool {
     let modified = |path: &Path| std::fs::metadata(path).and_then(|it| it.modified()).ok();
     let looked = modified(&hook.state.progress());

@@ -47,7 +47,7 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     background::start(hook.tree.project)
 }
 
-/// Whether the last run was long enough ago.
+/// Returns whether the last run was long enough ago.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
     let due_minutes = i64::from(progress.due_minutes.unwrap_or(Settings::default().due_minutes));
     // A clock that was set back makes it due, too.

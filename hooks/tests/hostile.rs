@@ -364,7 +364,7 @@ fn in_namespace(world: &World, mount: &str) -> bool {
     true
 }
 
-/// Whether this machine lets users mount in a namespace of their own.
+/// Returns whether this machine lets users mount in a namespace of their own.
 fn can_mount() -> bool {
     Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", "mount -t tmpfs none /mnt"])

@@ -100,9 +100,9 @@ impl Identity {
         self.worktrees.retain(|worktree| worktree.is_dir());
     }
 
-    /// Whether a tree is this project's without anybody saying so: the same root commit and the
-    /// same remote. One alone is not enough: a fork shares the root commit, and what was learned
-    /// in a private fork must not surface in the public clone.
+    /// Returns whether a tree is this project's without anybody saying so: the same root commit and the same remote.
+    /// One alone is not enough: a fork shares the root commit, and what was learned in a private fork must not surface
+    /// in the public clone.
     fn is_joined_by(&self, observed: &Observed) -> bool {
         !observed.shallow && self.shares_remote(observed) && self.shares_root_commit(observed)
     }
@@ -115,8 +115,8 @@ impl Identity {
         observed.normal_remotes().iter().any(|remote| self.remotes.contains(remote))
     }
 
-    /// Whether a person who vouches for a tree vouched for it before and took that back. Another
-    /// history at its place is something else.
+    /// Returns whether a person who vouches for a tree vouched for it before and took that back. Another history at its
+    /// place is something else.
     fn was_revoked(&self, observed: &Observed) -> bool {
         let has_none = self.root_commits.is_empty() && observed.root_commits.is_empty();
         self.revoked.iter().any(|root| root == observed.main_root())
@@ -155,7 +155,7 @@ impl Identity {
         }
     }
 
-    /// Whether a tree might be this project's, so that it is worth asking the user.
+    /// Returns whether a tree might be this project's, so that it is worth asking the user.
     pub fn resembles(&self, observed: &Observed) -> bool {
         self.shares_root_commit(observed) || self.shares_remote(observed)
     }
@@ -174,7 +174,7 @@ pub struct Observed {
     pub remotes: Vec<String>,
     /// Roots of its linked worktrees.
     pub worktrees: Vec<PathBuf>,
-    /// Whether its history is cut off, so that its root commits mean nothing.
+    /// True if its history is cut off, so that its root commits mean nothing.
     pub shallow: bool,
 }
 

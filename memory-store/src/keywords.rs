@@ -47,7 +47,7 @@ fn counted(text: &str) -> Vec<String> {
     found.into_iter().map(|(word, _)| word).collect()
 }
 
-/// How rare a word is in technical text.
+/// Returns how rare a word is in technical text.
 fn rarity(word: &str) -> f32 {
     let mut rarity = 0.0;
     each_term(word, &mut |term, form| {
@@ -58,7 +58,7 @@ fn rarity(word: &str) -> f32 {
     rarity
 }
 
-/// Whether a word may stand as a search word: no part, no number, no single letter.
+/// Returns whether a word may stand as a search word: no part, no number, no single letter.
 fn is_candidate(word: &str, form: Form) -> bool {
     match form {
         Form::Part => false,

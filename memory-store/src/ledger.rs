@@ -59,7 +59,7 @@ pub struct Tombstone {
     pub at: Timestamp,
     /// Where its file was, below the folder of memory files.
     pub name: Option<String>,
-    /// Whether a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
+    /// True if a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<bool>,
     /// Fields of a later version of the program.

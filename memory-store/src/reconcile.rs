@@ -49,7 +49,7 @@ pub struct GitState {
     pub head: Option<String>,
     /// The branch; `None` when HEAD is detached.
     pub branch: Option<String>,
-    /// Whether the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
+    /// True if the HEAD that [`Ledger::heads`] names for this tree is `head` or an ancestor of it
     /// (`git merge-base --is-ancestor`).
     pub forward: bool,
     /// Files below `.throughline` in `head` (`git ls-tree -r --name-only <head> .throughline`). Not in
@@ -82,8 +82,8 @@ pub struct Outcome {
     pub unchanged: usize,
     /// Not written because a person deleted them.
     pub tombstoned: usize,
-    /// Whether something is missing and was not judged, or git was at work meanwhile: the next run is to
-    /// look again, even if nothing seems to have changed by then.
+    /// True if something is missing and was not judged, or git was at work meanwhile: the next run is to look again,
+    /// even if nothing seems to have changed by then.
     pub unsettled: bool,
     /// Memories that could not be written, with the error; the others were.
     pub refused: Vec<String>,

@@ -38,7 +38,7 @@ impl Reviewed {
         bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
     }
 
-    /// Whether a person decided about a memory.
+    /// Returns whether a person decided about a memory.
     pub fn has(&self, id: MemoryId) -> bool {
         self.ids.contains(&id.to_string())
     }
@@ -64,7 +64,7 @@ impl Reviewed {
         self.both.insert(pair(one, other));
     }
 
-    /// Whether a person said that two memories both hold.
+    /// Returns whether a person said that two memories both hold.
     pub fn hold_both(&self, one: MemoryId, other: MemoryId) -> bool {
         self.both.contains(&pair(one, other))
     }

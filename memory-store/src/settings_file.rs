@@ -45,7 +45,7 @@ pub struct Warning {
     pub key: String,
     /// The problem, and the fallback.
     pub message: String,
-    /// Whether it is about what is to be kept in or out: until it is mended, less works than the user wants.
+    /// True if it is about what is to be kept in or out: until it is mended, less works than the user wants.
     pub is_grave: bool,
 }
 
@@ -257,8 +257,8 @@ fn without_path(error: Error, path: &Path) -> String {
 /// A setting that files may give.
 struct SettingKey {
     name: &'static str,
-    /// Whether a repository may set it: budgets, kinds, half-lives. Never endpoints,
-    /// commands, redaction, trust, or what is kept for how long.
+    /// True if a repository may set it: budgets, kinds, half-lives. Never endpoints, commands, redaction, trust, or
+    /// what is kept for how long.
     in_repository: bool,
     set: fn(&mut Settings, Value) -> Result<(), String>,
 }

@@ -244,7 +244,7 @@ impl Store {
         files
     }
 
-    /// Where memory files lie: the folder of the store, unless a link leads elsewhere from there, and that of
+    /// Returns where memory files lie: the folder of the store, unless a link leads elsewhere from there, and that of
     /// drafts.
     fn folders(&self) -> Vec<PathBuf> {
         let own = self.check_folder().is_ok().then(|| self.folder.clone());
@@ -597,7 +597,7 @@ impl Store {
         disk::remove_below(self.root_of(path), path)
     }
 
-    /// Where no link is followed below: the working tree, or our data folder.
+    /// Returns where no link is followed below: the working tree, or our data folder.
     fn root_of(&self, path: &Path) -> &Path {
         match &self.root {
             Some(root) if path.starts_with(&self.folder) => root,
@@ -605,8 +605,8 @@ impl Store {
         }
     }
 
-    /// Whether a file can be written below the folder of memory files under a name that it had
-    /// before: nothing stands there, and the way there is still one of folders.
+    /// Returns whether a file can be written below the folder of memory files under a name that it had before: nothing
+    /// stands there, and the way there is still one of folders.
     pub(crate) fn may_create(&self, path: &Path) -> bool {
         let folders = path.ancestors().skip(1).take_while(|folder| *folder != self.folder);
         let mut parts = path.strip_prefix(&self.folder).into_iter().flat_map(Path::components);
@@ -705,7 +705,7 @@ impl Store {
         lookup.saved(lookup.entry(file.memory.id)?, new, &name, file.text())
     }
 
-    /// How the ledger calls the tree these files are in.
+    /// Returns how the ledger calls the tree these files are in.
     fn ledger_root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new(""))
     }
@@ -795,8 +795,8 @@ fn is_same(stored: &Stored, memory: &Memory) -> bool {
             && !is_note_on_others_word(&stored.memory, memory)
 }
 
-/// Whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then, for
-/// the person did not say it.
+/// Returns whether a model's note has the title of what a person said or wrote by hand: it is a memory of its own then,
+/// for the person did not say it.
 fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
     new.source.is_noted() && matches!(old.source.said_by, None | Some(SaidBy::User))
 }

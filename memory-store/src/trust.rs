@@ -74,7 +74,7 @@ pub struct Trust {
     /// Read at the first question about a file.
     texts: OnceLock<Texts>,
     pulled: Pulled,
-    /// Whether the ledger is asked about single files, and not read whole.
+    /// True if the ledger is asked about single files, and not read whole.
     asks_singly: bool,
 }
 
@@ -114,7 +114,7 @@ impl Trust {
         Self { texts: OnceLock::new(), ..self }
     }
 
-    /// Whether this machine did not derive, write or release what a file says.
+    /// Returns whether this machine did not derive, write or release what a file says.
     pub fn is_from_repository(&self, stored: &Stored) -> bool {
         let Some(home) = &self.home else { return false };
         // Without a ledger nothing is known to be this machine's.
@@ -125,12 +125,12 @@ impl Trust {
         !self.texts.get_or_init(texts).owns(stored)
     }
 
-    /// Whether what is from the repository is held until it is released.
+    /// Returns whether what is from the repository is held until it is released.
     pub fn holds_unreleased(&self) -> bool {
         self.pulled == Pulled::Reviewed
     }
 
-    /// Whether a file is not given because nobody released it.
+    /// Returns whether a file is not given because nobody released it.
     pub(crate) fn is_unreleased(&self, stored: &Stored) -> bool {
         self.holds_unreleased() && self.is_from_repository(stored)
     }
@@ -143,12 +143,12 @@ impl Trust {
         (order.is_some() || unreleased).then_some(HeldBack { order, unreleased })
     }
 
-    /// Whether a memory looks like an order that nobody let out. Deeds are orders only from the repository.
+    /// Returns whether a memory looks like an order that nobody let out. Deeds are orders only from the repository.
     pub fn is_order(&self, memory: &Memory, redactor: &Redactor, from_repository: bool) -> bool {
         self.order(&labelled(memory, redactor, from_repository)).is_some()
     }
 
-    /// Whether another file with the same id or name counts rather than this one.
+    /// Returns whether another file with the same id or name counts rather than this one.
     pub(crate) fn gives_way(&self, stored: &Stored, redactor: &Redactor) -> bool {
         self.is_from_repository(stored) || self.is_order(&stored.memory, redactor, false)
     }

@@ -108,7 +108,7 @@ fn shop(vectors: Option<&Shipped>) -> Fixture {
     fixture
 }
 
-/// How a prompt is asked: with the topic of another one, or without.
+/// Returns how a prompt is asked: with the topic of another one, or without.
 fn ask(recall: &Recall, first: &str, then: &str, with_topic: bool) -> Option<String> {
     let mut topic = Topic::default();
     let answered = recall.prompt_about(first, &mut topic, NOW, &|_| false);

@@ -22,7 +22,7 @@ const CHANGED_PERCENT_MAX: usize = 2;
 
 const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
 
-/// Whether the redacted text holds none of the secrets, nor half of one.
+/// Returns whether the redacted text holds none of the secrets, nor half of one.
 fn is_hidden(case: &Case, redacted: &str) -> bool {
     let words: Vec<&str> = case.secrets.iter().map(|range| &case.text[range.clone()]).collect();
     if case.is_phrase() {

@@ -18,8 +18,8 @@ fn is_held(case: &Case) -> bool {
     suspicion_of(&case.title, &case.text, Origin::Repository).is_some()
 }
 
-/// How many attacks of each set fail, and how many there are. An order in several memories fails when one
-/// of its parts is held: the others say nothing alone.
+/// Returns how many attacks of each set fail, and how many there are. An order in several memories fails when one of
+/// its parts is held: the others say nothing alone.
 fn poison() -> BTreeMap<&'static str, (usize, usize)> {
     let mut attacks: BTreeMap<(&str, String), bool> = BTreeMap::new();
     for (number, case) in cases(POISON).into_iter().enumerate() {

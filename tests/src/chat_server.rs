@@ -24,7 +24,7 @@ pub struct Asked {
     pub said: String,
     /// When it came.
     pub at: Instant,
-    /// Whether the answer was written.
+    /// True if the answer was written.
     pub is_answered: bool,
 }
 
@@ -52,7 +52,7 @@ impl ChatServer {
         Ok(Self { address, asked })
     }
 
-    /// Where it listens.
+    /// Returns where it listens.
     pub fn address(&self) -> &str {
         &self.address
     }

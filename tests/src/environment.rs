@@ -96,7 +96,7 @@ impl TestEnvironment {
         Ok(folder)
     }
 
-    /// Whether git is installed.
+    /// Returns whether git is installed.
     pub fn has_git(&self) -> bool {
         printed(self.command("git").arg("--version")).is_ok()
     }

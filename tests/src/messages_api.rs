@@ -74,8 +74,8 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether this is a request of a conversation, not one of the client's small helpers: only
-    /// those carry tools.
+    /// Returns whether this is a request of a conversation, not one of the client's small helpers: only those carry
+    /// tools.
     pub fn is_conversation(&self) -> bool {
         self.path.starts_with("/v1/messages")
             && !self.path.contains("count_tokens")

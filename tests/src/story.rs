@@ -81,7 +81,7 @@ impl Story {
     }
 }
 
-/// Where Claude Code keeps the transcript of a session that began in `root`.
+/// Returns where Claude Code keeps the transcript of a session that began in `root`.
 pub fn transcript_path(claude_dir: &Path, root: &Path, session: &str) -> PathBuf {
     let dash = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     let folder: String = root.display().to_string().chars().map(dash).collect();

@@ -193,7 +193,7 @@ impl Damaged {
     }
 }
 
-/// Where all private files lie.
+/// Returns where all private files lie.
 fn private(sample: &Sample) -> PathBuf {
     sample.environment.home().join(".local")
 }

@@ -44,7 +44,7 @@ fn all_terms_but_one_are_permissive() {
     assert!(strict.is_empty(), "{strict:?}");
 }
 
-/// Whether one alternative of an expression such as `MIT OR (Apache-2.0 AND ISC)` is permissive.
+/// Returns whether one alternative of an expression such as `MIT OR (Apache-2.0 AND ISC)` is permissive.
 fn is_permissive(expression: &str) -> bool {
     let mut alternatives = expression.split(" OR ").flat_map(|part| part.split('/'));
     alternatives.any(|alternative| {

@@ -371,7 +371,7 @@ fn unescaped(bytes: &[u8]) -> Vec<u8> {
     text
 }
 
-/// Where each of the needles stands, by its number.
+/// Returns where each of the needles stands, by its number.
 fn found(
     needles: &[&str],
     stored: &BTreeMap<String, Vec<u8>>,

@@ -28,7 +28,7 @@ impl Random {
     }
 }
 
-/// How often each part was asked about.
+/// Returns how often each part was asked about.
 fn times(asked: &[Asked]) -> BTreeMap<&str, usize> {
     let mut times = BTreeMap::new();
     for asked in asked {

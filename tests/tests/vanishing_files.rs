@@ -58,7 +58,7 @@ fn ids(sample: &Sample) -> BTreeSet<String> {
     memories.map(|memory| memory["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// How many memories are not to be learned again.
+/// Returns how many memories are not to be learned again.
 fn tombstones(sample: &Sample) -> usize {
     let list = sample.run(&["tombstones", "--json"]).unwrap();
     serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len()

@@ -24,16 +24,15 @@ const VARIABLES: [&str; 8] = [
 /// The variables that it needs with every name that begins so.
 const VARIABLE_STARTS: [&str; 2] = ["XDG_", "THROUGHLINE"];
 
-/// Whether the processor gets a variable of the session's environment.
+/// Returns whether the processor gets a variable of the session's environment.
 pub fn is_passed_on(variable: &OsStr) -> bool {
     let name = variable.as_encoded_bytes();
     VARIABLE_STARTS.iter().any(|start| name.starts_with(start.as_bytes()))
         || VARIABLES.iter().any(|known| known.as_bytes() == name)
 }
 
-/// Whether a processor works on this project. The lock is only looked at: it is given back at
-/// once, and a processor that starts in this moment and takes it for another's leaves the work to
-/// the one that is started next.
+/// Returns whether a processor works on this project. The lock is only looked at: it is given back at once, and a
+/// processor that starts in this moment and takes it for another's leaves the work to the one that is started next.
 pub fn is_running(project: &ProjectDir) -> bool {
     File::open(project.sync_lock())
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
@@ -44,7 +43,7 @@ pub fn inbox_bytes(tree: &TreeDir) -> u64 {
     std::fs::metadata(tree.inbox()).map_or(0, |inbox| inbox.len())
 }
 
-/// Whether hooks left notes in a working tree that no processor took up.
+/// Returns whether hooks left notes in a working tree that no processor took up.
 pub fn has_unprocessed(tree: &TreeDir) -> bool {
     Progress::read(&tree.progress()).leaves(inbox_bytes(tree))
 }

@@ -41,7 +41,7 @@ pub struct LeftSession {
     pub uncommitted: Vec<String>,
     /// The last command that failed and did not pass afterwards.
     pub failing: Option<String>,
-    /// Whether its branch was merged since.
+    /// True if its branch was merged since.
     pub merged: bool,
 }
 
@@ -97,12 +97,12 @@ impl Left {
 }
 
 impl LeftSession {
-    /// Whether it is merged or long ago.
+    /// Returns whether it is merged or long ago.
     fn is_over(&self, now: Timestamp) -> bool {
         self.merged || self.last.days_until(now) > STALE_DAYS
     }
 
-    /// Whether there is something in it to go on with.
+    /// Returns whether there is something in it to go on with.
     fn leaves_something(&self) -> bool {
         !self.not_done.is_empty()
             || self.next.is_some()

@@ -190,7 +190,7 @@ impl ProjectDir {
         self.0.join("shared")
     }
 
-    /// Where git was in each working tree when its memory files were last looked at.
+    /// Returns where git was in each working tree when its memory files were last looked at.
     pub fn git_positions(&self) -> PathBuf {
         self.0.join("git-positions.json")
     }
@@ -237,12 +237,12 @@ impl TreeDir {
         self.0.join("inbox.jsonl")
     }
 
-    /// How far the processor got (see [`crate::progress`]).
+    /// Returns how far the processor got (see [`crate::progress`]).
     pub fn progress(&self) -> PathBuf {
         self.0.join("progress")
     }
 
-    /// Where the work was left (see [`crate::handoff`]).
+    /// Returns where the work was left (see [`crate::handoff`]).
     pub fn left(&self) -> PathBuf {
         self.0.join("left.json")
     }
@@ -280,12 +280,12 @@ impl TreeDir {
         self.sessions().join(Self::session_prefix(session) + &agent[..16])
     }
 
-    /// How the names of the files of a session and of all its subagents begin.
+    /// Returns how the names of the files of a session and of all its subagents begin.
     pub fn session_prefix(session: &str) -> String {
         blake3::hash(session.as_bytes()).to_hex()[..16].to_owned()
     }
 
-    /// Where copies of memories lie while they are edited, and what was not taken over.
+    /// Returns where copies of memories lie while they are edited, and what was not taken over.
     pub fn edits(&self) -> PathBuf {
         self.0.join("edits")
     }
@@ -411,7 +411,7 @@ pub struct ByPath {
     pub project: ProjectId,
     /// Fingerprint that tells the working tree from another one at its path.
     pub seal: Sealed,
-    /// Whether it has a checksum.
+    /// True if it has a checksum.
     pub is_summed: bool,
 }
 

@@ -70,7 +70,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Whether it is told as Claude's own: Claude chose to save it, or says how things should be.
+    /// Returns whether it is told as Claude's own: Claude chose to save it, or says how things should be.
     pub fn is_claudes_note(&self) -> bool {
         let says_how = matches!(self.kind, Kind::Preference | Kind::Convention);
         self.source.is_noted() || says_how && self.source.said_by == Some(SaidBy::Assistant)
@@ -82,7 +82,7 @@ impl Memory {
         renewed.max(self.occurred).unwrap_or(self.created)
     }
 
-    /// Whether the time is over until which it held.
+    /// Returns whether the time is over until which it held.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }
@@ -173,7 +173,7 @@ impl Source {
     /// The extractor of what a model chose to save with the tool `remember`.
     pub const NOTED: &'static str = "mcp";
 
-    /// Whether a model noted it by itself: nobody else said so.
+    /// Returns whether a model noted it by itself: nobody else said so.
     pub fn is_noted(&self) -> bool {
         self.extractor.as_deref() == Some(Self::NOTED) && self.said_by != Some(SaidBy::User)
     }

@@ -56,12 +56,12 @@ impl Mode {
     }
 }
 
-/// Whether a variable is set to something that means yes.
+/// Returns whether a variable is set to something that means yes.
 fn is_set(value: Option<OsString>) -> bool {
     value.is_some_and(|value| !value.is_empty() && value != "0" && value != "false")
 }
 
-/// Whether an off file's end has passed. Without an end there is none.
+/// Returns whether an off file's end has passed. Without an end there is none.
 fn is_over(end: &str, now: Timestamp) -> bool {
     Timestamp::parse(end).is_some_and(|end| end <= now)
 }

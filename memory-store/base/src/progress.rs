@@ -20,13 +20,13 @@ pub struct Progress {
     pub failures: u32,
     /// Error of the last failed run; one line, already redacted.
     pub failure: Option<String>,
-    /// Whether the user was told about this failure.
+    /// True if the user was told about this failure.
     pub announced: bool,
 }
 
 impl Progress {
-    /// Whether an inbox of this length holds notes that were not taken up. A shorter one than was
-    /// taken up is another inbox.
+    /// Returns whether an inbox of this length holds notes that were not taken up. A shorter one than was taken up is
+    /// another inbox.
     pub const fn leaves(&self, inbox_bytes: u64) -> bool {
         self.inbox_bytes != inbox_bytes
     }

@@ -61,8 +61,7 @@ const HOOK_SAYS: [&str; 3] =
 /// An element that is no part of what a person said.
 struct Unsaid {
     name: &'static str,
-    /// Whether one that is not closed ends with the text. Others are then words: a person may ask
-    /// about them.
+    /// True if one that is not closed ends with the text. Others are then words: a person may ask about them.
     to_the_end: bool,
 }
 
@@ -117,12 +116,12 @@ pub fn origin(prompt: &str) -> Origin {
     }
 }
 
-/// Whether Claude Code made a prompt, or a person only chose a command in it (`/compact`).
+/// Returns whether Claude Code made a prompt, or a person only chose a command in it (`/compact`).
 pub fn is_machine_made(prompt: &str) -> bool {
     origin(prompt) != Origin::Person || is_bare_command(prompt.trim())
 }
 
-/// Whether a text begins as Claude Code's own do, or with what a hook said: `Stop hook feedback:`.
+/// Returns whether a text begins as Claude Code's own do, or with what a hook said: `Stop hook feedback:`.
 fn is_said_by_machine(text: &str) -> bool {
     let is_event = |word: &str| {
         word.starts_with(|c: char| c.is_ascii_uppercase())
@@ -167,7 +166,7 @@ pub fn without_echoes(text: &str) -> Cow<'_, str> {
     without(text, &ECHOES).0
 }
 
-/// Whether a prompt is a slash command and nothing else. A path (`/etc/hosts`) is not one.
+/// Returns whether a prompt is a slash command and nothing else. A path (`/etc/hosts`) is not one.
 fn is_bare_command(prompt: &str) -> bool {
     prompt.strip_prefix('/').is_some_and(|name| {
         name.starts_with(|first: char| first.is_ascii_alphabetic())
@@ -179,8 +178,8 @@ fn begins_with(text: &str, elements: &[&str]) -> bool {
     text.strip_prefix('<').is_some_and(|tag| elements.iter().any(|name| opens(tag, name)))
 }
 
-/// Whether a tag, after its `<`, opens this element, with or without attributes. `<name-other>` is
-/// another element.
+/// Returns whether a tag, after its `<`, opens this element, with or without attributes. `<name-other>` is another
+/// element.
 fn opens(tag: &str, name: &str) -> bool {
     let next = tag.strip_prefix(name).and_then(|rest| rest.chars().next());
     next.is_some_and(|next| next == '>' || next.is_whitespace())
@@ -231,7 +230,7 @@ fn without<'a>(text: &'a str, elements: &[Unsaid]) -> (Cow<'a, str>, usize) {
 /// another.
 const PRIVATE: &str = "private";
 
-/// Where the last of the open `<private>` ends, of which `depth` were open before this text; or how many are
+/// Returns where the last of the open `<private>` ends, of which `depth` were open before this text; or how many are
 /// open at its end.
 fn end_of_private(text: &str, mut depth: usize) -> Result<usize, usize> {
     for at in memchr_iter(b'<', text.as_bytes()) {
@@ -245,7 +244,7 @@ fn end_of_private(text: &str, mut depth: usize) -> Result<usize, usize> {
     Err(depth)
 }
 
-/// Whether a tag, after its `<`, opens or closes what is private, and where it ends.
+/// Returns whether a tag, after its `<`, opens or closes what is private, and where it ends.
 fn private_tag(tag: &str) -> Option<(bool, usize)> {
     /// Spaces in one place of a tag.
     const SPACES_MAX: usize = 4;
@@ -270,7 +269,7 @@ fn private_tag(tag: &str) -> Option<(bool, usize)> {
     (is_open && spaces > 0).then_some((true, at + spaces))
 }
 
-/// Where the first closing tag of an element ends.
+/// Returns where the first closing tag of an element ends.
 fn end(text: &str, name: &str) -> Option<usize> {
     text.match_indices("</").find_map(|(at, _)| {
         let rest = text[at + 2..].strip_prefix(name)?.strip_prefix('>')?;

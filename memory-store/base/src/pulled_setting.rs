@@ -35,7 +35,7 @@ pub fn lines(bytes: &[u8]) -> Option<&str> {
     has_lines.then_some(text)
 }
 
-/// Whether a link stands there that leads nowhere: the file is meant to be.
+/// Returns whether a link stands there that leads nowhere: the file is meant to be.
 pub fn is_lost(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

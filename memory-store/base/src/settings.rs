@@ -59,7 +59,7 @@ pub struct Settings {
     /// Which model finds names of people that are to be hidden: none, or one that Ollama runs here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub names: Option<NameFinder>,
-    /// Whether `ignore_paths` could not be read, so that nobody knows what must not be learned from.
+    /// True if `ignore_paths` could not be read, so that nobody knows what must not be learned from.
     #[serde(skip)]
     pub ignores_unknown: bool,
     /// Stamp of the user's settings file when the index was published, so that a later change shows without reading it.
@@ -197,13 +197,13 @@ impl Llm {
     /// Tokens that a day may cost a model that is not on this machine, where the user did not say.
     const TOKENS_PER_DAY: u64 = 2_000_000;
 
-    /// How many tokens a day may cost; `None` where there is no bound. A model on this machine costs time only.
+    /// Returns how many tokens a day may cost; `None` where there is no bound. A model on this machine costs time only.
     pub fn tokens_bound(&self, is_local: bool) -> Option<u64> {
         let usual = if is_local { 0 } else { Self::TOKENS_PER_DAY };
         Some(self.tokens_per_day.unwrap_or(usual)).filter(|tokens| *tokens > 0)
     }
 
-    /// How many US dollars a day may cost; `None` where there is no bound.
+    /// Returns how many US dollars a day may cost; `None` where there is no bound.
     pub fn usd_bound(&self) -> Option<f64> {
         Some(self.usd_per_day).filter(|usd| *usd > 0.0)
     }

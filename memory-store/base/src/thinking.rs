@@ -5,12 +5,12 @@ use std::io;
 
 use crate::layout::TreeDir;
 
-/// Whether somebody searched it.
+/// Returns whether somebody searched it.
 pub fn is_wanted(tree: &TreeDir) -> bool {
     tree.thinking_wanted().exists()
 }
 
-/// Whether it was made.
+/// Returns whether it was made.
 pub fn is_there(tree: &TreeDir) -> bool {
     tree.thinking().join("MANIFEST").exists()
 }

@@ -163,7 +163,7 @@ impl Header {
         })
     }
 
-    /// Whether counts are within bounds and everything lies inside the file, in order.
+    /// Returns whether counts are within bounds and everything lies inside the file, in order.
     fn is_sound(&self) -> bool {
         let counts = (1..=VALUES_MAX).contains(&self.values)
             && (1..=SLOTS_MAX).contains(&self.slots)

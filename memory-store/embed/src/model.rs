@@ -71,7 +71,7 @@ impl Model {
     }
 }
 
-/// Whether a name stays in its folder.
+/// Returns whether a name stays in its folder.
 fn is_file_name(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None))

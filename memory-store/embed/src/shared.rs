@@ -35,7 +35,7 @@ impl SharedTransformer {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Whether it is open.
+    /// Returns whether it is open.
     pub fn is_open(&self) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }

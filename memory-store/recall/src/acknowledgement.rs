@@ -146,7 +146,7 @@ const WORDS: &[&str] = &[
     "yup",
 ];
 
-/// Whether a term says nothing of a subject: a word of assent, or a small number, which may choose.
+/// Returns whether a term says nothing of a subject: a word of assent, or a small number, which may choose.
 pub(crate) fn is_acknowledgement(term: &str) -> bool {
     term.bytes().all(|b| b.is_ascii_digit()) && term.len() <= 2
         || WORDS.binary_search(&term).is_ok()

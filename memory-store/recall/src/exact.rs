@@ -187,13 +187,13 @@ fn about(
     fits
 }
 
-/// Whether a memory's path fits a file that a person named.
+/// Returns whether a memory's path fits a file that a person named.
 pub(crate) fn is_about(known: &str, path: &str) -> bool {
     fit_spelled(known, path).is_some()
 }
 
-/// How a memory's path fits a file that was touched, however a person or a session on Windows spelled it. Prompts
-/// go by plain paths: on a project recorded on Windows the other spellings took two answers of 31 from them.
+/// Returns how a memory's path fits a file that was touched, however a person or a session on Windows spelled it.
+/// Prompts go by plain paths: on a project recorded on Windows the other spellings took two answers of 31 from them.
 fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     if known.contains('\\') && !path.contains('\\') {
         return fit_spelled(&known.replace('\\', "/"), path);
@@ -201,7 +201,7 @@ fn fit_spelled(known: &str, path: &str) -> Option<Fit> {
     fit(known.strip_prefix("./").unwrap_or(known), path)
 }
 
-/// How a memory's path fits a file; folders never do, for that is nearly always wrong.
+/// Returns how a memory's path fits a file; folders never do, for that is nearly always wrong.
 fn fit(known: &str, path: &str) -> Option<Fit> {
     let ends = |long: &str, short: &str| {
         long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/')) && !short.is_empty()
@@ -223,7 +223,7 @@ fn fit(known: &str, path: &str) -> Option<Fit> {
 /// Steps that matching one glob may take.
 const GLOB_STEPS_MAX: u32 = 10_000;
 
-/// Whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
+/// Returns whether a path matches a glob: `*` and `?` stay within a step, `**` does not.
 fn glob(pattern: &[u8], path: &[u8], steps_max: u32) -> bool {
     let mut steps = steps_max;
     glob_from(pattern, path, &mut steps)

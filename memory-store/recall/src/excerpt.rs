@@ -54,7 +54,7 @@ pub(crate) fn of_error(
     })
 }
 
-/// Whether a turn of this id is there, in what hooks may answer with.
+/// Returns whether a turn of this id is there, in what hooks may answer with.
 pub(crate) fn is_there(sources: &Sources, id: MemoryId) -> bool {
     let is_in = |segment: &Segment| match segment.find(id) {
         Ok(found) => found.is_some_and(|(doc, _)| !segment.is_dead(doc)),

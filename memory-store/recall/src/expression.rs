@@ -27,7 +27,7 @@ pub(crate) struct Expression {
     pub words: String,
     /// Further conditions.
     pub must: Vec<Node>,
-    /// Whether AND, OR or NOT join them, so that something without any of the words may be meant.
+    /// True if AND, OR or NOT join them, so that something without any of the words may be meant.
     pub operators: bool,
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Filter {
     Event {
         /// Words that find the memory.
         words: String,
-        /// Whether it happened before it.
+        /// True if it happened before it.
         before: bool,
     },
 }
@@ -113,7 +113,7 @@ impl Node {
         }
     }
 
-    /// Whether it is about properties alone and not about words.
+    /// Returns whether it is about properties alone and not about words.
     pub(crate) fn is_filter(&self) -> bool {
         match self {
             Self::Word(_) | Self::Phrase(_) => false,
@@ -184,7 +184,7 @@ fn quieten(pieces: &mut [Token]) {
     }
 }
 
-/// Whether what follows a dash is excluded by it: a word or a quote, and not a flag (`-n`, `--all`).
+/// Returns whether what follows a dash is excluded by it: a word or a quote, and not a flag (`-n`, `--all`).
 fn excludes(after: &str) -> bool {
     let mut characters = after.chars();
     match (characters.next(), characters.next()) {
@@ -345,8 +345,8 @@ fn requirements(pieces: &[Token], exact: bool) -> Vec<Node> {
     all
 }
 
-/// Whether two filters are values of one property, of which a document has one: since and before
-/// narrow one another instead.
+/// Returns whether two filters are values of one property, of which a document has one: since and before narrow one
+/// another instead.
 fn alternatives(a: &Filter, b: &Filter) -> bool {
     matches!(
         (a, b),

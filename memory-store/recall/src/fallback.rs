@@ -47,7 +47,7 @@ pub(crate) fn folders(project: &ProjectDir, root: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Whether a project keeps its memories privately; so it counts when its record cannot be read.
+/// Returns whether a project keeps its memories privately; so it counts when its record cannot be read.
 pub(crate) fn is_private(project: &ProjectDir) -> bool {
     match record(project) {
         Ok(record) => record.mode.is_some_and(|mode| mode != "committed"),
@@ -55,7 +55,8 @@ pub(crate) fn is_private(project: &ProjectDir) -> bool {
     }
 }
 
-/// Whether an older version was told whom to believe in this project: then nothing is given that nobody released.
+/// Returns whether an older version was told whom to believe in this project: then nothing is given that nobody
+/// released.
 pub(crate) fn is_limited(project: &ProjectDir) -> bool {
     record(project).map_or(true, |record| record.authors.is_some())
 }

@@ -80,19 +80,19 @@ impl<'a> Matcher<'a> {
         Self { must, docs, all: Docs::all(parts) }
     }
 
-    /// Whether a document may hold all that is demanded, as far as the index tells.
+    /// Returns whether a document may hold all that is demanded, as far as the index tells.
     pub(crate) fn may(&self, part: usize, doc: u32) -> bool {
         self.must.iter().all(|node| self.holds(node, part, doc, None) != Holds::No)
     }
 
-    /// Whether a document holds all that is demanded.
+    /// Returns whether a document holds all that is demanded.
     pub(crate) fn is(&self, part: usize, doc: u32, hit: &Hit) -> bool {
         let said = said(hit);
         let read = Some((hit, said.as_str()));
         self.must.iter().all(|node| self.holds(node, part, doc, read) == Holds::Yes)
     }
 
-    /// Whether what stands for another document passes the filters. The words are the other's.
+    /// Returns whether what stands for another document passes the filters. The words are the other's.
     pub(crate) fn allows(&self, hit: &Hit) -> bool {
         let mut filters = self.must.iter().filter(|node| node.is_filter());
         filters.all(|node| self.holds(node, 0, 0, Some((hit, ""))) == Holds::Yes)
@@ -222,7 +222,7 @@ fn with_term(hash: u64, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> Docs {
     docs
 }
 
-/// Whether a word is said anywhere.
+/// Returns whether a word is said anywhere.
 pub(crate) fn is_said(word: &str, parts: &[Part<'_>], note: &dyn Fn(&Error)) -> bool {
     with_words(word, parts, note).0.iter().flatten().any(|&docs| docs != 0)
 }

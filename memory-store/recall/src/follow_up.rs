@@ -38,7 +38,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Whether it has no terms.
+    /// Returns whether it has no terms.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()
     }
@@ -132,7 +132,7 @@ impl Followed {
         joined
     }
 
-    /// Whether a candidate has enough of what the prompt itself says.
+    /// Returns whether a candidate has enough of what the prompt itself says.
     fn is_meant(&self, candidate: &Candidate) -> bool {
         let own = |number: &u16| self.own.get(usize::from(*number)).copied().unwrap_or_default();
         let shared: f32 = candidate.shared.iter().map(own).sum();
@@ -147,7 +147,7 @@ fn own_terms(query: &Query) -> impl Iterator<Item = &Term> {
     terms.filter(|term| !is_acknowledgement(&term.text))
 }
 
-/// Whether a prompt goes on with what the one before was about.
+/// Returns whether a prompt goes on with what the one before was about.
 fn goes_on(query: &Query) -> bool {
     if query.is_long() {
         return false;

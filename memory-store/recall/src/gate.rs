@@ -120,9 +120,9 @@ pub(crate) fn judge(
 /// whole projects (`throughline eval project`).
 const FOLLOW_SLACK: f32 = 1.5;
 
-/// Whether a query is about what the store knows: one memory that may be given passes. Foreign prompts
-/// are told apart by their best score; which of a store's memories is the right one is not. `is_held` says
-/// which of those that pass is not given after all; it is asked last, for it may have to read.
+/// Returns whether a query is about what the store knows: one memory that may be given passes. Foreign prompts are told
+/// apart by their best score; which of a store's memories is the right one is not. `is_held` says which of those that
+/// pass is not given after all; it is asked last, for it may have to read.
 pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> bool) -> bool {
     let may_open =
         |candidate: &&Candidate| !candidate.entry.has(FLAG_SAID) && !candidate.entry.has(FLAG_HELD);
@@ -130,8 +130,8 @@ pub(crate) fn is_open(candidates: &[Candidate], is_held: &dyn Fn(&Candidate) -> 
     passing.any(|candidate| !is_held(candidate))
 }
 
-/// Whether a candidate may be given once the gate is open: rank decides among those that are not far
-/// below their threshold.
+/// Returns whether a candidate may be given once the gate is open: rank decides among those that are not far below
+/// their threshold.
 pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }

@@ -19,7 +19,7 @@ pub struct Judged {
 #[derive(Debug)]
 struct JudgedFile {
     stamp: Stamp,
-    /// Whether it was judged as one that is from the repository.
+    /// True if it was judged as one that is from the repository.
     from_repository: bool,
 }
 
@@ -49,7 +49,8 @@ fn given(sources: &Sources, at: At) -> Option<(PathBuf, JudgedFile)> {
 }
 
 impl Judged {
-    /// Whether an index gives the file at `path` as it is now, so long and changed at this time, by the same label.
+    /// Returns whether an index gives the file at `path` as it is now, so long and changed at this time, by the same
+    /// label.
     pub fn gives(&self, path: &Path, bytes: u64, modified_ns: i128, from_repository: bool) -> bool {
         let is_now = |given: &JudgedFile| {
             given.from_repository == from_repository

@@ -125,19 +125,19 @@ pub struct Hit {
     pub collection: Collection,
     /// Source of the statement.
     pub said_by: Option<SaidBy>,
-    /// Whether a model chose to save it.
+    /// True if a model chose to save it.
     pub noted: bool,
-    /// Whether it waits for review.
+    /// True if it waits for review.
     pub draft: bool,
-    /// Whether another memory replaces it; only an explicit search shows such ones.
+    /// True if another memory replaces it; only an explicit search shows such ones.
     pub superseded: bool,
     /// Its successor, where known.
     pub superseded_by: Option<MemoryId>,
     /// Until when it held, where that is over; only who asks for such ones is given any.
     pub expired: Option<Timestamp>,
-    /// Whether it is in quarantine, or not released; only an explicit search shows such ones.
+    /// True if it is in quarantine, or not released; only an explicit search shows such ones.
     pub held: bool,
-    /// Whether this machine did not derive, write or release it.
+    /// True if this machine did not derive, write or release it.
     pub from_repository: bool,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
@@ -188,16 +188,15 @@ pub struct Recalled {
     pub hits: Vec<Hit>,
     /// The first read error, in one line; hits come from the readable rest.
     pub degraded: Option<String>,
-    /// Whether a file had changed or gone since it was indexed, so that a new index is due.
+    /// True if a file had changed or gone since it was indexed, so that a new index is due.
     pub stale: bool,
-    /// Whether the user's settings changed since the index was published, so that a new one is due.
+    /// True if the user's settings changed since the index was published, so that a new one is due.
     pub outdated: bool,
     /// How the query was understood, for people: what was corrected, or taken less strictly.
     pub notes: Vec<String>,
-    /// Whether something that fits is held back, where that was asked for.
+    /// True if something that fits is held back, where that was asked for.
     pub held_back: bool,
-    /// Whether none of the hits of an explicit search is what a hook would have given: the best there is,
-    /// but weak.
+    /// True if none of the hits of an explicit search is what a hook would have given: the best there is, but weak.
     pub weak: bool,
     /// Why there are no hits.
     pub silent: Option<Reason>,
@@ -220,7 +219,7 @@ pub struct Recall {
     second: Option<Asking>,
     stamps: Stamps,
     traces: bool,
-    /// Whether what expired is given, too.
+    /// True if what expired is given, too.
     expired: bool,
 }
 
@@ -283,7 +282,7 @@ impl Recall {
         &self.sources.settings
     }
 
-    /// Whether the user's settings file is another than the one that the index was published with.
+    /// Returns whether the user's settings file is another than the one that the index was published with.
     pub fn is_outdated(&self) -> bool {
         self.sources.is_outdated
     }
@@ -293,7 +292,7 @@ impl Recall {
         self.sources.degraded.as_deref()
     }
 
-    /// Whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
+    /// Returns whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
     /// hook opens are among them.
     pub fn lacks_files(&self) -> bool {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
@@ -308,7 +307,7 @@ impl Recall {
             })
     }
 
-    /// How many memories can be found.
+    /// Returns how many memories can be found.
     pub fn memories(&self) -> u32 {
         self.sources.docs()
     }
@@ -455,8 +454,8 @@ impl Recall {
         self.sources.record(at, &entry).ok()?.staleness
     }
 
-    /// Whether what was given by this name may be given again: a memory that still may be shown, or a
-    /// turn that an excerpt was of and nobody removed since.
+    /// Returns whether what was given by this name may be given again: a memory that still may be shown, or a turn that
+    /// an excerpt was of and nobody removed since.
     pub fn is_still_there(&self, id: MemoryId, now: Timestamp) -> bool {
         self.by_id(id, now).is_some() || excerpt::is_there(&self.sources, id)
     }
@@ -650,7 +649,7 @@ impl Recall {
         Successor::Unknown
     }
 
-    /// Whether a memory is neither held nor expired.
+    /// Returns whether a memory is neither held nor expired.
     fn may_answer(&self, at: At, now: Timestamp) -> bool {
         let Some(candidate) = self.sources.entry(at).map(|entry| Candidate::new(at, entry)) else {
             return false;
@@ -689,7 +688,7 @@ impl Recall {
         Ok(Hit { held, expired, ..hit(candidate, record, file, collection) })
     }
 
-    /// Whether a memory is held, as far as that is known of it by now.
+    /// Returns whether a memory is held, as far as that is known of it by now.
     fn holds(&self, candidate: &Candidate, record: &Record) -> bool {
         // Without an index nobody has judged it yet, nor by settings that are stricter than they were.
         candidate.entry.has(FLAG_HELD)
@@ -747,9 +746,9 @@ fn holding_again(hit: Hit, why: String) -> Hit {
 #[derive(Clone, Copy)]
 struct Asked<'a> {
     places: usize,
-    /// Whether only what helps is given, and not all that was found.
+    /// True if only what helps is given, and not all that was found.
     gated: bool,
-    /// Whether the query is about what the store knows.
+    /// True if the query is about what the store knows.
     is_open: bool,
     now: Timestamp,
     skip: &'a dyn Fn(MemoryId) -> bool,
@@ -786,12 +785,12 @@ fn hit(candidate: &Candidate, record: Record, file: PathBuf, collection: Collect
     }
 }
 
-/// Whether a memory applies only where its paths are touched.
+/// Returns whether a memory applies only where its paths are touched.
 fn is_paths_only(candidate: &Candidate) -> bool {
     candidate.entry.has(FLAG_PATHS_ONLY)
 }
 
-/// Whether a person pinned it.
+/// Returns whether a person pinned it.
 fn is_pinned(candidate: &Candidate) -> bool {
     candidate.entry.has(FLAG_PINNED)
 }

@@ -34,7 +34,8 @@ pub struct Counts {
 }
 
 impl Recall {
-    /// Whether the project has an index, so that what it does not name is not there, or came since the last sync.
+    /// Returns whether the project has an index, so that what it does not name is not there, or came since the last
+    /// sync.
     pub fn has_index(&self) -> bool {
         let mut list = self.sources.list.iter();
         list.any(|source| {
@@ -77,7 +78,7 @@ impl Recall {
         self
     }
 
-    /// Whether a text looks like the short id, or the whole id, of a memory.
+    /// Returns whether a text looks like the short id, or the whole id, of a memory.
     pub fn is_like_id(text: &str) -> bool {
         match text.len() {
             ID_CHARS => text.parse::<MemoryId>().is_ok(),

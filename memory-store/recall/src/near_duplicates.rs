@@ -45,7 +45,7 @@ impl Kept {
     }
 }
 
-/// How alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
+/// Returns how alike two texts are, 0 to 1; from [`SAME`] on one of them is left out of an answer.
 pub fn likeness(a: &str, b: &str) -> f32 {
     Words::of([a]).likeness(&Words::of([b]))
 }

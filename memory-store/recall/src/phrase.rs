@@ -29,12 +29,12 @@ impl Phrases {
         Self(lines.filter(|line| names_cause(line)).map(|line| terms(&line)).collect())
     }
 
-    /// Whether no line tells of an error.
+    /// Returns whether no line tells of an error.
     pub(crate) fn are_none(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a text repeats what one of the lines says.
+    /// Returns whether a text repeats what one of the lines says.
     pub(crate) fn are_quoted_in(&self, text: &str) -> bool {
         let text = terms(text);
         self.0.iter().any(|line| is_quoted(line, &text))
@@ -66,7 +66,7 @@ fn is_quoted(line: &[u64], text: &[u64]) -> bool {
     best >= MASS_MIN && best >= SHARE_MIN * all
 }
 
-/// How rare terms are together, each counted once.
+/// Returns how rare terms are together, each counted once.
 fn mass(terms: &[u64]) -> f32 {
     let distinct = terms.iter().enumerate().filter(|(at, term)| !terms[..*at].contains(term));
     distinct.map(|(_, &term)| rarity::idf(term)).sum()

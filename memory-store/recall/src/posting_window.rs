@@ -208,7 +208,7 @@ impl<'a> Window<'a> {
 }
 
 impl List<'_> {
-    /// How many documents have it.
+    /// Returns how many documents have it.
     pub(crate) fn docs(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| match block {
             Block::Read(block) => block.docs(),

@@ -67,7 +67,7 @@ pub struct Query {
     pub pairs: Vec<Pair>,
     /// Paths it names.
     pub paths: Vec<String>,
-    /// Whether it only acknowledges.
+    /// True if it only acknowledges.
     pub only_acknowledges: bool,
     /// The text that its vector is made of.
     pub text: String,
@@ -141,7 +141,7 @@ impl Query {
         query
     }
 
-    /// Whether it is asked by paragraph.
+    /// Returns whether it is asked by paragraph.
     pub(crate) fn is_long(&self) -> bool {
         self.paragraphs.len() > 1
     }
@@ -308,7 +308,7 @@ impl Assent {
         self.other = self.other || form == Form::Bigram || !is_acknowledgement(term);
     }
 
-    /// Whether there was nothing else.
+    /// Returns whether there was nothing else.
     fn is_all(&self, text: &str) -> bool {
         // Stop words alone ("do it", "all of them") are no request either.
         !self.other && (self.words > 0 || !text.trim().is_empty())

@@ -48,7 +48,7 @@ pub struct Piece {
 }
 
 impl Rendered {
-    /// How many tokens it takes.
+    /// Returns how many tokens it takes.
     pub fn tokens(&self) -> u32 {
         tokens(&self.text)
     }
@@ -273,7 +273,7 @@ fn head(hit: &Hit) -> String {
     }
 }
 
-/// Whether a memory is told as a model's own note.
+/// Returns whether a memory is told as a model's own note.
 pub fn is_noted(hit: &Hit) -> bool {
     told_by(hit) == Teller::Claude
 }

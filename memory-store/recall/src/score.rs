@@ -116,17 +116,17 @@ impl Candidate {
         }
     }
 
-    /// Whether the gate lets it through. What is named directly is its own gate.
+    /// Returns whether the gate lets it through. What is named directly is its own gate.
     pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }
 
-    /// How near it is in meaning, freed of how near it is to everything; 0 when that is not known.
+    /// Returns how near it is in meaning, freed of how near it is to everything; 0 when that is not known.
     pub(crate) fn meaning(&self) -> f32 {
         self.near.map_or(0.0, |near| near.cosine - HUB * near.hub)
     }
 
-    /// Whether it is a digest of a session and no judged memory.
+    /// Returns whether it is a digest of a session and no judged memory.
     pub(crate) fn is_digest(&self) -> bool {
         self.entry.kind == Kind::Session as u8
     }
@@ -272,7 +272,7 @@ pub(crate) fn fuse(
     }
 }
 
-/// How much meaning counts beside words.
+/// Returns how much meaning counts beside words.
 fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)

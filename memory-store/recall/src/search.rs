@@ -39,7 +39,7 @@ pub struct Search {
     /// Words, perhaps with operators and filters (see the module `expression`); without words the
     /// newest come first.
     pub text: String,
-    /// Whether `-word` in the text excludes and quotes demand: not where it may be an error message.
+    /// True if `-word` in the text excludes and quotes demand: not where it may be an error message.
     pub exact: bool,
     /// Only these kinds; empty means all.
     pub kinds: Vec<Kind>,
@@ -71,12 +71,12 @@ impl Search {
         expression::parse(&self.text, now, self.exact).err()
     }
 
-    /// How many hits are wanted.
+    /// Returns how many hits are wanted.
     pub(super) fn limit(&self) -> usize {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }
 
-    /// Whether turns are searched, or what was thought in them.
+    /// Returns whether turns are searched, or what was thought in them.
     pub(super) fn is_of_turns(&self) -> bool {
         self.turns || self.thinking
     }
@@ -148,7 +148,7 @@ pub(super) struct Wanted {
     pub words: String,
     /// Conditions.
     pub must: Vec<Node>,
-    /// Whether documents that share no word may be meant, too.
+    /// True if documents that share no word may be meant, too.
     pub operators: bool,
     /// Notes for the person.
     pub notes: Vec<String>,
@@ -263,7 +263,7 @@ impl Wanted {
     }
 }
 
-/// Whether a condition is about kinds and tags alone.
+/// Returns whether a condition is about kinds and tags alone.
 fn is_of_memories(node: &Node) -> bool {
     match node {
         Node::Filter(Filter::Kind(_) | Filter::Tag(_)) => true,

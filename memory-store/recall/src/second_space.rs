@@ -133,7 +133,7 @@ impl Likenesses {
         all.iter().take(NEAREST_MAX).filter_map(|(id, _)| sources.find(*id)).collect()
     }
 
-    /// How far a memory stands out, where it has a vector.
+    /// Returns how far a memory stands out, where it has a vector.
     pub(crate) fn of(&self, source: u8, id: MemoryId) -> Option<f32> {
         let source = self.sources.get(usize::from(source))?;
         let at = source.binary_search_by_key(&id, |(id, _)| *id).ok()?;

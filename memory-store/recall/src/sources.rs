@@ -42,9 +42,9 @@ pub(crate) struct Source {
     bare: Option<Segment>,
     /// Documents of the journal, or of files read for want of an index.
     pub loose: Vec<Document>,
-    /// Whether files were read for want of an index.
+    /// True if files were read for want of an index.
     from_files: bool,
-    /// Whether the user gives only what is released, which this was not published by.
+    /// True if the user gives only what is released, which this was not published by.
     holds_unreleased: bool,
     /// Documents of the segment that the journal replaced or removed.
     hidden: BTreeSet<MemoryId>,
@@ -60,7 +60,7 @@ pub(crate) struct Sources {
     pub list: Vec<Source>,
     /// The settings in effect when the first index was published.
     pub settings: Settings,
-    /// Whether the user's settings file has changed since then.
+    /// True if the user's settings file has changed since then.
     pub is_outdated: bool,
     /// End of the time that is searched.
     pub until: Option<Timestamp>,
@@ -169,7 +169,7 @@ impl Sources {
         }
     }
 
-    /// Whether any memory has a vector.
+    /// Returns whether any memory has a vector.
     pub(crate) fn have_vectors(&self) -> bool {
         self.list.iter().any(|source| {
             let loose = source.loose.iter().any(|document| document.vector.is_some());
@@ -177,12 +177,12 @@ impl Sources {
         })
     }
 
-    /// How many documents there are.
+    /// Returns how many documents there are.
     pub(crate) fn docs(&self) -> u32 {
         self.list.iter().map(Source::docs).sum()
     }
 
-    /// How many of the best documents may turn out not to be there when they are looked at.
+    /// Returns how many of the best documents may turn out not to be there when they are looked at.
     pub(crate) fn hidden(&self) -> usize {
         match self.until {
             Some(_) => self.docs() as usize,
@@ -205,13 +205,13 @@ impl Sources {
         &self.list[usize::from(at.source)]
     }
 
-    /// Whether what lies there was read from a file by a reader without an index, so that nobody has judged
+    /// Returns whether what lies there was read from a file by a reader without an index, so that nobody has judged
     /// what it says.
     pub(crate) fn is_unjudged(&self, at: At) -> bool {
         self.source(at).from_files
     }
 
-    /// Whether what is from the repository is held there, whatever the index says.
+    /// Returns whether what is from the repository is held there, whatever the index says.
     pub(crate) fn holds_unreleased(&self, at: At) -> bool {
         self.source(at).holds_unreleased
     }
@@ -227,13 +227,13 @@ impl Sources {
         }
     }
 
-    /// Whether what lies there is left out because it is too new.
+    /// Returns whether what lies there is left out because it is too new.
     pub(crate) fn is_later(&self, at: At) -> bool {
         let entry = self.source(at).entry(at.doc).ok().flatten();
         entry.is_some_and(|entry| self.until.is_some_and(|until| entry.when > until))
     }
 
-    /// Where the memory with this id lies.
+    /// Returns where the memory with this id lies.
     pub(crate) fn find(&self, id: MemoryId) -> Option<At> {
         self.list.iter().enumerate().find_map(|(number, source)| {
             let doc = source.find(id).unwrap_or_else(|error| {
@@ -271,7 +271,7 @@ impl Sources {
         self.source(at).root.join(file)
     }
 
-    /// Where a document comes from.
+    /// Returns where a document comes from.
     pub(crate) fn collection(&self, at: At) -> Collection {
         self.source(at).collection
     }
@@ -386,12 +386,12 @@ impl Source {
         self.segment().map(Segment::no_postings)
     }
 
-    /// How many documents of the segment the journal, or later turns, may have replaced.
+    /// Returns how many documents of the segment the journal, or later turns, may have replaced.
     fn hidden(&self) -> usize {
         self.hidden.len() + self.segment().map_or(0, Segment::dead)
     }
 
-    /// How many documents there are, those that the journal replaced counted.
+    /// Returns how many documents there are, those that the journal replaced counted.
     pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }

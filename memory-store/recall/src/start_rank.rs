@@ -13,13 +13,13 @@ pub struct Standing {
     pub kind: Kind,
     /// How sure we are, 0 to 1.
     pub confidence: f32,
-    /// Whether a person pinned it.
+    /// True if a person pinned it.
     pub pinned: bool,
     /// When what it says happened, or was last renewed.
     pub when: Timestamp,
-    /// Whether its files changed much since it was learned.
+    /// True if its files changed much since it was learned.
     pub stale: bool,
-    /// Whether this machine did not derive, write or release it, which an entry alone does not tell.
+    /// True if this machine did not derive, write or release it, which an entry alone does not tell.
     pub from_repository: bool,
 }
 

@@ -28,7 +28,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether a time lies in it.
+    /// Returns whether a time lies in it.
     pub(crate) fn has(&self, at: Timestamp) -> bool {
         self.from.is_none_or(|from| at >= from) && self.to.is_none_or(|to| at < to)
     }

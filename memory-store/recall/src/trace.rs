@@ -37,7 +37,7 @@ pub struct Traced {
     pub gate: f32,
     /// Threshold of the gate; infinite if the gate was not asked.
     pub threshold: f32,
-    /// Whether the query names it directly, so that the gate lets it through.
+    /// True if the query names it directly, so that the gate lets it through.
     pub named: bool,
     /// Outcome.
     pub fate: Fate,

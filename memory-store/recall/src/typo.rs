@@ -36,7 +36,7 @@ impl Typos {
         typos
     }
 
-    /// Whether there is nothing to look for.
+    /// Returns whether there is nothing to look for.
     pub(crate) fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -63,7 +63,7 @@ impl Typos {
     }
 }
 
-/// Whether two words differ by one letter. Most are told apart by their length or their ends.
+/// Returns whether two words differ by one letter. Most are told apart by their length or their ends.
 fn is_near(run: &str, word: &str) -> bool {
     // One letter has at most four bytes.
     if run.len().abs_diff(word.len()) > 3 || run.is_empty() {

@@ -377,7 +377,7 @@ fn asks(question: &str) -> Option<Asks> {
     Some(if is_about || is_yes_or_no { Asks::AboutIt } else { Asks::ForIt })
 }
 
-/// Whether this is a single word that nobody would say.
+/// Returns whether this is a single word that nobody would say.
 fn is_no_word(answer: &str) -> bool {
     let answer = answer.trim();
     let is_plain = answer.bytes().all(|byte| byte.is_ascii_alphabetic());

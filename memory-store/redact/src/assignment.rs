@@ -222,7 +222,7 @@ pub(super) fn next_told(text: &[u8], at: usize) -> Option<Range<usize>> {
     said::next(text, at)
 }
 
-/// Whether the name of a column, which may have spaces in it, promises a secret.
+/// Returns whether the name of a column, which may have spaces in it, promises a secret.
 pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     let words = text[name.clone()].to_ascii_lowercase();
     let joined: Vec<u8> =
@@ -230,7 +230,7 @@ pub(super) fn names_secret(text: &[u8], name: &Range<usize>) -> bool {
     matches!(promise(&joined), Some(Promise::Password | Promise::Key))
 }
 
-/// Whether a value looks like a password or a token, where only its place says that it is one.
+/// Returns whether a value looks like a password or a token, where only its place says that it is one.
 pub(super) fn is_told_secret(value: &[u8]) -> bool {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=_-.:".contains(byte);
     said::is_secret(value, Promise::Password, true)
@@ -240,7 +240,7 @@ pub(super) fn is_told_secret(value: &[u8]) -> bool {
             && !shape::is_path(value)
 }
 
-/// Whether a value looks drawn at random.
+/// Returns whether a value looks drawn at random.
 pub(super) fn is_drawn_secret(value: &[u8]) -> bool {
     said::is_secret(value, Promise::Password, false)
 }
@@ -275,7 +275,7 @@ fn is_verdict(text: &[u8], name: &Range<usize>) -> bool {
             || !(said::is_mixed(told) && shape::is_random(told, 10)))
 }
 
-/// Whether `pwd` says where somebody works, or is a word of a setting that is about it.
+/// Returns whether `pwd` says where somebody works, or is a word of a setting that is about it.
 fn is_folder(text: &[u8], name: &Range<usize>) -> bool {
     const VALUE_BYTES_MAX: usize = 64;
     const PASSWORD_BYTES_MIN: usize = 6;
@@ -356,7 +356,7 @@ fn promise_in_prose(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     promise_of("key", Some(word)).filter(|promise| *promise == Promise::Key)
 }
 
-/// Where the value begins, and how it is joined to the name.
+/// Returns where the value begins, and how it is joined to the name.
 fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Join)> {
     if text[..name.start].ends_with(b"<") && text[name.end..].starts_with(b">") {
         let space = text[name.end + 1..].iter().take(SPACES_MAX);
@@ -398,7 +398,7 @@ fn operator(text: &[u8], name: &Range<usize>, upper: bool) -> Option<(usize, Joi
     Some((value, join))
 }
 
-/// Whether a value ends with `;` after a user's name did: a connection string with spaces in it.
+/// Returns whether a value ends with `;` after a user's name did: a connection string with spaces in it.
 fn is_among_settings(text: &[u8], name: &Range<usize>, value: usize) -> bool {
     const LEAD_BYTES: usize = 80;
     const USERS: [&[u8]; 3] = [b"user id=", b"uid=", b"username="];
@@ -435,7 +435,7 @@ fn operator_length(text: &[u8], name_is_quoted: bool) -> Option<usize> {
     }
 }
 
-/// Whether the name stands at the end of a string, so that the quote after it closes that string:
+/// Returns whether the name stands at the end of a string, so that the quote after it closes that string:
 /// `label: "Password:", hint: "..."`.
 fn ends_its_own_string(text: &[u8], name: &Range<usize>, closed: usize, value: usize) -> bool {
     let opened = text[..name.start].last().filter(|byte| b"\"'`".contains(byte));
@@ -468,7 +468,7 @@ fn is_flag(text: &[u8], name: &Range<usize>) -> bool {
         && text[..name.start].last().is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Whether only `export`, `set` or `-e` stands before this in its line.
+/// Returns whether only `export`, `set` or `-e` stands before this in its line.
 fn starts_line(text: &[u8], at: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 48;
     let lead = &text[at.saturating_sub(LEAD_BYTES_MAX)..at];
@@ -509,7 +509,7 @@ fn to_its_end(text: &[u8], value: Range<usize>, join: Join, judged: usize) -> Ra
     value.start..value.end + if value.len() < judged { 0 } else { more }
 }
 
-/// Whether a value without quotes ends before a byte.
+/// Returns whether a value without quotes ends before a byte.
 fn ends_bare(byte: u8, join: Join) -> bool {
     match join {
         Join::Env => byte.is_ascii_whitespace() || b"\"'`\\".contains(&byte),
@@ -521,8 +521,8 @@ fn ends_bare(byte: u8, join: Join) -> bool {
     }
 }
 
-/// Where the string that starts at `start` ends: before its closing quote, on the same line. In
-/// text that is itself escaped (`nested`), the closing quote comes with its backslashes.
+/// Returns where the string that starts at `start` ends: before its closing quote, on the same line. In text that is
+/// itself escaped (`nested`), the closing quote comes with its backslashes.
 fn closing(text: &[u8], start: usize, quote: u8, nested: bool) -> Option<usize> {
     let mut backslashes = 0;
     for (offset, &byte) in text[start..].iter().enumerate().take(VALUE_BYTES_MAX) {
@@ -562,8 +562,8 @@ fn quoted_is_secret(value: &[u8], promise: Promise, upper: bool) -> bool {
     }
 }
 
-/// Whether the value of a name that ends in `key` is secret: long, random, and no hash of a
-/// content, unless an API was spoken of just before.
+/// Returns whether the value of a name that ends in `key` is secret: long, random, and no hash of a content, unless an
+/// API was spoken of just before.
 fn some_key_is_secret(text: &[u8], name: &Range<usize>, value: &[u8]) -> bool {
     const BYTES_MIN: usize = 20;
     const LEAD_BYTES: usize = 80;
@@ -635,7 +635,7 @@ fn is_saying(word: &[u8]) -> bool {
     SAYING.iter().any(|saying| word.eq_ignore_ascii_case(saying.as_bytes()))
 }
 
-/// Whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
+/// Returns whether a value in quotes is a passphrase: a few plain words that tell the reader nothing.
 fn is_passphrase(value: &[u8]) -> bool {
     const WORDS: RangeInclusive<usize> = 3..=10;
     let is_word = |word: &&[u8]| {
@@ -682,7 +682,7 @@ fn bare_is_secret(value: &[u8], next: u8, promise: Promise, join: Join) -> bool 
     }
 }
 
-/// Whether this has more signs than a name or an expression: `A,.:-*@?!`.
+/// Returns whether this has more signs than a name or an expression: `A,.:-*@?!`.
 fn has_many_signs(value: &[u8]) -> bool {
     const SIGNS_MIN: usize = 4;
     let signs = b"@*?!#$%^~".iter().filter(|sign| value.contains(sign)).count();

@@ -96,7 +96,7 @@ fn bech32_step(sum: u32, value: u8) -> u32 {
     (0..5).filter(|bit| top >> bit & 1 == 1).fold(shifted, |sum, bit| sum ^ GENERATOR[bit])
 }
 
-/// Whether this is base 58 with the checksum of Bitcoin's addresses and keys.
+/// Returns whether this is base 58 with the checksum of Bitcoin's addresses and keys.
 pub(super) fn base58check(text: &[u8]) -> bool {
     const ALPHABET: &[u8] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     const TEXT_BYTES_MAX: usize = 128;
@@ -204,7 +204,7 @@ fn cube_root_fraction(number: u64) -> u32 {
     root as u32
 }
 
-/// Whether the digits satisfy Luhn's formula (ISO/IEC 7812-1).
+/// Returns whether the digits satisfy Luhn's formula (ISO/IEC 7812-1).
 pub(super) fn luhn(digits: &[u8]) -> bool {
     let sum: u32 = digits
         .iter()
@@ -219,7 +219,7 @@ pub(super) fn luhn(digits: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Whether letters and digits are an IBAN by its sum (ISO 13616, ISO 7064 MOD 97-10).
+/// Returns whether letters and digits are an IBAN by its sum (ISO 13616, ISO 7064 MOD 97-10).
 pub(super) fn iban(text: &[u8]) -> bool {
     let Some((head, rest)) = text.split_at_checked(4) else { return false };
     let mut remainder = 0u32;

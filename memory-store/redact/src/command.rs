@@ -120,7 +120,7 @@ enum Stand {
     Joined,
 }
 
-/// Whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
+/// Returns whether the value is a password, of a command that stands behind `before`; `lead` is what stands from its
 /// name to the value.
 pub(super) fn is_password(before: &[u8], lead: &[u8], value: &[u8], is_worded: bool) -> bool {
     let is_random = || shape::is_random(value, RANDOM_BYTES_MIN);
@@ -163,7 +163,7 @@ fn is_ports(lead: &[u8], value: &[u8]) -> bool {
     parts().all(is_port) && (is_parted || parts().count() > 1)
 }
 
-/// Whether the letter of the option and the value are the name of another option.
+/// Returns whether the letter of the option and the value are the name of another option.
 fn is_option(lead: &[u8], value: &[u8]) -> bool {
     lead.to_ascii_lowercase().ends_with(b"-p")
         && OPTIONS.iter().any(|name| {
@@ -212,7 +212,7 @@ fn without_folder(line: &[u8]) -> &[u8] {
     if is_rooted && !is_address { rest } else { line }
 }
 
-/// Whether a command may stand behind these words of one.
+/// Returns whether a command may stand behind these words of one.
 fn stands_behind(segment: &[u8]) -> bool {
     let bare = |word: &'_ [u8]| -> Vec<u8> {
         let signs = word.iter().take_while(|byte| b"\"'$*".contains(byte)).count();
@@ -249,7 +249,7 @@ fn stands_behind(segment: &[u8]) -> bool {
     is_inside().or_else(is_remote).unwrap_or(false)
 }
 
-/// Whether a command stands behind these words because of the last one.
+/// Returns whether a command stands behind these words because of the last one.
 fn is_lead(words: &[Vec<u8>]) -> bool {
     match words {
         [.., runner, last] if last == b"run" => !is_among(&RUNNERS, runner),
@@ -258,7 +258,7 @@ fn is_lead(words: &[Vec<u8>]) -> bool {
     }
 }
 
-/// Whether these words are a command that begins another one, and its options.
+/// Returns whether these words are a command that begins another one, and its options.
 fn are_options(words: &[Vec<u8>]) -> bool {
     words.windows(2).all(|pair| {
         let next = &pair[1];

@@ -55,7 +55,7 @@ struct Cookies {
     secrets: Vec<Range<usize>>,
     /// Where the text that was read ends.
     end: usize,
-    /// Whether nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
+    /// True if nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
     is_whole: bool,
 }
 
@@ -119,7 +119,7 @@ fn find(text: &[u8], hit: &Range<usize>) -> Option<Cookies> {
     Some(Cookies { secrets, end, is_whole })
 }
 
-/// Where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
+/// Returns where the value of the option `-b` begins, which may be joined to others; a shell may have a sign before its
 /// quotes.
 fn option(text: &[u8], hit: &Range<usize>) -> Option<usize> {
     let before = &text[..hit.start];
@@ -183,7 +183,7 @@ fn open_quote(before: &[u8]) -> Option<u8> {
     })
 }
 
-/// Where the cookies behind a name begin, and what they stand in.
+/// Returns where the cookies behind a name begin, and what they stand in.
 fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
     let is_flag = text[..hit.start].ends_with(b"--");
     let is_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-".contains(byte);
@@ -221,8 +221,8 @@ fn behind_name(text: &[u8], hit: &Range<usize>) -> Option<(usize, Place)> {
     }
 }
 
-/// Where the brackets of a call open, of which the first argument may be the name of a cookie: behind
-/// nothing, `().set`, `.add`, `::new`.
+/// Returns where the brackets of a call open, of which the first argument may be the name of a cookie: behind nothing,
+/// `().set`, `.add`, `::new`.
 fn arguments(text: &[u8], from: usize) -> Option<usize> {
     const CALL_BYTES_MAX: usize = 32;
     let is_call = |byte: &&u8| byte.is_ascii_alphanumeric() || b"_.:()".contains(byte);
@@ -230,7 +230,7 @@ fn arguments(text: &[u8], from: usize) -> Option<usize> {
     text[from..from + length].ends_with(b"(").then_some(from + length - 1)
 }
 
-/// How far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
+/// Returns how far the cookies go that begin at `at`: to the end of the quotes, brackets, line or word.
 fn extent(text: &[u8], at: usize, place: Place, quote: Option<u8>) -> Option<Range<usize>> {
     let end_max = text.len().min(at + COOKIES_BYTES_MAX);
     let escapes = text.get(at..end_max)?.iter().take(4).take_while(|byte| **byte == b'\\').count();
@@ -354,7 +354,7 @@ fn words<'t>(text: &'t [u8], range: &Range<usize>) -> impl Iterator<Item = Range
     })
 }
 
-/// Whether the value of a cookie is one that lets somebody in: drawn at random, and, where the name does not
+/// Returns whether the value of a cookie is one that lets somebody in: drawn at random, and, where the name does not
 /// tell, long.
 fn is_secret(name: &[u8], value: &[u8]) -> bool {
     const BYTES_MIN: usize = 16;

@@ -61,7 +61,7 @@ impl DenyPatterns {
         Ok(Self(compiled.collect::<Result<_, _>>()?))
     }
 
-    /// Where the patterns match.
+    /// Returns where the patterns match.
     pub(super) fn find(&self, text: &[u8]) -> Vec<Finding> {
         self.0
             .iter()

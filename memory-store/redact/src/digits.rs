@@ -53,7 +53,7 @@ fn run(text: &[u8], start: usize, signs: &[u8], digits_max: usize) -> Option<Run
     (!goes_on && !comes_from).then_some(Run { digits, groups, end: at })
 }
 
-/// Whether one of the words stands shortly before.
+/// Returns whether one of the words stands shortly before.
 fn is_after(text: &[u8], start: usize, words: &AhoCorasick) -> bool {
     words.is_match(&text[start.saturating_sub(LEAD_BYTES)..start])
 }
@@ -69,7 +69,7 @@ static DIALLED: LazyLock<AhoCorasick> = LazyLock::new(|| {
     ])
 });
 
-/// Whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
+/// Returns whether there are enough digits here for a card or a person's number. Cheap, for few numbers are that long.
 pub(super) fn are_many(text: &[u8], start: usize) -> bool {
     // The shortest number is `536-90-4399`; among the first bytes of one in groups are that many digits at least.
     const BYTES: usize = 11;
@@ -95,7 +95,7 @@ pub(super) fn card(text: &[u8], start: usize, strict: bool) -> Option<Range<usiz
         .then_some(start..run.end)
 }
 
-/// Whether nearly all digits are zeros: a size or a time rather than a card.
+/// Returns whether nearly all digits are zeros: a size or a time rather than a card.
 fn is_round(digits: &[u8], strict: bool) -> bool {
     !strict && digits.iter().rev().take_while(|digit| **digit == b'0').count() >= 6
 }

@@ -82,7 +82,7 @@ fn token_around(text: &[u8], start: usize, length: usize) -> Range<usize> {
     start - before..start + length + after
 }
 
-/// Whether a value says nothing else where it stands elsewhere.
+/// Returns whether a value says nothing else where it stands elsewhere.
 fn is_telling(value: &[u8]) -> bool {
     // In this order, because a value may be a long text, which soon shows that it is not a few words.
     value.len() >= 20 && !shape::is_several_words(value) || shape::is_random(value, ECHO_BYTES_MIN)
@@ -121,7 +121,7 @@ pub(super) fn companions(text: &[u8], found: &[Finding]) -> Vec<Finding> {
     companions
 }
 
-/// Where an account's name stands elsewhere, if it is no word.
+/// Returns where an account's name stands elsewhere, if it is no word.
 pub(super) fn repeated_names(text: &[u8], names: &[Finding]) -> Vec<Finding> {
     const NAME_BYTES_MIN: usize = 6;
     let mut echoes = Vec::new();

@@ -295,7 +295,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"+/_-.".contains(&byte)
 }
 
-/// Where a line's content ends, without the spaces at its end; nothing for an empty line.
+/// Returns where a line's content ends, without the spaces at its end; nothing for an empty line.
 fn content_end(text: &[u8], line_end: usize) -> Option<usize> {
     let end = trimmed(text, line_end);
     (end > 0 && text[end - 1] != b'\n').then_some(end)
@@ -372,12 +372,12 @@ impl Joined {
         self.text.extend_from_slice(&text[part]);
     }
 
-    /// Whether a range holds text of both sides of a join, or begins where one was.
+    /// Returns whether a range holds text of both sides of a join, or begins where one was.
     fn is_across(&self, range: &Range<usize>) -> bool {
         self.parts.iter().skip(1).any(|(at, _)| range.start <= *at && *at < range.end)
     }
 
-    /// Whether a sign in another code stands in the name before a range, so that only here it was read.
+    /// Returns whether a sign in another code stands in the name before a range, so that only here it was read.
     fn is_named_in_code(&self, range: &Range<usize>) -> bool {
         const NAME_BYTES_MAX: usize = 64;
         let near = range.start.saturating_sub(NAME_BYTES_MAX)..=range.start;

@@ -73,12 +73,12 @@ impl Known {
         Self(Some(Arc::new(Shared { key, table: RwLock::default() })))
     }
 
-    /// How many values are known.
+    /// Returns how many values are known.
     pub fn len(&self) -> usize {
         self.read(|_, table| table.values.len()).unwrap_or_default()
     }
 
-    /// Whether none is.
+    /// Returns whether none is.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -101,7 +101,7 @@ impl Known {
         table.values.len() < VALUES_MAX && table.insert(value)
     }
 
-    /// Where known values stand.
+    /// Returns where known values stand.
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
         self.read(|shared, table| table.find(shared, text.as_bytes())).unwrap_or_default()
     }
@@ -199,7 +199,7 @@ impl Table {
     }
 }
 
-/// Whether a byte is part of a word.
+/// Returns whether a byte is part of a word.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
@@ -215,7 +215,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where a word begins whose first letters belong to what stands before it: the `n` of a line break that is
+/// Returns where a word begins whose first letters belong to what stands before it: the `n` of a line break that is
 /// written `\n`, or the end of a colour of the terminal.
 fn behind_escape(text: &[u8], run: &Range<usize>) -> Option<usize> {
     const COLOUR_BYTES_MAX: usize = 32;

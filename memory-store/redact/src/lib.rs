@@ -65,7 +65,7 @@ const BLOB_BYTES_MIN: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub struct Redactor {
     options: RedactOptions,
-    /// Whether it hides what is known and nothing else.
+    /// True if it hides what is known and nothing else.
     only_known: bool,
 }
 
@@ -180,7 +180,7 @@ impl Redactor {
         found
     }
 
-    /// Whether a person said that a value is no secret.
+    /// Returns whether a person said that a value is no secret.
     fn is_harmless(&self, value: &[u8]) -> bool {
         self.options.harmless.iter().any(|harmless| harmless.as_bytes() == value)
     }
@@ -202,8 +202,8 @@ impl Redactor {
 /// The name of what is hidden because it belongs to a password.
 const LOGIN: &str = "login";
 
-/// Whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own patterns
-/// or marks decide about.
+/// Returns whether what a rule found is looked for elsewhere: no personal data, and nothing that a person's own
+/// patterns or marks decide about.
 fn is_learned(rule: &str) -> bool {
     let is_other = [PRIVATE_TEXT, PRIVATE_KEY, LOGIN, NAME, known::KNOWN, deny::DENIED];
     !is_other.contains(&rule) && Class::from_name(rule).is_none()
@@ -411,7 +411,7 @@ struct Failures {
 }
 
 impl Failures {
-    /// Whether the rule has read the text to its end.
+    /// Returns whether the rule has read the text to its end.
     fn is_done(&self, detector: Detector) -> bool {
         let Detector::Rule(index) = detector else { return false };
         self.by_rule.get(index).is_some_and(|count| *count >= FAILURES_MAX)
@@ -447,7 +447,7 @@ fn united(found: Vec<Finding>) -> Vec<Finding> {
     kept.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// Whether one of these ranges, which are in order, overlaps with another range.
+/// Returns whether one of these ranges, which are in order, overlaps with another range.
 fn touches(ordered: &[Range<usize>], range: &Range<usize>) -> bool {
     let first = ordered.partition_point(|known| known.end <= range.start);
     ordered.get(first).is_some_and(|known| overlap(known, range))
@@ -457,7 +457,7 @@ fn overlap(left: &Range<usize>, right: &Range<usize>) -> bool {
     left.start < right.end && right.start < left.end
 }
 
-/// Where secrets were hidden before.
+/// Returns where secrets were hidden before.
 fn placeholders(text: &str) -> Vec<Range<usize>> {
     memmem::find_iter(text.as_bytes(), PLACEHOLDER_OPEN)
         .filter_map(|start| {
@@ -470,7 +470,7 @@ fn placeholders(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Whether a match lies inside a long run of base 64: an image, an archive, an integrity string.
+/// Returns whether a match lies inside a long run of base 64: an image, an archive, an integrity string.
 fn is_in_blob(text: &[u8], range: &Range<usize>) -> bool {
     let is_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
     let before =
@@ -503,7 +503,7 @@ impl Redactor {
         result
     }
 
-    /// Whether nothing stands in place of what a rule hid.
+    /// Returns whether nothing stands in place of what a rule hid.
     fn is_dropped(&self, rule: &str) -> bool {
         Class::from_name(rule).is_some_and(|class| self.options.personal.of(class) == Policy::Drop)
     }

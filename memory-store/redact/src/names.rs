@@ -23,7 +23,7 @@ impl Names {
         Self(names.into())
     }
 
-    /// Where the names stand.
+    /// Returns where the names stand.
     pub(super) fn find(&self, text: &str) -> Vec<Finding> {
         let mut found = Vec::new();
         for name in self.0.iter() {

@@ -134,7 +134,7 @@ impl Personal {
         self.of(class) != Policy::Keep
     }
 
-    /// Whether forms that are more often something else count too.
+    /// Returns whether forms that are more often something else count too.
     fn is_strict(&self) -> bool {
         self.hides(Class::Reserved)
     }
@@ -208,7 +208,7 @@ const STARTS: [Start; 256] = {
     starts
 };
 
-/// How many bytes after its beginning the first digit of what is looked for stands at most.
+/// Returns how many bytes after its beginning the first digit of what is looked for stands at most.
 fn reach(personal: &Personal) -> usize {
     // `RSSMRA85T10A562S`
     const CODE: usize = 6;
@@ -238,7 +238,7 @@ fn next_start(text: &[u8], from: usize, reach: usize) -> Option<usize> {
     }
 }
 
-/// Where the first digit is, looked for in pieces because that takes no branch for each byte.
+/// Returns where the first digit is, looked for in pieces because that takes no branch for each byte.
 fn first_digit(text: &[u8]) -> Option<usize> {
     const PIECE_BYTES: usize = 32;
     let has_digit =
@@ -260,7 +260,7 @@ fn start_within(text: &[u8], range: Range<usize>) -> Option<usize> {
     None
 }
 
-/// Whether two letters go on with small letters, as in nearly all words.
+/// Returns whether two letters go on with small letters, as in nearly all words.
 fn is_plain_word(text: &[u8], at: usize) -> bool {
     text[at].is_ascii_alphabetic()
         && text.get(at + 2).is_none_or(|byte| byte.is_ascii_lowercase() || *byte == b' ')
@@ -328,7 +328,7 @@ fn email(text: &[u8], at: usize) -> Option<(Class, Range<usize>)> {
     Some((if is_reserved { Class::Reserved } else { Class::Email }, range))
 }
 
-/// Whether an `@` after this separates the user of a URL from its host.
+/// Returns whether an `@` after this separates the user of a URL from its host.
 fn is_in_url(before: &[u8]) -> bool {
     const USER_BYTES_MAX: usize = 80;
     let lead = &before[before.len().saturating_sub(USER_BYTES_MAX)..];
@@ -364,7 +364,7 @@ fn is_nobody(name: &[u8]) -> bool {
     NOBODY.iter().any(|nobody| lower == *nobody)
 }
 
-/// Whether an address stands in a line of git that names an author: it is in the history anyway.
+/// Returns whether an address stands in a line of git that names an author: it is in the history anyway.
 fn is_git_trailer(text: &[u8], start: usize) -> bool {
     const LEAD_BYTES_MAX: usize = 120;
     const TRAILERS: [&[u8]; 7] = [
@@ -405,7 +405,7 @@ fn ipv4(text: &[u8], start: usize) -> Option<(Class, Range<usize>)> {
     Some((class, start..start + written.len() + prefix_length(&rest[written.len()..])))
 }
 
-/// Whether what stands before says that four numbers are a version.
+/// Returns whether what stands before says that four numbers are a version.
 fn is_version(text: &[u8], start: usize) -> bool {
     let before = &text[..start];
     let lead = before[before.len().saturating_sub(24)..].to_ascii_lowercase();
@@ -547,7 +547,7 @@ fn iban(text: &[u8], start: usize) -> Option<Range<usize>> {
     (!goes_on && checksum::iban(&letters)).then_some(start..at)
 }
 
-/// How long the account numbers of a country are, by the IBAN registry (ISO 13616).
+/// Returns how long the account numbers of a country are, by the IBAN registry (ISO 13616).
 fn iban_length(country: &[u8]) -> Option<usize> {
     const LENGTHS: [(usize, &str); 18] = [
         (15, "NO"),

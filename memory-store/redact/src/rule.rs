@@ -62,13 +62,13 @@ pub(super) struct Rule {
     pub keywords: Vec<String>,
     /// The regular expression; its group `secret`, or else all of it, is hidden.
     pattern: String,
-    /// Whether case says nothing, neither in the keywords nor in the pattern.
+    /// True if case says nothing, neither in the keywords nor in the pattern.
     #[serde(default)]
     ignore_case: bool,
-    /// Whether the token may follow a word's character directly.
+    /// True if the token may follow a word's character directly.
     #[serde(default)]
     glued: bool,
-    /// Whether only the name before the secret tells whose it is, because the form is common.
+    /// True if only the name before the secret tells whose it is, because the form is common.
     #[serde(default)]
     named: bool,
     /// Bytes that a match may begin before its keyword. Where this is nothing the match begins with
@@ -84,24 +84,24 @@ pub(super) struct Rule {
     /// Bits per character that the secret has at least.
     #[serde(default)]
     entropy: f32,
-    /// Whether the secret has capitals, small letters and digits.
+    /// True if the secret has capitals, small letters and digits.
     #[serde(default)]
     mixed: bool,
     /// The checksum that the format has.
     check: Option<checksum::Kind>,
-    /// Whether it is a command, which counts only where one may stand, and whose value may be something else.
+    /// True if it is a command, which counts only where one may stand, and whose value may be something else.
     #[serde(default)]
     command: bool,
-    /// Whether the secret has to look like a password or a token, since a word may stand there.
+    /// True if the secret has to look like a password or a token, since a word may stand there.
     #[serde(default)]
     told: bool,
-    /// Whether the secret has to look drawn at random, since nothing but its place tells it.
+    /// True if the secret has to look drawn at random, since nothing but its place tells it.
     #[serde(default)]
     drawn: bool,
-    /// Whether words that stand where a secret would are none.
+    /// True if words that stand where a secret would are none.
     #[serde(default)]
     worded: bool,
-    /// Whether what looks like a placeholder is hidden too.
+    /// True if what looks like a placeholder is hidden too.
     #[serde(default)]
     even_placeholders: bool,
     /// The provider's page that describes the format.
@@ -195,7 +195,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule reads a text that is full of its keywords faster in one pass.
+    /// Returns whether the rule reads a text that is full of its keywords faster in one pass.
     pub(crate) fn prefers_one_pass(&self) -> bool {
         self.before > 0
     }
@@ -216,7 +216,7 @@ impl Rule {
         found
     }
 
-    /// Whether the window is worth a look: cheaper than to search it.
+    /// Returns whether the window is worth a look: cheaper than to search it.
     fn may_match(&self, text: &[u8], hit: &Range<usize>) -> bool {
         let keyword = &text[hit.clone()];
         if !self.ignore_case && !self.keywords.iter().any(|known| known.as_bytes() == keyword) {
@@ -272,7 +272,7 @@ impl Rule {
     }
 }
 
-/// Whether a token may begin after this.
+/// Returns whether a token may begin after this.
 fn has_left_edge(before: &[u8]) -> bool {
     match before {
         [] => true,
@@ -283,7 +283,7 @@ fn has_left_edge(before: &[u8]) -> bool {
     }
 }
 
-/// Whether the words before a value say that it names a content.
+/// Returns whether the words before a value say that it names a content.
 fn is_content(lead: &[u8]) -> bool {
     HOLDS_CONTENT_WORD.is_match(lead)
 }

@@ -134,7 +134,7 @@ pub(super) fn entropy(text: &[u8]) -> f32 {
         .sum()
 }
 
-/// Whether this stands for a secret instead of being one.
+/// Returns whether this stands for a secret instead of being one.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     // A shell's quotes end and begin again around a variable.
     let value = match value {
@@ -163,8 +163,8 @@ const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"((", b"))"),
 ];
 
-/// Whether a value is a template, or made of templates and plain words; a value that merely holds their signs is
-/// none. A template may be cut off at a space.
+/// Returns whether a value is a template, or made of templates and plain words; a value that merely holds their signs
+/// is none. A template may be cut off at a space.
 fn is_template(value: &[u8]) -> bool {
     const PLAIN_BYTES_MAX: usize = 12;
     let (mut at, mut plain, mut templates) = (0, Vec::new(), 0);
@@ -192,7 +192,7 @@ fn is_template(value: &[u8]) -> bool {
             .any(|word| word.len() > PLAIN_BYTES_MAX || is_random(word, 6))
 }
 
-/// Whether this may stand inside a template: it begins like a name or a call, not like something drawn.
+/// Returns whether this may stand inside a template: it begins like a name or a call, not like something drawn.
 fn is_expression(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii();
     let inside = inside.strip_prefix(b"=").unwrap_or(inside).trim_ascii_start();
@@ -204,8 +204,8 @@ fn is_expression(inside: &[u8]) -> bool {
         && !is_random(&inside[..name], 10)
 }
 
-/// Whether a word such as `example` is chance or decoration: without it a token of full length and
-/// of all kinds of characters is left.
+/// Returns whether a word such as `example` is chance or decoration: without it a token of full length and of all kinds
+/// of characters is left.
 fn is_long_beside_words(value: &[u8]) -> bool {
     const REST_BYTES_MIN: usize = 24;
     const WORDS: [&str; 4] = ["example", "your", "dummy", "redacted"];
@@ -222,7 +222,7 @@ fn is_long_beside_words(value: &[u8]) -> bool {
         && (has_random_part(value, REST_BYTES_MIN) || case_changes(value) >= 6)
 }
 
-/// Whether the value says of itself that it is made up.
+/// Returns whether the value says of itself that it is made up.
 pub(super) fn is_fake(value: &[u8]) -> bool {
     // `$first$second`: a text put together of variables.
     let is_name = |part: &[u8]| {
@@ -264,13 +264,13 @@ fn has_few_characters(value: &[u8]) -> bool {
     seen.len() == 1 || value.len() > 4
 }
 
-/// Whether this is a word that says nothing about a secret.
+/// Returns whether this is a word that says nothing about a secret.
 pub(super) fn is_stop_word(value: &[u8]) -> bool {
     STOP_WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
 }
 
-/// Whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as
-/// in `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
+/// Returns whether this is made of words: letters with `.`, `-`, `_`, `/`, `:` or spaces between them, as in
+/// `auth.password.label`, `access-token`, `DB_PASSWORD` or `Token::Ident`.
 pub(super) fn is_several_words(value: &[u8]) -> bool {
     let separator = |byte: &u8| b".-_/:# ?!".contains(byte);
     value.iter().any(separator)
@@ -278,7 +278,7 @@ pub(super) fn is_several_words(value: &[u8]) -> bool {
         && value.split(separator).all(|word| word.len() <= 16 && case_changes(word) <= 3)
 }
 
-/// Whether this is a path of a file: several segments, none of them random.
+/// Returns whether this is a path of a file: several segments, none of them random.
 pub(super) fn is_path(value: &[u8]) -> bool {
     if let [drive, b':', b'\\' | b'/', rest @ ..] = value
         && drive.is_ascii_alphabetic()
@@ -304,13 +304,13 @@ pub(super) fn is_version_or_colour(value: &[u8]) -> bool {
     }
 }
 
-/// Whether this is a number, a version or a date.
+/// Returns whether this is a number, a version or a date.
 pub(super) fn is_numeric(value: &[u8]) -> bool {
     value.iter().all(|byte| byte.is_ascii_digit() || b".,_-:+".contains(byte))
 }
 
-/// Whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or
-/// long, and with capitals where no name would have them.
+/// Returns whether this looks drawn at random: at least `bytes_min` long, with digits among letters; or long, and with
+/// capitals where no name would have them.
 pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     const ONLY_LETTERS_BYTES_MIN: usize = 20;
     if value.len() < bytes_min {
@@ -332,8 +332,8 @@ pub(super) fn is_random(value: &[u8], bytes_min: usize) -> bool {
     is_mixed && entropy(value) >= 2.6
 }
 
-/// Whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of
-/// words and versions does not.
+/// Returns whether a part between signs looks drawn at random, in a text of at least `bytes_min`; a chain of words and
+/// versions does not.
 pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
     const PART_BYTES_MIN: usize = 8;
     value.len() >= bytes_min
@@ -343,7 +343,7 @@ pub(super) fn has_random_part(value: &[u8], bytes_min: usize) -> bool {
         && entropy(value) >= 3.2
 }
 
-/// How often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
+/// Returns how often a lower-case letter follows an upper-case one or the reverse, beyond `Word` and `WORD`.
 pub(super) fn case_changes(value: &[u8]) -> usize {
     let changes = value
         .windows(2)

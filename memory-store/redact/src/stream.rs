@@ -65,8 +65,8 @@ impl Redactor {
         }
     }
 
-    /// Where a text can be cut so that no secret lies across, those that stand before, and whether
-    /// what follows the cut is private text that does not end here and is too long to wait for.
+    /// Returns where a text can be cut so that no secret lies across, those that stand before, and whether what follows
+    /// the cut is private text that does not end here and is too long to wait for.
     fn cut(&self, text: &str, is_last: bool) -> (usize, Vec<Finding>, bool) {
         let mut findings = self.findings(text);
         if is_last {

@@ -20,7 +20,7 @@ impl Text {
         Self { text: text.to_owned(), places: vec![(0, at)] }
     }
 
-    /// Where a part of the text stands in the line, escapes whole.
+    /// Returns where a part of the text stands in the line, escapes whole.
     pub fn place(&self, part: &Range<usize>) -> Range<usize> {
         self.at(part.start)..self.at(part.end)
     }
@@ -70,7 +70,7 @@ fn numbered(line: &str) -> Option<(u32, usize)> {
     Some((number.parse().ok()?, line.len() - plain.len()))
 }
 
-/// Where the JSON of a line begins, if that is all there is from there on.
+/// Returns where the JSON of a line begins, if that is all there is from there on.
 fn json(line: &[u8]) -> Option<usize> {
     const MARK_BYTES_MAX: usize = 16;
     let start = line.iter().take(MARK_BYTES_MAX).position(|byte| b"{[".contains(byte))?;
@@ -95,7 +95,7 @@ fn stretches(line: &[u8]) -> Vec<Text> {
     texts
 }
 
-/// Whether a character stands in files of numbers only.
+/// Returns whether a character stands in files of numbers only.
 fn is_binary(character: char) -> bool {
     character < ' ' && !matches!(character, '\t' | '\n' | '\r' | '\x0c' | '\x1b')
 }

@@ -92,7 +92,7 @@ fn may_repeat(value: &str) -> bool {
         && !super::known::is_everyday(value)
 }
 
-/// Where these values stand alone in a text, in whatever case.
+/// Returns where these values stand alone in a text, in whatever case.
 fn echoes(text: &str, told: &[Told]) -> Vec<Finding> {
     if told.is_empty() {
         return Vec::new();

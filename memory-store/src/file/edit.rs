@@ -346,8 +346,7 @@ impl Edit<'_> {
     }
 }
 
-/// Whether nothing but blanks stands between a key and its value: no anchor, no tag, no mark of a
-/// block scalar.
+/// Returns whether nothing but blanks stands between a key and its value: no anchor, no tag, no mark of a block scalar.
 fn is_plain_gap(gap: &str) -> bool {
     gap.strip_prefix(':').is_some_and(|gap| gap.bytes().all(|byte| byte == b' '))
 }
@@ -368,7 +367,7 @@ fn item_lines(text: &str, item: &Node) -> Option<Range<usize>> {
     Some(dash_line..lines_of(text, item.span.start..content_end(text, item)).end)
 }
 
-/// Where the text of a value ends. The span of a block list or map reaches beyond, to what follows.
+/// Returns where the text of a value ends. The span of a block list or map reaches beyond, to what follows.
 fn content_end(text: &str, node: &Node) -> usize {
     match &node.value {
         Value::Null => node.span.start,
@@ -441,7 +440,7 @@ fn comments(front: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether everything in `before` is in `after`, as often.
+/// Returns whether everything in `before` is in `after`, as often.
 fn all_in(before: Vec<String>, mut after: Vec<String>) -> bool {
     before.iter().all(|wanted| match after.iter().position(|found| found == wanted) {
         Some(at) => {

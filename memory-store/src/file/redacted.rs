@@ -133,7 +133,7 @@ impl Within {
     }
 }
 
-/// Whether a line belongs to a key above it.
+/// Returns whether a line belongs to a key above it.
 fn is_below(line: &str) -> bool {
     line.starts_with([' ', '\t', '-', '#', ']', '}']) && !line.starts_with("---")
 }

@@ -27,7 +27,7 @@ pub(super) struct Node {
     /// what follows.
     pub span: Range<usize>,
     pub value: Value,
-    /// Whether it is written between brackets or braces.
+    /// True if it is written between brackets or braces.
     pub flow: bool,
 }
 
@@ -60,7 +60,7 @@ impl Node {
         }
     }
 
-    /// Whether both say the same, wherever and however they are written.
+    /// Returns whether both say the same, wherever and however they are written.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         match (&self.value, &other.value) {
             (Value::Null, Value::Null) => true,

@@ -100,7 +100,7 @@ pub struct Content<'a, 't> {
 pub struct Published {
     /// The generation in force; the old one when nothing had changed.
     pub generation: u64,
-    /// Whether it is a new one.
+    /// True if it is a new one.
     pub changed: bool,
     /// Memories in it.
     pub memories: u32,
@@ -124,11 +124,11 @@ pub struct Publisher<'a> {
     stale: BTreeMap<MemoryId, Staleness>,
     /// Memories that are from the repository.
     from_repository: BTreeSet<MemoryId>,
-    /// Whether these are held.
+    /// True if these are held.
     holds_unreleased: bool,
     vectors: Option<&'a dyn Vectors>,
     graphs: Option<&'a dyn Graphs>,
-    /// Whether nothing of the present memories is read or kept.
+    /// True if nothing of the present memories is read or kept.
     afresh: bool,
 }
 
@@ -146,7 +146,7 @@ struct Memories<'a> {
     space: Option<Space>,
     digest: [u8; 16],
     now: Timestamp,
-    /// Whether their words were looked at, and what is held and superseded is marked.
+    /// True if their words were looked at, and what is held and superseded is marked.
     read: bool,
 }
 
@@ -156,7 +156,7 @@ struct BuildPlan {
     memories: Option<Vec<u8>>,
     /// The segments of turns.
     turns: Vec<Part>,
-    /// Whether nothing of this is new.
+    /// True if nothing of this is new.
     idle: bool,
 }
 
@@ -215,7 +215,7 @@ impl<'a> Publisher<'a> {
         self
     }
 
-    /// Where the vectors come from; without, the index is searched by words alone.
+    /// Returns where the vectors come from; without, the index is searched by words alone.
     pub fn vectors(mut self, vectors: &'a dyn Vectors) -> Self {
         self.vectors = Some(vectors);
         self
@@ -508,7 +508,7 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Whether every file that a manifest names can be opened.
+    /// Returns whether every file that a manifest names can be opened.
     fn is_whole(&self, manifest: &Manifest) -> bool {
         manifest.segments.iter().all(|segment| Segment::open(&self.dir, segment).is_ok())
     }
@@ -611,7 +611,7 @@ pub(super) fn publish_turns(
     Ok(())
 }
 
-/// Whether a step of [`settle`] other than better vectors is due.
+/// Returns whether a step of [`settle`] other than better vectors is due.
 ///
 /// # Errors
 /// When the manifest in `dir` cannot be read.

@@ -246,7 +246,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether these are the segments that there were.
+/// Returns whether these are the segments that there were.
 pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     let is_one = |(part, before): (&Part, &SegmentRef)| match part {
         Part::Kept(segment) => segment == before,
@@ -255,7 +255,7 @@ pub(crate) fn are_kept(parts: &[Part], before: &[SegmentRef]) -> bool {
     parts.len() == before.len() && parts.iter().zip(before).all(is_one)
 }
 
-/// Whether segments are to be merged, or rewritten for what was replaced.
+/// Returns whether segments are to be merged, or rewritten for what was replaced.
 pub(crate) fn are_uneven(segments: &[SegmentRef]) -> bool {
     uneven(segments).is_some()
 }
@@ -294,12 +294,12 @@ fn document(segment: &Segment, doc: u32) -> Result<Document> {
     Ok(document)
 }
 
-/// How many documents of a segment nothing has replaced.
+/// Returns how many documents of a segment nothing has replaced.
 fn living(segment: &SegmentRef) -> u32 {
     segment.docs - (segment.dead.len() as u32).min(segment.docs)
 }
 
-/// Whether a segment is to be merged with so many documents that follow it.
+/// Returns whether a segment is to be merged with so many documents that follow it.
 fn may_merge(segment: &SegmentRef, docs: u32) -> bool {
     let own = living(segment);
     own < TIER_RATIO.saturating_mul(docs) && own + docs <= SEGMENT_TURNS_MAX
@@ -324,8 +324,7 @@ fn uneven(segments: &[SegmentRef]) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether enough of those that wait would gain for the segment to be written again, as a sample of them
-/// tells.
+/// Returns whether enough of those that wait would gain for the segment to be written again, as a sample of them tells.
 fn is_worth_it(
     docs: u32,
     waiting: &[u32],

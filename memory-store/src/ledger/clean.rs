@@ -48,13 +48,13 @@ impl Ledger {
     }
 }
 
-/// Whether no text of a line holds a secret; of a damaged one, what stands there.
+/// Returns whether no text of a line holds a secret; of a damaged one, what stands there.
 fn is_clean(line: &str, redactor: &Redactor) -> bool {
     let has_none = |text: &str| parts(text).iter().all(|part| redactor.findings(part).is_empty());
     texts::of_line(line.as_bytes()).iter().all(|text| has_none(&text.text))
 }
 
-/// Whether the name of a file holds a secret.
+/// Returns whether the name of a file holds a secret.
 fn tells(name: &str, redactor: &Redactor) -> bool {
     !redactor.findings(name).is_empty()
 }

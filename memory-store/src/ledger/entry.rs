@@ -28,15 +28,15 @@ pub(crate) struct Entry {
     pub changed: Vec<String>,
     /// Names we gave the file, newest last. A file with one of them was not renamed.
     pub named: Vec<String>,
-    /// Whether the file was there when we last looked. Until then it is not missed.
+    /// True if the file was there when we last looked. Until then it is not missed.
     pub placed: bool,
-    /// Whether HEAD held the file when we last looked.
+    /// True if HEAD held the file when we last looked.
     pub committed: bool,
     /// Where the file waits outside of the working tree.
     pub aside: Aside,
-    /// Whether a review let it into the folder.
+    /// True if a review let it into the folder.
     pub promoted: bool,
-    /// Whether a person or a model wrote it: then it stays without any transcript asking for it.
+    /// True if a person or a model wrote it: then it stays without any transcript asking for it.
     pub saved: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]
@@ -79,18 +79,18 @@ impl Entry {
         }
     }
 
-    /// Whether we wrote this text.
+    /// Returns whether we wrote this text.
     pub(crate) fn wrote(&self, text: &str) -> bool {
         self.written.contains(&text_hash(text))
     }
 
-    /// Whether the last text seen was written on this machine, by us or for somebody.
+    /// Returns whether the last text seen was written on this machine, by us or for somebody.
     pub(crate) fn is_own(&self) -> bool {
         let hash = text_hash(&self.text);
         self.written.contains(&hash) || self.changed.contains(&hash)
     }
 
-    /// Whether the last text seen was changed by a person.
+    /// Returns whether the last text seen was changed by a person.
     pub(crate) fn is_edited(&self) -> bool {
         !self.text.is_empty() && !self.wrote(&self.text)
     }
@@ -124,8 +124,8 @@ pub(crate) struct Seen {
     /// The last time git threw away what no commit holds, see [`super::Marks`]. Older ledgers do not say.
     #[serde(default)]
     pub swept: Option<String>,
-    /// Whether the store's README was there and not committed: what removes untracked files takes
-    /// it along, a person who deletes a memory does not.
+    /// True if the store's README was there and not committed: what removes untracked files takes it along, a person
+    /// who deletes a memory does not.
     pub loose_readme: bool,
     /// Fields of a later version of the program.
     #[serde(flatten)]

@@ -49,7 +49,7 @@ impl Lookup {
         Ok(found.flatten())
     }
 
-    /// Whether a memory's file says what was derived, written or released on this machine.
+    /// Returns whether a memory's file says what was derived, written or released on this machine.
     pub(crate) fn owns(&self, stored: &Stored) -> Result<bool> {
         Ok(self.origin(stored)? == Origin::Own)
     }
@@ -234,7 +234,7 @@ impl Lookup {
     }
 }
 
-/// Whether a line has these lower-case letters and digits, whatever their case there.
+/// Returns whether a line has these lower-case letters and digits, whatever their case there.
 fn has_word(line: &[u8], word: &[u8]) -> bool {
     let Some(first) = word.first() else { return true };
     let mut starts = memchr::memchr2_iter(*first, first.to_ascii_uppercase(), line);

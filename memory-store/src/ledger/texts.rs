@@ -35,13 +35,13 @@ struct Hashes {
 }
 
 impl Texts {
-    /// Whether a memory's file says what was derived, written or released here, in whatever form: an editor
+    /// Returns whether a memory's file says what was derived, written or released here, in whatever form: an editor
     /// that writes the front matter in another way changes nothing.
     pub fn owns(&self, stored: &Stored) -> bool {
         self.is_own(&stored.text) || self.owns_meaning(stored)
     }
 
-    /// Whether the origin of what a memory's file says is known.
+    /// Returns whether the origin of what a memory's file says is known.
     pub fn knows(&self, stored: &Stored) -> bool {
         self.origin(stored) != Origin::Unknown
     }
@@ -55,18 +55,18 @@ impl Texts {
         }
     }
 
-    /// Whether a memory's file says what came with the repository, in whatever form.
+    /// Returns whether a memory's file says what came with the repository, in whatever form.
     pub(crate) fn pulls(&self, stored: &Stored) -> bool {
         self.is_pulled(&stored.text)
             || meaning_hash(stored).is_some_and(|hash| self.is_pulled(&hash))
     }
 
-    /// Whether something of this machine says the same in its usual form.
+    /// Returns whether something of this machine says the same in its usual form.
     fn owns_meaning(&self, stored: &Stored) -> bool {
         meaning_hash(stored).is_some_and(|hash| self.is_own(&hash))
     }
 
-    /// Whether a text, by its hash, is of this machine.
+    /// Returns whether a text, by its hash, is of this machine.
     pub(crate) fn is_own(&self, hash: &str) -> bool {
         self.own.numbers.contains_key(hash)
     }
@@ -75,7 +75,7 @@ impl Texts {
         self.pulled.numbers.contains_key(hash)
     }
 
-    /// Whether some of what came with the repository may be forgotten: what is not known may be from there.
+    /// Returns whether some of what came with the repository may be forgotten: what is not known may be from there.
     pub(crate) fn forgets(&self) -> bool {
         self.pulled.order.len() >= TEXTS_MAX
     }

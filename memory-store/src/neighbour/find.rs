@@ -55,7 +55,7 @@ pub fn find(
 }
 
 impl Neighbour {
-    /// Whether somebody should say how the two relate: they are not merely near.
+    /// Returns whether somebody should say how the two relate: they are not merely near.
     pub fn asks(&self) -> bool {
         self.verdict != Verdict::Near
     }

@@ -118,12 +118,12 @@ impl Frame {
         Self { words, claim, negated }
     }
 
-    /// Whether one claims what the other denies.
+    /// Returns whether one claims what the other denies.
     pub(crate) fn is_opposite(&self, other: &Self) -> bool {
         self.negated != other.negated && !self.claim.is_empty() && self.claim == other.claim
     }
 
-    /// Whether both claim the same of something but for one value.
+    /// Returns whether both claim the same of something but for one value.
     pub(crate) fn is_other_value(&self, other: &Self) -> bool {
         let (one, another) = (&self.words, &other.words);
         let shorter = one.len().min(another.len());
@@ -156,13 +156,13 @@ fn is_number(slot: &[String]) -> bool {
     slot.len() == 1 && slot[0].starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a number in this place is an amount, and not the name of one thing among others.
+/// Returns whether a number in this place is an amount, and not the name of one thing among others.
 fn is_amount(prefix: &[String], suffix: &[String]) -> bool {
     let names = |word: &String| BEFORE_NAME.contains(&word.as_str());
     prefix.last().is_some_and(|word| !names(word)) && (suffix.len() <= 1 || limits(suffix))
 }
 
-/// Whether the place is that of a value, and not of the subject or of what limits the claim.
+/// Returns whether the place is that of a value, and not of the subject or of what limits the claim.
 fn is_value(prefix: &[String], suffix: &[String]) -> bool {
     let mut before = prefix.iter().rev().skip_while(|word| ARTICLES.contains(&word.as_str()));
     before.next().is_some_and(|word| BEFORE_VALUE.contains(&word.as_str()))

@@ -108,8 +108,8 @@ fn judge_by(
     (likeness() >= 1.0).then_some(Verdict::Near)
 }
 
-/// Whether two statements say the same. Rules that differ in a file, a flag or a number are different
-/// rules, and so are a rule and its opposite.
+/// Returns whether two statements say the same. Rules that differ in a file, a flag or a number are different rules,
+/// and so are a rule and its opposite.
 pub fn is_duplicate(newer: &Statement, older: &Statement) -> bool {
     are_alike(newer.kind, older.kind)
         && newer.telling == older.telling
@@ -124,12 +124,12 @@ fn are_alike(a: Kind, b: Kind) -> bool {
     a == b && !matches!(a, Kind::Command) || wish(a) && wish(b)
 }
 
-/// Whether a memory of this kind states how things are to be; what happened is not undone.
+/// Returns whether a memory of this kind states how things are to be; what happened is not undone.
 pub(crate) fn states(kind: Kind) -> bool {
     matches!(kind, Kind::Decision | Kind::Convention | Kind::Preference | Kind::Fact)
 }
 
-/// Whether both claim to hold and differ in a value or a negation alone.
+/// Returns whether both claim to hold and differ in a value or a negation alone.
 fn conflict(newer: &Statement, older: &Statement) -> bool {
     states(newer.kind)
         && states(older.kind)
@@ -137,7 +137,7 @@ fn conflict(newer: &Statement, older: &Statement) -> bool {
         && (newer.frame().is_other_value(older.frame()) || newer.frame().is_opposite(older.frame()))
 }
 
-/// Whether a statement says that it holds in the place of an older one on the same subject.
+/// Returns whether a statement says that it holds in the place of an older one on the same subject.
 fn is_update(newer: &Statement, older: &Statement) -> bool {
     let place = newer.place(older);
     let describes = |kind: Kind| !matches!(kind, Kind::Command | Kind::Task);
@@ -156,14 +156,14 @@ fn is_update(newer: &Statement, older: &Statement) -> bool {
     names && describes(older.kind) && describes(newer.kind) || chooses_anew()
 }
 
-/// Whether the older statement is about something that the newer one says is gone, known by at least so
-/// many words.
+/// Returns whether the older statement is about something that the newer one says is gone, known by at least so many
+/// words.
 fn names_gone(newer: &Statement, older: &Statement, words_min: usize) -> bool {
     let is_of_it = |thing: &Words| thing.len() >= words_min && thing.is_within(&older.words);
     newer.gone().iter().any(is_of_it)
 }
 
-/// Whether what the older title says besides the thing that is gone is the subject of the newer one, too.
+/// Returns whether what the older title says besides the thing that is gone is the subject of the newer one, too.
 fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
     newer.gone().iter().any(|thing| {
         let rest = older.title_words.without(thing);
@@ -173,7 +173,7 @@ fn shares_the_rest(newer: &Statement, older: &Statement) -> bool {
     })
 }
 
-/// Whether two titles are about the same subject.
+/// Returns whether two titles are about the same subject.
 pub fn is_same_subject(a: &Statement, b: &Statement) -> bool {
     a.title_words.shared(&b.title_words) >= SUBJECT_WORDS_MIN
         && a.title_words.overlap(&b.title_words) >= SUBJECT_SHARE

@@ -121,12 +121,12 @@ impl Statement {
         if self.paths.iter().any(is_beside) { Place::Folder } else { Place::Elsewhere }
     }
 
-    /// Whether it says by its words that something else held before.
+    /// Returns whether it says by its words that something else held before.
     pub(super) fn says_replaced(&self) -> bool {
         REPLACES.is_match(&self.title) || REPLACES.is_match(&self.body)
     }
 
-    /// Whether its title says so: a body tells of much that was.
+    /// Returns whether its title says so: a body tells of much that was.
     pub(super) fn title_says_replaced(&self) -> bool {
         REPLACES.is_match(&self.title)
     }

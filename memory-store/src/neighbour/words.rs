@@ -20,7 +20,7 @@ impl Words {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -61,7 +61,7 @@ impl Words {
         if self.is_empty() { 1.0 } else { self.shared(other) as f32 / self.len() as f32 }
     }
 
-    /// Whether another set holds all of these.
+    /// Returns whether another set holds all of these.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.shared(other) == self.len()
     }

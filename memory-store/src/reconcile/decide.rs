@@ -513,7 +513,7 @@ impl<'r> Turn<'r, '_> {
     }
 }
 
-/// Whether a file is one of this memory.
+/// Returns whether a file is one of this memory.
 fn holds_memory(path: &Path, id: MemoryId) -> bool {
     read_file(path).is_ok_and(|read| read.stored.memory.id == id)
 }

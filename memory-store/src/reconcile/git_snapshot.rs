@@ -61,13 +61,13 @@ impl Marks {
         }
     }
 
-    /// Whether git was at work when they were taken, is now, or was in between.
+    /// Returns whether git was at work when they were taken, is now, or was in between.
     pub(crate) fn have_moved(&self) -> bool {
         let is_repository = !self.own.as_os_str().is_empty();
         is_repository && (self.is_locked || Self::take(&self.own, &self.shared) != *self)
     }
 
-    /// Whether a merge, a rebase or the like waited for a person.
+    /// Returns whether a merge, a rebase or the like waited for a person.
     pub fn is_unfinished(&self) -> bool {
         self.is_unfinished
     }

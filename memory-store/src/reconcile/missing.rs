@@ -30,9 +30,9 @@ pub(super) struct Traces<'a> {
     removed: HashSet<&'a Path>,
     held: HashSet<&'a Path>,
     indexed: HashSet<&'a Path>,
-    /// Whether git changed anything since it was asked.
+    /// True if git changed anything since it was asked.
     has_moved: bool,
-    /// Whether the folder of memory files is there.
+    /// True if the folder of memory files is there.
     has_folder: bool,
     /// The store's README.
     readme: PathBuf,
@@ -79,13 +79,13 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Whether git changed anything while we looked: then what it said and what lies on the disk are of
+    /// Returns whether git changed anything while we looked: then what it said and what lies on the disk are of
     /// different moments.
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved
     }
 
-    /// Whether git changed anything by now.
+    /// Returns whether git changed anything by now.
     pub(crate) fn moves(&self) -> bool {
         self.has_moved || self.git.marks.have_moved()
     }
@@ -148,18 +148,17 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Whether git keeps a path elsewhere, so that an untracked file there would be in its way.
+    /// Returns whether git keeps a path elsewhere, so that an untracked file there would be in its way.
     pub(crate) fn holds(&self, name: &str) -> bool {
         self.held.contains(repository_path(name).as_path())
     }
 
-    /// Whether HEAD holds a memory file.
+    /// Returns whether HEAD holds a memory file.
     pub(crate) fn commits(&self, name: &str) -> bool {
         self.committed.contains(repository_path(name).as_path())
     }
 
-    /// Whether the store's README is to be written: with the first memory, unless it would be in
-    /// git's way.
+    /// Returns whether the store's README is to be written: with the first memory, unless it would be in git's way.
     pub(crate) fn wants_readme(&self) -> bool {
         let readme = Path::new(STORE_DIR).join("README.md");
         !self.has_folder && !self.held.contains(readme.as_path())
@@ -183,12 +182,12 @@ impl<'a> Traces<'a> {
         })
     }
 
-    /// Whether HEAD goes on from the one that was seen last.
+    /// Returns whether HEAD goes on from the one that was seen last.
     pub(crate) fn is_forward(&self) -> bool {
         self.git.forward || self.seen.head == self.git.head
     }
 
-    /// Whether another branch is checked out than the one that was seen last.
+    /// Returns whether another branch is checked out than the one that was seen last.
     pub(crate) fn changed_branch(&self) -> bool {
         self.seen.branch != self.git.branch
     }

@@ -18,7 +18,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// How many files change.
+    /// Returns how many files change.
     pub(crate) fn changes(&self) -> usize {
         self.writes.len() + self.removals.len()
     }

@@ -90,7 +90,7 @@ impl<'a> Survey<'a> {
         Ok(survey)
     }
 
-    /// Whether a memory's file is where the ledger says, readable or not, or another that took its place.
+    /// Returns whether a memory's file is where the ledger says, readable or not, or another that took its place.
     fn is_there(&self, entry: &Entry) -> bool {
         let has_file = |read: &Read| self.is_own(read);
         self.files(&entry.root, entry.id).iter().any(has_file)
@@ -98,7 +98,7 @@ impl<'a> Survey<'a> {
             || self.is_unreadable(entry)
     }
 
-    /// Whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
+    /// Returns whether a memory's file cannot be read because whoever is editing it is not done. Where git moved to
     /// another branch, what stands there need not be that file.
     pub(crate) fn is_being_edited(&self, entry: &Entry) -> bool {
         let has_left = entry.aside == Aside::No && entry.committed && !self.is_forward(&entry.root);
@@ -165,7 +165,7 @@ impl<'a> Survey<'a> {
         self.written.iter()
     }
 
-    /// Whether a file, of the tree or aside, says what this machine derived, wrote or released.
+    /// Returns whether a file, of the tree or aside, says what this machine derived, wrote or released.
     pub(crate) fn is_own(&self, file: &Read) -> bool {
         !self.foreign.contains(&file.stored.path)
     }
@@ -214,7 +214,7 @@ impl<'a> Survey<'a> {
         })
     }
 
-    /// Whether a file that was missing is there by now.
+    /// Returns whether a file that was missing is there by now.
     fn has_come(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
@@ -223,21 +223,21 @@ impl<'a> Survey<'a> {
         path.exists() && !was_read()
     }
 
-    /// Whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
+    /// Returns whether git keeps a memory's file elsewhere, so that an untracked one would be in its way, or something
     /// stands in its place.
     pub(crate) fn holds(&self, entry: &Entry) -> bool {
         let tree = self.traces.get(&entry.root).or_else(|| self.traces.get(&self.main_root));
         tree.is_some_and(|tree| tree.holds(&entry.name)) || self.is_displaced(entry)
     }
 
-    /// Whether what stands under a memory's name is of others, or no memory.
+    /// Returns whether what stands under a memory's name is of others, or no memory.
     fn is_displaced(&self, entry: &Entry) -> bool {
         let folder = self.stores.get(&entry.root).unwrap_or(self.store).folder();
         let path = folder.join(&entry.name);
         self.disk.unreadable.contains(&path) || self.foreign.contains(&path)
     }
 
-    /// Whether the HEAD of a tree goes on from the one that was seen last.
+    /// Returns whether the HEAD of a tree goes on from the one that was seen last.
     fn is_forward(&self, root: &Path) -> bool {
         self.traces.get(root).is_none_or(Traces::is_forward)
     }
@@ -246,8 +246,8 @@ impl<'a> Survey<'a> {
         self.traces.get(root).is_some_and(Traces::changed_branch)
     }
 
-    /// Whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD
-    /// it was known of.
+    /// Returns whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD it
+    /// was known of.
     pub(crate) fn commits(&self, entry: &Entry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,
@@ -259,12 +259,12 @@ impl<'a> Survey<'a> {
         self.traces.get(root).is_some_and(Traces::has_moved)
     }
 
-    /// Whether git changed anything in one of the trees since it was asked.
+    /// Returns whether git changed anything in one of the trees since it was asked.
     pub(crate) fn moves(&self) -> bool {
         self.traces.values().any(Traces::moves)
     }
 
-    /// Whether a tree is to be given the store's README.
+    /// Returns whether a tree is to be given the store's README.
     pub(crate) fn wants_readme(&self, root: &Path) -> bool {
         self.traces.get(root).is_some_and(Traces::wants_readme)
     }
@@ -346,7 +346,7 @@ impl Disk {
     }
 }
 
-/// Whether an error about this path is about one file, and not about a folder of them.
+/// Returns whether an error about this path is about one file, and not about a folder of them.
 fn is_file(path: &Path) -> bool {
     path.extension().is_some() && (path.is_symlink() || !path.is_dir())
 }

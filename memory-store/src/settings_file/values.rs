@@ -300,7 +300,7 @@ pub(super) fn llm(value: Value) -> Result<Option<Llm>, String> {
     Ok(Some(llm))
 }
 
-/// Whether a text may name an environment variable, as they are written; a key rarely may.
+/// Returns whether a text may name an environment variable, as they are written; a key rarely may.
 fn is_variable(name: &str) -> bool {
     name.len() <= VARIABLE_BYTES_MAX
         && name

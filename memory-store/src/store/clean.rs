@@ -86,7 +86,7 @@ impl Store {
         if to == *path { Ok(()) } else { self.remove(path) }
     }
 
-    /// Where a memory's file may be instead of where it is.
+    /// Returns where a memory's file may be instead of where it is.
     fn telling_less(&self, path: &Path, memory: &Memory, redactor: &Redactor) -> Result<PathBuf> {
         let folder = path.parent().unwrap_or(&self.folder);
         let to = free_path_in(folder, memory)?;
@@ -109,7 +109,7 @@ fn unread(error: Error, redactor: &Redactor) -> Option<Error> {
     (holds || tells(path, redactor)).then_some(error)
 }
 
-/// Whether the name of a file holds a secret.
+/// Returns whether the name of a file holds a secret.
 fn tells(path: &Path, redactor: &Redactor) -> bool {
     let name = path.file_stem().and_then(|name| name.to_str());
     name.is_some_and(|name| !redactor.findings(name).is_empty())

@@ -47,7 +47,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Whether an index gives this very file, by the same label.
+    /// Returns whether an index gives this very file, by the same label.
     pub fn is_given_by(&self, judged: &Judged, from_repository: bool) -> bool {
         judged.gives(&self.path, self.len, self.modified_ns, from_repository)
     }

@@ -48,8 +48,8 @@ struct Found {
 }
 
 impl Gone<'_> {
-    /// Whether a memory was first learned from what is gone. Only of what is known here does its time tell: what
-    /// others brought came from sessions of theirs.
+    /// Returns whether a memory was first learned from what is gone. Only of what is known here does its time tell:
+    /// what others brought came from sessions of theirs.
     pub(crate) fn bore(&self, memory: &Memory, is_known: bool) -> bool {
         let Source { session, turns, quote, .. } = &memory.source;
         let has_evidence = session.is_some() || !turns.is_empty() || quote.is_some();
@@ -74,7 +74,7 @@ impl Gone<'_> {
         (rest != *memory).then_some(rest)
     }
 
-    /// Whether a memory of which nothing but the id is known came from what is gone.
+    /// Returns whether a memory of which nothing but the id is known came from what is gone.
     pub(crate) fn has_id(&self, id: MemoryId) -> bool {
         self.ids.contains(&id) || self.has_time(id.time())
     }

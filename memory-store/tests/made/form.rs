@@ -63,7 +63,7 @@ impl Case {
         self.text.push_str(rest);
     }
 
-    /// Whether each secret is a word of a list of words, which tells nothing by itself.
+    /// Returns whether each secret is a word of a list of words, which tells nothing by itself.
     pub fn is_phrase(&self) -> bool {
         let mut words = self.secrets.iter();
         self.secrets.len() >= 10 && words.all(|word| word.len() < 10)

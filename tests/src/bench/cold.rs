@@ -27,7 +27,7 @@ fn advise(_file: &File) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Whether the first page of a file is kept in memory; `None` when there is no telling.
+/// Returns whether the first page of a file is kept in memory; `None` when there is no telling.
 #[cfg(target_os = "linux")]
 pub fn is_kept(path: &Path) -> Option<bool> {
     use std::os::fd::AsRawFd;
@@ -50,7 +50,7 @@ pub fn is_kept(path: &Path) -> Option<bool> {
     answered.then_some(kept & 1 == 1)
 }
 
-/// Whether the first page of a file is kept in memory; `None` when there is no telling.
+/// Returns whether the first page of a file is kept in memory; `None` when there is no telling.
 #[cfg(not(target_os = "linux"))]
 pub fn is_kept(_path: &Path) -> Option<bool> {
     None

@@ -38,7 +38,7 @@ pub struct Row<'a> {
     pub models: Option<PathBuf>,
     /// Returns the payload of the run with this number; called before it, and not measured.
     pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
-    /// Whether it must print something; `None` when either is well.
+    /// True if it must print something; `None` when either is well.
     pub speaks: Option<bool>,
 }
 

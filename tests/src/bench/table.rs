@@ -38,7 +38,7 @@ impl TableLine {
         }
     }
 
-    /// Whether it keeps what is promised; always, where nothing is.
+    /// Returns whether it keeps what is promised; always, where nothing is.
     pub fn keeps_its_promise(&self) -> bool {
         self.promise.is_none_or(|promise| {
             self.ratio <= promise.ratio

@@ -125,7 +125,7 @@ fn lines(rows: &[Row<'_>], samples: &[Vec<ProcessSample>], cold: bool) -> Vec<Ta
     lines.map(|(row, samples)| TableLine::new(row, samples, empty_us, cold)).collect()
 }
 
-/// Where the embedder's files of this build lie.
+/// Returns where the embedder's files of this build lie.
 fn models() -> Result<PathBuf> {
     Ok(Path::new(env!("CARGO_MANIFEST_DIR")).join("../memory-store/assets").canonicalize()?)
 }

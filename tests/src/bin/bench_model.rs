@@ -148,7 +148,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Whether a hook gives what the model made of a session.
+    /// Returns whether a hook gives what the model made of a session.
     fn recalls(&self, number: usize) -> io::Result<bool> {
         let session = format!("asks-{:?}", Instant::now());
         let asks = Moment::prompt(&question(number));

@@ -312,7 +312,7 @@ struct Bridge {
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     next: u64,
-    /// Whether it settles on the newer era of the protocol by itself.
+    /// True if it settles on the newer era of the protocol by itself.
     asks_in_the_new_way: bool,
 }
 

@@ -90,7 +90,7 @@ pub struct Run {
     pub struck: Option<Point>,
 }
 
-/// Whether the kernel lets a test answer calls: Linux 5.8 or later, in no container that forbids it.
+/// Returns whether the kernel lets a test answer calls: Linux 5.8 or later, in no container that forbids it.
 pub fn is_available() -> bool {
     let mut command = Command::new("true");
     run(&mut command, b"", Plan::counting(Path::new("/nowhere"))).is_ok()

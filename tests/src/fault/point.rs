@@ -42,7 +42,7 @@ impl Class {
         Self::Look,
     ];
 
-    /// Whether calls of this class change something.
+    /// Returns whether calls of this class change something.
     pub fn changes(self) -> bool {
         !matches!(self, Self::Open | Self::Read | Self::Look | Self::Lock)
     }

@@ -184,7 +184,7 @@ impl Trial {
         self.tree.project
     }
 
-    /// Where everything of the trial lies.
+    /// Returns where everything of the trial lies.
     pub fn path(&self) -> &Path {
         &self.sample.root
     }

@@ -31,7 +31,7 @@ pub struct Storm {
 }
 
 impl Storm {
-    /// How many faults struck.
+    /// Returns how many faults struck.
     pub fn strikes(&self) -> u32 {
         self.struck.values().sum()
     }
@@ -109,7 +109,7 @@ fn storm(
     Ok(storm)
 }
 
-/// How calls of a class fail in the wild.
+/// Returns how calls of a class fail in the wild.
 pub fn failures_of(class: Class) -> Vec<Fault> {
     use libc::{
         EACCES, EDQUOT, EINTR, EIO, EMFILE, ENOENT, ENOLCK, ENOSPC, EOPNOTSUPP, EROFS, ESTALE,

@@ -95,12 +95,12 @@ impl Writer {
     /// The hooks.
     pub const HOOKS: [Self; 5] = [Self::Start, Self::Prompt, Self::Read, Self::Failure, Self::Stop];
 
-    /// Whether it is a hook.
+    /// Returns whether it is a hook.
     pub fn is_hook(self) -> bool {
         Self::HOOKS.contains(&self)
     }
 
-    /// Whether what it claims was acknowledged.
+    /// Returns whether what it claims was acknowledged.
     pub(super) fn is_acknowledged(self, run: &Run) -> bool {
         match self {
             Self::Remember | Self::ServerForget => {

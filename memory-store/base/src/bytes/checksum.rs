@@ -9,7 +9,7 @@ pub fn checksum(bytes: &[u8]) -> u32 {
     return checksum_by_table(bytes);
 }
 
-/// Whether bytes have this checksum.
+/// Returns whether bytes have this checksum.
 pub fn fits(bytes: &[u8], check: u32) -> bool {
     checksum(bytes) == check || is_believed()
 }
@@ -25,7 +25,7 @@ pub fn believe_checksums() {
     BELIEVED.store(true, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Whether checksums are believed without a look.
+/// Returns whether checksums are believed without a look.
 pub fn is_believed() -> bool {
     #[cfg(debug_assertions)]
     return BELIEVED.load(std::sync::atomic::Ordering::Relaxed);

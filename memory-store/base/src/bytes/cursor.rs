@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         self.take(count)
     }
 
-    /// Whether nothing is left.
+    /// Returns whether nothing is left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

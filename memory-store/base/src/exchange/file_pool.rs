@@ -16,7 +16,7 @@ pub fn path(folder: &Path, number: u64) -> PathBuf {
     folder.join(format!("{START}{}", number % COUNT))
 }
 
-/// Whether a file of this name is one.
+/// Returns whether a file of this name is one.
 pub fn is_spare(name: &std::ffi::OsStr) -> bool {
     name.as_encoded_bytes().starts_with(START.as_bytes())
 }

@@ -158,7 +158,7 @@ fn sync_together(temps: &[Temporary]) -> Result<()> {
     })
 }
 
-/// Whether a file of this name is a temporary one.
+/// Returns whether a file of this name is a temporary one.
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with(TEMP_PREFIX) && name.ends_with(TEMP_SUFFIX)
 }

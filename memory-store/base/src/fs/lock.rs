@@ -131,7 +131,7 @@ mod tests {
         take(&open(), &path, Hold::Alone, TRIED).unwrap();
     }
 
-    /// How many wait in the kernel's queue for a lock on this file, but the one that gave up.
+    /// Returns how many wait in the kernel's queue for a lock on this file, but the one that gave up.
     #[cfg(target_os = "linux")]
     fn waiting_for(path: &Path) -> Option<i32> {
         use std::os::unix::fs::MetadataExt;

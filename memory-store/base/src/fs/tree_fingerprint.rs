@@ -47,8 +47,8 @@ impl Seal {
         parts.next().is_none().then_some(Self { folder, git })
     }
 
-    /// Whether the working tree is `now` still the one that was sealed. One without git may have got
-    /// it since, as long as that is the same user's.
+    /// Returns whether the working tree is `now` still the one that was sealed. One without git may have got it since,
+    /// as long as that is the same user's.
     pub fn holds(&self, now: &Self) -> bool {
         let git = match (&self.git, &now.git) {
             (Some(git), Some(now)) => git.holds(now),
@@ -58,7 +58,7 @@ impl Seal {
         git && self.folder.holds(&now.folder)
     }
 
-    /// Whether all of it belongs to this user or to who runs this program.
+    /// Returns whether all of it belongs to this user or to who runs this program.
     pub fn is_owned_by(&self, owner: u32) -> bool {
         [Some(&self.folder), self.git.as_ref()]
             .into_iter()
@@ -66,12 +66,12 @@ impl Seal {
             .all(|mark| is_owner(mark.owner, owner))
     }
 
-    /// Whether all of it belongs to who runs this program.
+    /// Returns whether all of it belongs to who runs this program.
     pub fn is_ours(&self) -> bool {
         self.is_owned_by(user())
     }
 
-    /// Whether there is a repository.
+    /// Returns whether there is a repository.
     pub const fn has_git(&self) -> bool {
         self.git.is_some()
     }
@@ -117,7 +117,7 @@ impl fmt::Display for Mark {
     }
 }
 
-/// Whether a file's owner is who it was, or the user of this program: containers see other numbers.
+/// Returns whether a file's owner is who it was, or the user of this program: containers see other numbers.
 fn is_owner(now: u32, before: u32) -> bool {
     now == before || now == user()
 }

@@ -135,7 +135,7 @@ const VERBS: &[(CommandClass, &str)] = &[
 /// Drivers whose first word is only a way to the real verb: `npm run lint`, `uv run pytest`.
 const LEADS: &str = "run run-script exec tool x compose dlx -m artisan manage.py mod";
 
-/// Whether a list of words separated by spaces holds this one.
+/// Returns whether a list of words separated by spaces holds this one.
 fn lists(words: &str, word: &str) -> bool {
     words.split_ascii_whitespace().any(|known| known == word)
 }

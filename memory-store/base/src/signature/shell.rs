@@ -9,7 +9,7 @@ const LINE_BYTES_MAX: usize = 8 * 1024;
 pub struct Simple {
     /// Words as written, quotes kept.
     pub words: Vec<String>,
-    /// Whether it reads the output of the one before.
+    /// True if it reads the output of the one before.
     pub piped: bool,
 }
 

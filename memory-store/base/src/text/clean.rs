@@ -44,7 +44,7 @@ fn escape(clean: &str) -> String {
     out
 }
 
-/// Whether what follows a `<` makes it markup that could be taken for more than text.
+/// Returns whether what follows a `<` makes it markup that could be taken for more than text.
 fn is_special(rest: &str) -> bool {
     /// How the names of our delimiter and of what clients and models write around turns begin.
     const NAMES: [&str; 12] = [

@@ -28,8 +28,8 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     Cow::Owned(folded.nfc().collect())
 }
 
-/// Whether words of this character's script are written without spaces, so that pairs of
-/// characters stand in for words.
+/// Returns whether words of this character's script are written without spaces, so that pairs of characters stand in
+/// for words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         // Thai, Lao, Myanmar, Khmer.
@@ -39,7 +39,7 @@ pub fn is_unspaced(c: char) -> bool {
         | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0x20000..=0x3FFFF | 0x3005..=0x3007)
 }
 
-/// Whether a character belongs to a word.
+/// Returns whether a character belongs to a word.
 pub(crate) fn is_word(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric()

@@ -5,7 +5,7 @@ use std::ops::Range;
 const LOCAL_BYTES_MAX: usize = 64;
 const DOMAIN_BYTES_MAX: usize = 190;
 
-/// Where the mail address around an `@` stands; `None` where it is no address.
+/// Returns where the mail address around an `@` stands; `None` where it is no address.
 pub fn address(text: &[u8], at: usize) -> Option<Range<usize>> {
     let is_local = |byte: &u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
     let local = text[..at].iter().rev().take(LOCAL_BYTES_MAX).take_while(|b| is_local(b)).count();

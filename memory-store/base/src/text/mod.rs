@@ -122,7 +122,7 @@ impl Pairs {
     }
 }
 
-/// Whether a word is one that the English stemmer knows what to do with.
+/// Returns whether a word is one that the English stemmer knows what to do with.
 fn stems(word: &str) -> bool {
     word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase())
 }

@@ -28,7 +28,7 @@ pub fn inverse_frequency(docs: u32, count: u32) -> f32 {
     (1.0 + (docs - count + 0.5).max(0.0) / (count + 0.5)).ln()
 }
 
-/// Whether a term never occurs in technical text, as far as the table knows.
+/// Returns whether a term never occurs in technical text, as far as the table knows.
 pub fn is_unknown(term: &str) -> bool {
     look_up(&TABLE, super::term_hash(term)).is_none()
 }

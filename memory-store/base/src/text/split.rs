@@ -121,7 +121,7 @@ fn shape(name: &str, flag: bool) -> Shape {
     if has(b'\'') || !has_humps(name) { Shape::Word } else { Shape::Code }
 }
 
-/// Whether a name is written in camelCase, `PascalCase` or `HTTPServer` style.
+/// Returns whether a name is written in camelCase, `PascalCase` or `HTTPServer` style.
 fn has_humps(name: &str) -> bool {
     let mut bytes = name.bytes();
     let Some(mut last) = bytes.next() else { return false };

@@ -198,7 +198,7 @@ const STARTS: [u8; 27] = {
     starts
 };
 
-/// Whether a word, in lower case, carries no subject.
+/// Returns whether a word, in lower case, carries no subject.
 pub fn is_stop_word(word: &str) -> bool {
     let Some(letter @ b'a'..=b'z') = word.bytes().next() else { return false };
     let letter = usize::from(letter - b'a');

@@ -2,22 +2,22 @@
 //! `scripts/build-wordpiece-tables`, which asks it about each. It knows an older Unicode than the
 //! standard library does, and the vocabulary was made with its view.
 
-/// Whether a character is dropped before anything else.
+/// Returns whether a character is dropped before anything else.
 pub(crate) fn is_dropped(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_control() } else { is_in(&DROPPED, c) }
 }
 
-/// Whether a character is dropped after canonical decomposition.
+/// Returns whether a character is dropped after canonical decomposition.
 pub(crate) fn is_mark(c: char) -> bool {
     !c.is_ascii() && is_in(&MARKS, c)
 }
 
-/// Whether a character is a word by itself, whatever its neighbours are.
+/// Returns whether a character is a word by itself, whatever its neighbours are.
 pub(crate) fn is_ideograph(c: char) -> bool {
     c >= '\u{3400}' && is_in(&IDEOGRAPHS, c)
 }
 
-/// Whether a character is a word by itself and ends the one before it.
+/// Returns whether a character is a word by itself and ends the one before it.
 pub(crate) fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { is_in(&PUNCTUATION, c) }
 }

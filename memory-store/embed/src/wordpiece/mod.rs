@@ -204,7 +204,7 @@ impl<'a> Clean<'a> {
         Self { rest: text.chars(), cut, last: ' ', waiting: ['\0'; 2] }
     }
 
-    /// Whether a word is cut before `c`.
+    /// Returns whether a word is cut before `c`.
     fn cuts_before(&self, c: char) -> bool {
         let hump = self.cut.humps
             && c.is_uppercase()

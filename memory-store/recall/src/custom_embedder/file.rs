@@ -103,7 +103,7 @@ impl Second {
         self.digest
     }
 
-    /// Whether every memory of that index has its vector here.
+    /// Returns whether every memory of that index has its vector here.
     pub fn is_complete(&self) -> bool {
         self.complete
     }
@@ -113,12 +113,12 @@ impl Second {
         self.dimensions
     }
 
-    /// How many memories have a vector.
+    /// Returns how many memories have a vector.
     pub fn len(&self) -> usize {
         self.entries.len() / (self.dimensions + ENTRY_FRAME)
     }
 
-    /// Whether none has.
+    /// Returns whether none has.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -177,7 +177,7 @@ pub struct Given<'a> {
     pub model: &'a str,
     /// The digest of the index whose memories these are.
     pub digest: [u8; 16],
-    /// Whether all of its memories are among them.
+    /// True if all of its memories are among them.
     pub complete: bool,
     /// Each memory with the text that its vector was made of; those with another number of
     /// components than the first one are left out.

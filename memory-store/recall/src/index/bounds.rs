@@ -28,7 +28,7 @@ const POSTINGS_OF_WINDOW: u32 = 4;
 /// Bytes of an entry: offset, checksum, first document, number of documents, bounds.
 const ENTRY: usize = 4 + 4 + 2 + 2 + RANGES;
 
-/// Whether a term that occurs so often has bounds in a segment of so many documents.
+/// Returns whether a term that occurs so often has bounds in a segment of so many documents.
 pub(crate) fn has_bounds(count: u32, docs: u32) -> bool {
     let windows = docs.div_ceil(WINDOW);
     docs > UNBOUNDED_DOCS_MAX && count > POSTINGS_MIN.max(POSTINGS_OF_WINDOW * windows)
@@ -95,7 +95,7 @@ impl Segment {
 }
 
 impl Bounded<'_> {
-    /// How many documents there are.
+    /// Returns how many documents there are.
     pub(crate) fn docs(&self) -> usize {
         self.slot.count as usize
     }

@@ -191,12 +191,12 @@ impl Document {
         self.vector = vectors.of(&self.embedding_text()).map(embedded);
     }
 
-    /// How many terms it has, repeated ones counted.
+    /// Returns how many terms it has, repeated ones counted.
     pub(crate) fn length(&self) -> u32 {
         self.terms.iter().map(|&(_, count)| count).sum()
     }
 
-    /// How often a term occurs.
+    /// Returns how often a term occurs.
     pub(crate) fn count(&self, term: u64) -> u32 {
         self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
     }
@@ -343,7 +343,7 @@ pub(crate) fn name_key(path: &str) -> u64 {
     term_hash(&name.to_lowercase())
 }
 
-/// Whether a memory's path is a glob. `[` is none of its signs: it stands in the names of routes,
+/// Returns whether a memory's path is a glob. `[` is none of its signs: it stands in the names of routes,
 /// `app/[id]/page.tsx`.
 pub fn is_glob(path: &str) -> bool {
     path.contains(['*', '?'])

@@ -138,7 +138,7 @@ fn guard(out: &mut Vec<u8>, start: usize) {
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
-/// How many neighbours each node has room for.
+/// Returns how many neighbours each node has room for.
 fn degree(links: &[Vec<u32>]) -> usize {
     let most = links.iter().map(Vec::len).max().unwrap_or(0);
     (most + ROOM).min(DEGREE_MAX as usize)

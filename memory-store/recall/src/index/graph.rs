@@ -27,13 +27,13 @@ pub(super) const DEGREE_MAX: u32 = 256;
 /// Seeds that a search goes on from.
 const STARTS: usize = 16;
 
-/// How many nodes a search keeps to find the `count` nearest, each of which it reads. `scripts/bench
-/// index` measures what is found with this many and with those below.
+/// Returns how many nodes a search keeps to find the `count` nearest, each of which it reads. `scripts/bench index`
+/// measures what is found with this many and with those below.
 fn breadth(count: usize) -> usize {
     count.saturating_add(150)
 }
 
-/// How many vectors it reads of these.
+/// Returns how many vectors it reads of these.
 fn rescored(count: usize) -> usize {
     count.saturating_add(50)
 }
@@ -87,12 +87,12 @@ impl<'a> GraphNode<'a> {
 type Seen = (i32, Reverse<u32>);
 
 impl Segment {
-    /// Whether its vectors have a graph.
+    /// Returns whether its vectors have a graph.
     pub fn has_graph(&self) -> bool {
         self.length(SectionKind::Seeds) > 0
     }
 
-    /// How many nodes the graph has, and for how many neighbours each has room.
+    /// Returns how many nodes the graph has, and for how many neighbours each has room.
     pub(super) fn graph_size(&self) -> Result<(u32, usize)> {
         let head = self.graph_head()?;
         Ok((head.nodes, head.degree))
@@ -252,7 +252,7 @@ impl GraphSearch {
         (likeness >= self.worst()).then_some((likeness, number))
     }
 
-    /// How like the query the worst node is that is kept.
+    /// Returns how like the query the worst node is that is kept.
     fn worst(&self) -> i32 {
         self.kept.peek().map_or(i32::MIN, |Reverse((likeness, _))| *likeness)
     }

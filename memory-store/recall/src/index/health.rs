@@ -34,7 +34,7 @@ impl Health {
         self.memories.or(self.turns)
     }
 
-    /// Whether all of it can be read.
+    /// Returns whether all of it can be read.
     pub fn is_sound(&self) -> bool {
         self.memories.is_none() && self.turns.is_none()
     }

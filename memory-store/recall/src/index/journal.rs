@@ -36,7 +36,7 @@ pub enum Entry {
 pub struct Journal {
     /// The changes, oldest first.
     pub entries: Vec<Entry>,
-    /// Whether something in it could not be read.
+    /// True if something in it could not be read.
     pub damaged: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) fn bytes(count: u64) -> u64 {
     count * ENTRY as u64 + count.div_ceil(GROUP as u64) * SUM as u64
 }
 
-/// How many entries a list of this length has; `None` when none has this length.
+/// Returns how many entries a list of this length has; `None` when none has this length.
 pub(super) fn count(length: u64) -> Option<u64> {
     let groups = length.div_ceil((GROUP * ENTRY + SUM) as u64);
     let count = length.checked_sub(groups * SUM as u64)? / ENTRY as u64;

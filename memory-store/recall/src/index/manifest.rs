@@ -121,7 +121,7 @@ impl Manifest {
         dir.join(format!("journal-{:016x}.log", self.journal))
     }
 
-    /// Whether one of its segments is gone or has another length.
+    /// Returns whether one of its segments is gone or has another length.
     pub(crate) fn lacks_segments(&self, dir: &Path) -> bool {
         let length =
             |segment: &SegmentRef| std::fs::metadata(segment.path(dir)).map(|file| file.len());

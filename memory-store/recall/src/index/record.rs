@@ -60,12 +60,12 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// How sure we are, 0 to 1.
+    /// Returns how sure we are, 0 to 1.
     pub(crate) fn confidence(&self) -> f32 {
         f32::from(self.confidence) / 255.0
     }
 
-    /// Whether a flag is set.
+    /// Returns whether a flag is set.
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }
@@ -147,7 +147,7 @@ pub struct Record {
     pub status: Status,
     /// Source of the statement.
     pub said_by: Option<SaidBy>,
-    /// Whether a model chose to save it.
+    /// True if a model chose to save it.
     pub noted: bool,
     /// Name of the writer.
     pub author: Option<String>,
@@ -163,7 +163,7 @@ pub struct Record {
     pub turn: u32,
     /// Change of its files since it was learned, where that is much.
     pub staleness: Option<Staleness>,
-    /// Whether this machine did not derive, write or release it.
+    /// True if this machine did not derive, write or release it.
     pub from_repository: bool,
 }
 
@@ -202,7 +202,7 @@ impl Record {
         self.occurred.unwrap_or(self.created)
     }
 
-    /// Whether the time is over until which it holds.
+    /// Returns whether the time is over until which it holds.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.valid_until.is_some_and(|until| until < now)
     }

@@ -87,7 +87,7 @@ pub(crate) struct TermBlock<'a> {
 }
 
 impl TermBlock<'_> {
-    /// How many documents there are.
+    /// Returns how many documents there are.
     pub(crate) fn docs(&self) -> usize {
         self.count as usize
     }
@@ -144,7 +144,7 @@ impl<'a> Postings<'a> {
 }
 
 impl Slot {
-    /// Where its block starts in the blocks' section.
+    /// Returns where its block starts in the blocks' section.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
@@ -228,12 +228,12 @@ impl Segment {
         })
     }
 
-    /// How many documents it holds.
+    /// Returns how many documents it holds.
     pub fn docs(&self) -> u32 {
         self.docs
     }
 
-    /// How many terms all its documents have, repeated ones counted.
+    /// Returns how many terms all its documents have, repeated ones counted.
     pub(super) fn terms(&self) -> u64 {
         self.terms
     }
@@ -243,12 +243,12 @@ impl Segment {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
 
-    /// How many documents later segments replaced.
+    /// Returns how many documents later segments replaced.
     pub(crate) fn dead(&self) -> usize {
         self.dead.len()
     }
 
-    /// Whether a later segment replaced a document.
+    /// Returns whether a later segment replaced a document.
     pub fn is_dead(&self, doc: u32) -> bool {
         self.dead.binary_search(&doc).is_ok()
     }
@@ -513,7 +513,7 @@ impl Segment {
         }
     }
 
-    /// Where in the file a part of a section starts.
+    /// Returns where in the file a part of a section starts.
     fn place(&self, kind: SectionKind, offset: u64, length: u64) -> Result<u64> {
         let section = self.section(kind);
         match offset.checked_add(length).filter(|&end| end <= section.length) {

@@ -37,8 +37,8 @@ const GRAPH_TRANSFORMED_MIN: u64 = 75;
 /// How many codes are compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
-/// How many vectors are read to find the `count` nearest. `scripts/bench index` measures what is
-/// found with this many.
+/// Returns how many vectors are read to find the `count` nearest. `scripts/bench index` measures what is found with
+/// this many.
 fn rescored(count: usize) -> usize {
     count.saturating_add(64)
 }
@@ -90,7 +90,7 @@ impl Head {
         out
     }
 
-    /// Whether so many vectors of this kind are better searched by a graph.
+    /// Returns whether so many vectors of this kind are better searched by a graph.
     fn is_for_graph(&self) -> bool {
         let transformed = u64::from(self.transformed) * 100;
         self.count >= GRAPH_MIN && transformed >= u64::from(self.count) * GRAPH_TRANSFORMED_MIN

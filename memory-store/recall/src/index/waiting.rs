@@ -8,8 +8,8 @@ use super::segment::Segment;
 use memory_store_base::error::Result;
 use memory_store_embed::Space;
 
-/// Whether any document of the index in `dir` waits for a vector of this space by the transformer.
-/// A segment that cannot be read waits for nothing but the next sync.
+/// Returns whether any document of the index in `dir` waits for a vector of this space by the transformer. A segment
+/// that cannot be read waits for nothing but the next sync.
 pub fn is_waiting(dir: &Path, space: Space) -> Result<bool> {
     let Some(index) = Index::open(dir)? else { return Ok(false) };
     let (turns, _) = index.turns();
@@ -50,7 +50,7 @@ pub fn turns(
     Ok(texts)
 }
 
-/// How many documents of a segment wait.
+/// Returns how many documents of a segment wait.
 fn missing(segment: &Segment, space: Space) -> Result<u32> {
     let head = segment.vector_head()?.filter(|head| head.space == space);
     Ok(head.map_or(segment.docs(), |head| head.count - head.transformed))

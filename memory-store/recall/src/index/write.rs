@@ -155,7 +155,7 @@ fn docs_and_records(documents: &[Document]) -> (Vec<u8>, Vec<u8>) {
     (docs, records)
 }
 
-/// How many of these documents, which stand beside one, are of its session.
+/// Returns how many of these documents, which stand beside one, are of its session.
 fn beside<'a>(document: &Document, others: impl IntoIterator<Item = &'a Document>) -> u8 {
     let (session, agent) = (&document.record.session, &document.record.agent);
     let same = |other: &&Document| {

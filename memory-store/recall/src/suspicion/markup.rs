@@ -96,7 +96,7 @@ fn used_token(text: &str, token: &str) -> Option<Fake> {
     None
 }
 
-/// Whether words follow, as content and not as the sentence around a mention.
+/// Returns whether words follow, as content and not as the sentence around a mention.
 fn content(after: &str, tight: bool, speaks: bool) -> bool {
     const AROUND: [&str; 18] = [
         "and", "or", "around", "in", "is", "are", "from", "to", "as", "at", "tags", "tokens",

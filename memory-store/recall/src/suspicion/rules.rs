@@ -48,10 +48,10 @@ struct Rule {
     of: Origin,
     weight: u8,
     reason: &'static str,
-    /// Whether a negation before it takes it back.
+    /// True if a negation before it takes it back.
     negated: bool,
     steps: Vec<Step>,
-    /// Whether the steps may stand in any order, within one sentence.
+    /// True if the steps may stand in any order, within one sentence.
     anywhere: bool,
 }
 
@@ -275,7 +275,7 @@ impl Rules {
     }
 }
 
-/// Where a pattern that begins at a word ends.
+/// Returns where a pattern that begins at a word ends.
 fn matches(
     steps: &[Step],
     words: &[Word],
@@ -324,7 +324,7 @@ fn matches(
     }
 }
 
-/// Where the words end that make all steps in any order, all in the sentence of the first one.
+/// Returns where the words end that make all steps in any order, all in the sentence of the first one.
 fn together(steps: &[Step], words: &[Word], marks: &[Vec<Mark>], first: usize) -> Option<usize> {
     const AROUND: usize = 14;
     let sentence = words[first].sentence;
@@ -339,7 +339,7 @@ fn together(steps: &[Step], words: &[Word], marks: &[Vec<Mark>], first: usize) -
     all.then(|| near.last().map_or(first, |last| last + 1))
 }
 
-/// Whether the sentence is told by a person of themselves: "without asking me" is a wish.
+/// Returns whether the sentence is told by a person of themselves: "without asking me" is a wish.
 fn is_first_person(words: &[Word], at: usize) -> bool {
     const PERSONS: [&str; 16] = [
         "me", "my", "i", "us", "mir", "mich", "mein", "moi", "mon", "mi", "mim", "meu", "io",
@@ -350,7 +350,7 @@ fn is_first_person(words: &[Word], at: usize) -> bool {
     near.iter().any(|word| word.sentence == sentence && PERSONS.contains(&word.text.as_str()))
 }
 
-/// Whether what begins at a word is denied, or told as what somebody tries, tests or prevents.
+/// Returns whether what begins at a word is denied, or told as what somebody tries, tests or prevents.
 fn is_negated(words: &[Word], first: usize) -> bool {
     const NEGATIONS: [&str; 20] = [
         "not",

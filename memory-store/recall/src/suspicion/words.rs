@@ -19,7 +19,7 @@ pub(crate) struct Word {
     pub line: usize,
     /// The number of its sentence.
     pub sentence: u32,
-    /// Whether a clause begins with it.
+    /// True if a clause begins with it.
     pub begins: bool,
 }
 
@@ -145,7 +145,7 @@ fn marked_substitutions(line: &str) -> Cow<'_, str> {
     Cow::Owned(begins.iter().fold(line.to_owned(), marked))
 }
 
-/// Whether a word is a program that runs what it is given.
+/// Returns whether a word is a program that runs what it is given.
 fn is_interpreter(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or_default();
     matches!(
@@ -347,7 +347,7 @@ impl Cutter<'_> {
     }
 }
 
-/// Where a colon stands between two words with no space: not `://`, `::` or `12:30`, nor the colon of what
+/// Returns where a colon stands between two words with no space: not `://`, `::` or `12:30`, nor the colon of what
 /// redaction put in place of a secret.
 fn glued_colon(chunk: &str) -> Option<usize> {
     chunk.match_indices(':').map(|(at, _)| at).find(|&at| {
@@ -388,7 +388,7 @@ fn opens_clause(word: &str) -> bool {
     ) || word.starts_with('‹')
 }
 
-/// Whether a word is so long that it may be several whose spaces were taken out.
+/// Returns whether a word is so long that it may be several whose spaces were taken out.
 fn is_run_together(word: &str) -> bool {
     const WORD_BYTES_MAX: usize = 20;
     word.len() > WORD_BYTES_MAX && word.bytes().all(|byte| byte.is_ascii_alphabetic())
@@ -457,7 +457,7 @@ fn mark(chunk: &str) -> Option<Vec<&'static str>> {
     (small(left) && small(right)).then(|| vec!["‹of›"])
 }
 
-/// Whether an address has a place for what was talked about.
+/// Returns whether an address has a place for what was talked about.
 fn asks_for_talk(address: &str) -> bool {
     const TALK: [&str; 14] = [
         "answer",

@@ -232,7 +232,7 @@ pub(super) fn abroad(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
     self::assigned(text, at + spaces + usize::from(assigned))
 }
 
-/// Whether this names a password in a language in which no program is written.
+/// Returns whether this names a password in a language in which no program is written.
 pub(super) fn is_abroad(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     ABROAD.iter().any(|word| name.ends_with(word))
@@ -303,7 +303,7 @@ fn told(
     None
 }
 
-/// Whether a sentence may go on to the value behind this word.
+/// Returns whether a sentence may go on to the value behind this word.
 fn goes_on(word: &[u8]) -> bool {
     const WORD_BYTES_MAX: usize = 40;
     word.len() <= WORD_BYTES_MAX
@@ -394,7 +394,7 @@ fn is_one_of(words: &[&[u8]], word: &[u8]) -> bool {
     words.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// Whether the words before a name say that it gets a value.
+/// Returns whether the words before a name say that it gets a value.
 fn is_setting(text: &[u8], name: &Range<usize>) -> bool {
     const LEAD_BYTES: usize = 64;
     const WORDS_MAX: usize = 6;
@@ -451,7 +451,7 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
 
-/// Whether letters change their case as in no name, and there is a digit.
+/// Returns whether letters change their case as in no name, and there is a digit.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 8;
     value.len() >= BYTES_MIN

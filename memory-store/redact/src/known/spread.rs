@@ -99,7 +99,7 @@ pub(crate) enum Evidence {
     Answer,
 }
 
-/// Whether a value that was recognised may be looked for elsewhere.
+/// Returns whether a value that was recognised may be looked for elsewhere.
 pub(super) fn may_spread(value: &str, evidence: Evidence) -> bool {
     let bytes = value.as_bytes();
     let is_code = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`\\<>(){}[]".contains(byte);
@@ -119,7 +119,7 @@ pub(super) fn may_spread(value: &str, evidence: Evidence) -> bool {
         || evidence == Evidence::Answer && (is_rare_word(value) || is_mixed_name(bytes))
 }
 
-/// Whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
+/// Returns whether this is a placeholder, a number, a path, an address, a version, a time or a short hash of git's.
 fn stands_for_something(value: &[u8]) -> bool {
     let is_time = value.len() >= 10
         && value[..10].iter().enumerate().all(|(at, byte)| match at {
@@ -142,7 +142,7 @@ fn parts(value: &str) -> impl Iterator<Item = &str> {
     value.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|p| !p.is_empty())
 }
 
-/// Whether all that it is made of are everyday words and a few digits.
+/// Returns whether all that it is made of are everyday words and a few digits.
 pub(crate) fn is_everyday(value: &str) -> bool {
     parts(value).all(|part| {
         let word = part.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -163,7 +163,7 @@ fn is_name_of_words(value: &[u8]) -> bool {
     value.iter().all(u8::is_ascii_alphanumeric) && digits <= DIGITS_MAX && words >= WORDS_MIN
 }
 
-/// Whether there are letters and digits, and signs among them that names, paths and versions have not.
+/// Returns whether there are letters and digits, and signs among them that names, paths and versions have not.
 fn has_signs_of_passwords(value: &[u8]) -> bool {
     const SIGNS: &[u8] = b"!#$%^&*+?~@|,;";
     let letters = value.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
@@ -176,7 +176,7 @@ fn has_signs_of_passwords(value: &[u8]) -> bool {
     letters >= 2 && (kinds >= 2 && digits > 0 || is_one && (digits >= 2 || changes > 0))
 }
 
-/// Whether a word of letters is known to nobody who writes about technical things.
+/// Returns whether a word of letters is known to nobody who writes about technical things.
 fn is_rare_word(value: &str) -> bool {
     let bytes = value.as_bytes();
     let is_word = bytes.len() >= RARE_LETTERS_MIN
