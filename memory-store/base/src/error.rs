@@ -26,7 +26,7 @@ pub enum Error {
     Memory {
         /// The memory file.
         path: PathBuf,
-        /// Where in the file.
+        /// Place in the file.
         place: Place,
         /// The problem, and the expected form.
         message: String,
@@ -86,7 +86,7 @@ pub enum Error {
     NotFound {
         /// The id or short id asked for.
         id: String,
-        /// How many memories match.
+        /// Number of memories that match.
         found: usize,
     },
     /// A memory that no transcript says was deleted for good. Write it again.

@@ -9,7 +9,7 @@ use crate::id::short_session;
 use crate::text::clean;
 use crate::time::Timestamp;
 
-/// Where the work was left in a working tree, newest session first.
+/// Handoff of a working tree, newest session first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Left {
@@ -19,7 +19,7 @@ pub struct Left {
     pub inbox_bytes: u64,
 }
 
-/// Where one session was left. All text is redacted and short.
+/// Handoff of one session. All text is redacted and short.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LeftSession {

@@ -16,7 +16,7 @@ pub const ID_CHARS: usize = 26;
 
 /// Characters of the short id that people see and type: the last ones of the id.
 pub const SHORT_ID_CHARS: usize = 6;
-/// How many characters of a session's id people see.
+/// Characters of a session's id that people see.
 const SHORT_SESSION_CHARS: usize = 8;
 
 /// The name of a memory: 128 bits, of which the first 48 are a time in milliseconds.

@@ -10,7 +10,7 @@ pub enum Kind {
     /// A choice and its reason.
     #[serde(alias = "architecture")]
     Decision = 0,
-    /// How things are done here.
+    /// A way of working in this project.
     Convention = 1,
     /// A standing wish of the user.
     Preference = 2,

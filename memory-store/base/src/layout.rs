@@ -323,12 +323,12 @@ pub struct Tree {
     pub main_root: PathBuf,
 }
 
-/// Where a folder lies, as far as this machine vouches for it.
+/// Answer about a folder, as far as this machine vouches for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// In a working tree that is the one somebody vouched for.
     Trusted(Tree),
-    /// Where such a working tree was. What is there now may be something else: nothing of it is read
+    /// Place of a trusted working tree that may have changed. Another folder may be there now: nothing of it is read
     /// before somebody who may run git has looked at it.
     Changed(Tree),
 }

@@ -24,7 +24,7 @@ pub struct Memory {
     pub title: String,
     /// The Markdown below the title.
     pub body: String,
-    /// Where it applies.
+    /// Scope.
     pub scope: Scope,
     /// When it was written; of a derived memory, the time of its first evidence.
     pub created: Timestamp,
@@ -34,9 +34,9 @@ pub struct Memory {
     pub valid_from: Option<Timestamp>,
     /// Until when it holds.
     pub valid_until: Option<Timestamp>,
-    /// How sure we are, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// Where it comes from.
+    /// Provenance.
     pub source: Source,
     /// The files it is about.
     pub paths: Vec<PathRef>,
@@ -59,7 +59,7 @@ pub struct Memory {
     pub superseded_by: Option<MemoryId>,
     /// Kept in front whatever its age.
     pub pinned: bool,
-    /// Whether it takes part in recall.
+    /// State in recall.
     pub status: Status,
     /// Name of the writer.
     pub author: Option<String>,
@@ -125,7 +125,7 @@ impl Memory {
     }
 }
 
-/// Where a memory applies.
+/// Scope of a memory: where it applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -138,14 +138,14 @@ pub enum Scope {
     Paths,
 }
 
-/// Whether a memory takes part in recall.
+/// State of a memory in recall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It does.
+    /// It takes part.
     #[default]
     Active,
-    /// It does, but waits for review before it is put into the committed folder.
+    /// It takes part, but waits for review before it is put into the committed folder.
     Draft,
     /// A person said no.
     Rejected,
@@ -153,7 +153,7 @@ pub enum Status {
     Archived,
 }
 
-/// Where a memory comes from.
+/// Provenance of a memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Source {
@@ -236,7 +236,7 @@ pub struct CommandRecord {
     pub directory: String,
     /// Its last exit status: 0, or 1 where a transcript says only that it failed.
     pub exit_status: i32,
-    /// How often it passed.
+    /// Number of runs that passed.
     pub passed: u32,
     /// When it last passed.
     pub last: Timestamp,

@@ -17,19 +17,19 @@ pub struct Settings {
     pub start_tokens: u32,
     /// Budget of what accompanies a prompt, in tokens.
     pub prompt_tokens: u32,
-    /// How many memories may accompany a prompt.
+    /// Most memories for a prompt.
     pub prompt_memories: u32,
     /// Budget of what accompanies a tool call, in tokens.
     pub tool_tokens: u32,
-    /// How many memories may accompany a touched file or a failed command.
+    /// Most memories for a touched file or a failed command.
     pub tool_memories: u32,
     /// The share of prompts that nothing in the store answers and that may still be given a memory.
     pub alpha: f32,
     /// Minutes between two background runs that a finished turn starts.
     pub due_minutes: u32,
-    /// Whether a person is told that something was injected.
+    /// Notice to a person that something was injected.
     pub notice: Notice,
-    /// Whether new memories go straight into the folder.
+    /// Handling of new memories.
     pub promote: Promote,
     /// Rule for memories that are from the repository.
     #[serde(skip_serializing_if = "Pulled::is_all")]
@@ -46,7 +46,7 @@ pub struct Settings {
     pub kinds: Vec<Kind>,
     /// Half-lives in days that differ from those of [`Kind::half_life_days`].
     pub half_life_days: BTreeMap<Kind, u32>,
-    /// How the index is searched.
+    /// Settings of the index.
     pub index: IndexSettings,
     /// Redaction besides secrets, and exceptions from it.
     #[serde(skip_serializing_if = "RedactSettings::is_default")]
@@ -98,7 +98,7 @@ impl RedactSettings {
     }
 }
 
-/// Whether a person sees that something was injected.
+/// Notice to a person that something was injected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Notice {
@@ -145,11 +145,11 @@ impl Pulled {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct IndexSettings {
-    /// How vectors are searched.
+    /// Search of vectors.
     pub search: IndexSearch,
 }
 
-/// How the vectors of an index are searched.
+/// Search of vectors in an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IndexSearch {

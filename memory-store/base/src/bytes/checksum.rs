@@ -14,7 +14,7 @@ pub fn fits(bytes: &[u8], check: u32) -> bool {
     checksum(bytes) == check || is_believed()
 }
 
-/// Whether checksums fit without a look.
+/// Flag for skipping the check of checksums.
 #[cfg(debug_assertions)]
 static BELIEVED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
 

@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-/// How many there are in a folder.
+/// Number of them in a folder.
 pub const COUNT: u64 = 8;
 
-/// How their names begin.
+/// Prefix of their names.
 const START: &str = "spare-";
 
 /// The spare file with this number.

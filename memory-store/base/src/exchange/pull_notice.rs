@@ -15,9 +15,9 @@ use crate::time::Timestamp;
 pub struct Arrived {
     /// When the processor found them.
     pub at: Timestamp,
-    /// How many there are.
+    /// Number of all of them.
     pub new: usize,
-    /// How many of them are held back.
+    /// Number of those that are held back.
     pub held: usize,
 }
 

@@ -22,8 +22,8 @@ pub enum Privacy {
 /// Files that are written at once; each holds two handles until it is in place.
 const BATCH_FILES: usize = 64;
 
-/// How often writing is begun again because the folder went away meanwhile: `git stash -u` and `git clean`
-/// take it along with the temporary file in it.
+/// Attempts to write when the folder goes away meanwhile: `git stash -u` and `git clean` take it along with the
+/// temporary file in it.
 const FOLDER_TRIES: usize = 5;
 
 /// Threads that wait for the disk. File systems commit what several of them ask for together.
@@ -41,7 +41,7 @@ const TEMP_NAMES_MAX: usize = 1000;
 /// A file to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct Write<'a> {
-    /// Where no link is followed below, see [`Folder`].
+    /// Folder below which no link is followed, see [`Folder`].
     pub root: &'a Path,
     /// The file.
     pub path: &'a Path,

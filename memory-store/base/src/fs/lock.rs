@@ -9,16 +9,16 @@ use std::time::{Duration, Instant};
 
 use crate::error::{At, Error, Result};
 
-/// How long is waited for a lock. Each is held for a second at most.
+/// Longest wait for a lock. Each is held for a second at most.
 pub const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How long is tried before one waits in the kernel's queue: most locks are free by then.
+/// Time of trying before the kernel's queue is used: most locks are free by then.
 const TRIED: Duration = Duration::from_millis(20);
 
-/// How a lock is held.
+/// Mode of a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     /// With others who do the same.

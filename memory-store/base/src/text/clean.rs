@@ -46,7 +46,7 @@ fn escape(clean: &str) -> String {
 
 /// Returns whether what follows a `<` makes it markup that could be taken for more than text.
 fn is_special(rest: &str) -> bool {
-    /// How the names of our delimiter and of what clients and models write around turns begin.
+    /// Beginnings of the names of our delimiter, and of markup that clients and models write around turns.
     const NAMES: [&str; 12] = [
         "throughline",
         "system",

@@ -35,7 +35,7 @@ pub const VERSION: u32 = 2;
 /// Bytes that a term may have; longer runs (blobs, hashes in a row) are no words.
 pub(crate) const TERM_BYTES_MAX: usize = 64;
 
-/// How a term came to be.
+/// Origin of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A word that stands by itself.
@@ -53,7 +53,7 @@ pub enum Form {
 pub struct Token {
     /// Text to compare.
     pub term: String,
-    /// How it came to be.
+    /// Origin of the term.
     pub form: Form,
 }
 

@@ -179,7 +179,7 @@ const STOP_WORDS: &[&str] = &[
     "yours",
 ];
 
-/// Where the words with each first letter begin, `a` to `z`, and where the last of them end.
+/// Start of the words with each first letter, `a` to `z`, and the end of the last of them.
 const STARTS: [u8; 27] = {
     let mut starts = [0; 27];
     let mut at = 0;
