@@ -126,7 +126,7 @@ mod tests {
 
     struct Store {
         documents: Vec<Document>,
-        /// How many documents have each word.
+        /// Number of documents with each word.
         counts: Vec<u32>,
         average: f32,
         bytes: Vec<u8>,

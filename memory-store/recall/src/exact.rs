@@ -20,18 +20,18 @@ const SAME_ERROR: f32 = 1.0;
 const QUOTED_ERROR: f32 = 0.6;
 /// Candidates whose text is looked at for words of the error, best first: each is read.
 const QUOTING_MAX: usize = 8;
-/// How a file's memories are ranked: by how they name it.
+/// Ranks of a file's memories, by how they name it.
 const EXACT: f32 = 4.0;
 const SUFFIX: f32 = 3.5;
 const BASENAME: f32 = 2.0;
 const GLOB: f32 = 2.5;
 const MENTION: f32 = 1.0;
-/// How much confidence, kind and age count among the memories of a file.
+/// Weight of confidence, kind and age among the memories of a file.
 const PRIOR: f32 = 0.5;
-/// How much the words of the path count among equals.
+/// Weight of the path's words among equals.
 const TIE: f32 = 0.3;
 
-/// How well a memory's path fits a file.
+/// Fit of a memory's path to a file.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 enum Fit {
     Basename,

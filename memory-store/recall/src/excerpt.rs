@@ -24,7 +24,7 @@ const READ_MAX: usize = 4;
 const CHARS_MAX: usize = 320;
 /// Words of the error that a line must have at least to talk about it.
 const SHARED_MIN: usize = 2;
-/// How much these words must say together: two that are common everywhere do not.
+/// Least rarity of these words together: two that are common everywhere do not reach it.
 const MASS_MIN: f32 = rarity::IDF_MAX;
 
 /// The piece of the newest turn that talks about this error; `skip` says which turns may not answer.

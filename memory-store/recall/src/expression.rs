@@ -17,7 +17,7 @@ use memory_store_base::time::Timestamp;
 /// Characters of a text in which operators are looked for: what is longer is an error message or
 /// prose.
 const CHARS_MAX: usize = 600;
-/// How deep parentheses may lie in one another.
+/// Greatest depth of parentheses.
 const DEPTH_MAX: usize = 16;
 
 /// A search, taken apart.

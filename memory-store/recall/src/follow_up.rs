@@ -17,13 +17,12 @@ const TERM_DIGITS: usize = 16;
 const FEW_WORDS: usize = 2;
 /// A prompt with at most so many does where it refers back.
 const SOME_WORDS: usize = 6;
-/// How much a term of the topic counts beside one of the prompt: it is taken to be as common as if
-/// it were so much less rare.
+/// Weight of a term of the topic beside one of the prompt: it is taken to be as common as if it were so much less rare.
 const WEIGHT: f32 = 0.5;
 /// The share of a prompt's own information that a memory must have.
 const OWN_SHARE: f32 = 0.5;
 
-/// How a prompt begins that goes on.
+/// First words of a follow-up.
 const FIRST_WORDS: [&str; 6] = ["and", "also", "or", "but", "then", "now"];
 /// Words with which a prompt refers back.
 const BACK: [&str; 11] = [
@@ -84,7 +83,7 @@ impl Topic {
 pub(super) struct Followed {
     /// The query.
     pub query: Query,
-    /// How rare each of the prompt's own terms is; of others, 0.
+    /// Rarity of each of the prompt's own terms; of others, 0.
     own: Vec<f32>,
 }
 

@@ -17,8 +17,8 @@ use crate::index::record::{FLAG_HELD, FLAG_SAID, FLAG_SIGNATURES};
 use memory_store_base::kind::Kind;
 use memory_store_base::text::rarity;
 
-/// How much each feature counts. Fitted, as are the usual thresholds, on questions with known answers and on
-/// the same questions asked of other stores (`scripts/fit-gate --fit`). Begun from these, its search ends at 3.28, 3.5,
+/// Weights of the features. Fitted, as are the usual thresholds, on questions with known answers and on the same
+/// questions asked of other stores (`scripts/fit-gate --fit`). Begun from these, its search ends at 3.28, 3.5,
 /// 2.66 and .17, which keep .906 of the same answers instead of .892: they were left as they are, for that was
 /// never shown on a store that they were not fitted on.
 const COSINE: f32 = 4.5;
@@ -34,7 +34,7 @@ const DIGEST: f32 = 0.5;
 /// The share of an error that the fix of another one, or a command, must cover.
 const OTHER_FIX_COVERED: f32 = 0.5;
 
-/// Where there is no vector the cosine is taken to be what goes with so much of the query covered.
+/// Cosine assumed without a vector, usual for so much of the query covered.
 const COSINE_USUAL: f32 = 0.19;
 /// See [`COSINE_USUAL`].
 const COSINE_COVERED: f32 = 0.19;
@@ -44,7 +44,7 @@ const COSINE_COVERED: f32 = 0.19;
 struct Usual {
     /// The threshold for [`USUAL_ALPHA`] and [`USUAL_DOCS`].
     threshold: f32,
-    /// How far a store's own is drawn to it, 0 to 1.
+    /// Share of this prior in a store's own threshold, 0 to 1.
     share: f32,
 }
 
@@ -53,11 +53,11 @@ const USUAL: [Usual; 2] =
     [Usual { threshold: 3.8, share: 0.3 }, Usual { threshold: 5.4, share: 0.5 }];
 /// See [`Usual`].
 const USUAL_ALPHA: f32 = 0.05;
-/// How much less they ask for with the logarithm of the share of false fires.
+/// Slope of the usual threshold by the logarithm of the share of false fires.
 const USUAL_SLOPE: f32 = 0.7;
 /// Memories of the stores that were asked: the best of fewer matches anything less.
 const USUAL_DOCS: u32 = 300;
-/// How much less a store asks for with the logarithm of its number of memories, as far as it has fewer.
+/// Slope of the threshold by the logarithm of a store's number of memories, as far as it has fewer.
 /// `scripts/fit-gate --fit` prints .43 and .49, by kind of prompts, of memories taken away; what is taken away still
 /// makes words known there, so it is a little more.
 const DOCS_SLOPE: f32 = 0.5;
@@ -116,8 +116,8 @@ pub(crate) fn judge(
     candidate.threshold = threshold(&gate, query.paragraphs.len());
 }
 
-/// How far below its threshold a memory may be that comes with another which opened the gate. Picked on
-/// whole projects (`throughline eval project`).
+/// Distance below its threshold that a memory may have if it comes with another which opened the gate. Picked on whole
+/// projects (`throughline eval project`).
 const FOLLOW_SLACK: f32 = 1.5;
 
 /// Returns whether a query is about what the store knows: one memory that may be given passes. Foreign prompts are told
@@ -136,9 +136,8 @@ pub(crate) fn follows(candidate: &Candidate) -> bool {
     candidate.passes() || candidate.gate > candidate.threshold - FOLLOW_SLACK
 }
 
-/// How much less is asked of what may help against an error: it was met in this very project, while the
-/// threshold is made with prompts about anything. Picked by hand with `eval project`; what cures another error
-/// is held all the same.
+/// Ease of the threshold for help against an error: it was met in this very project, while the threshold is made with
+/// prompts about anything. Picked by hand with `eval project`; what cures another error is held all the same.
 const ERROR_EASE: f32 = 0.6;
 
 /// Opens the gate a little for an error.

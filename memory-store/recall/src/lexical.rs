@@ -23,9 +23,9 @@ const COMMON_SHARE: u32 = 10;
 /// too. Only stores of far more than 100,000 memories have so many.
 const POSTINGS_MAX: u64 = 1 << 20;
 
-/// How much a term's rarity in technical text counts beside its rarity in the store: its power.
+/// Weight of a term's rarity in technical text beside its rarity in the store: its power.
 pub(crate) const BACKGROUND: f32 = 0.3;
-/// How much two of the query's words count for standing side by side.
+/// Weight of two words of the query that stand side by side.
 pub(crate) const PAIR: f32 = 0.3;
 /// Windows of a large source that are looked at first, those with the highest limits: then it is known
 /// what a document must score to be among the best.
@@ -33,9 +33,9 @@ const FIRST_WINDOWS: usize = 8;
 
 /// Postings of a query's terms in all sources.
 pub(crate) struct Found<'a> {
-    /// How much each term counts, and after the terms each pair.
+    /// Weight of each term, and after the terms of each pair.
     weights: Vec<f32>,
-    /// How many terms there are.
+    /// Number of terms.
     terms: usize,
     /// The share of the query's rarity that words have which occur anywhere.
     pub known: f32,
@@ -312,7 +312,7 @@ impl Plan {
 
 /// The best documents so far.
 struct Best {
-    /// How many are kept.
+    /// Number of documents to keep.
     keep: usize,
     /// Least score of a further one.
     floor: f32,

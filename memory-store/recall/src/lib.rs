@@ -90,8 +90,8 @@ const CUT: f32 = 0.5;
 const READ_MAX: usize = 24;
 /// Memories that may stand in a session-start block, before its budget cuts.
 const START_MAX: usize = 64;
-/// How much is read for a session-start block, in percent of its budget: what is too long for what
-/// is left of it is passed over for something shorter.
+/// Text read for a session-start block, in percent of its budget: a text too long for the rest is passed over for
+/// something shorter.
 const START_SURPLUS_PERCENT: usize = 125;
 /// Characters of a line in that block besides title and text: kind, id, date, a file.
 const START_LINE: usize = 60;
@@ -115,13 +115,13 @@ pub struct Hit {
     pub tags: Vec<String>,
     /// Its file, absolute; empty for a turn.
     pub file: PathBuf,
-    /// How sure we are, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
-    /// How well it fits; only comparable within one answer.
+    /// Score; only comparable within one answer.
     pub score: f32,
     /// Why it was found, for people.
     pub why: String,
-    /// Where it was found.
+    /// Collection that it was found in.
     pub collection: Collection,
     /// Source of the statement.
     pub said_by: Option<SaidBy>,
@@ -151,7 +151,7 @@ pub struct Hit {
     pub neighbours: Vec<Self>,
 }
 
-/// Where a hit was found.
+/// Collection of a hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collection {
     /// The project's memories.
@@ -192,7 +192,7 @@ pub struct Recalled {
     pub stale: bool,
     /// True if the user's settings changed since the index was published, so that a new one is due.
     pub outdated: bool,
-    /// How the query was understood, for people: what was corrected, or taken less strictly.
+    /// Notes on the query for people: corrections, and conditions that were relaxed.
     pub notes: Vec<String>,
     /// True if something that fits is held back, where that was asked for.
     pub held_back: bool,
@@ -208,7 +208,7 @@ pub struct Recalled {
 #[derive(Debug)]
 pub struct Recall {
     sources: Sources,
-    /// Where the embedder's files lie.
+    /// Folder of the embedder's files.
     models: Option<PathBuf>,
     /// The transformer that others ask, too, where there is one.
     shared: Option<Arc<SharedTransformer>>,
@@ -307,7 +307,7 @@ impl Recall {
             })
     }
 
-    /// Returns how many memories can be found.
+    /// Returns the number of memories that can be found.
     pub fn memories(&self) -> u32 {
         self.sources.docs()
     }

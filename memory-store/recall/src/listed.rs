@@ -20,7 +20,7 @@ const END_CHARS_MIN: usize = 4;
 /// Candidates among which one with the same title is looked for: it has every word of the title.
 const SAME_TITLE_MAX: usize = 512;
 
-/// How many memories there are.
+/// Numbers of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// The project's, by the number of their kind.

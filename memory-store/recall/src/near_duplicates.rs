@@ -8,11 +8,11 @@ use super::Hit;
 use memory_store_base::id::MemoryId;
 use memory_store_base::text::{hash_bytes, is_stop_word, is_unspaced, telling};
 
-/// How alike two texts are that say the same.
+/// Least similarity of two texts that say the same.
 pub const SAME: f32 = 0.85;
 /// Words of a text that may say the same as a longer one which holds all of them.
 const HELD_WORDS_MIN: usize = 8;
-/// How alike a text is to one that holds all of its words.
+/// Similarity of a text to one that holds all of its words.
 const HELD: f32 = 0.9;
 /// Remaining share of a similarity when telling words differ.
 const DIFFER: f32 = 0.5;

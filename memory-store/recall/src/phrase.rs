@@ -13,7 +13,7 @@ const LINES_MAX: usize = 3;
 const TERMS_MAX: usize = 160;
 /// Terms that the run has at least.
 const RUN_MIN: usize = 2;
-/// How rare they are together at least. "No such file or directory" stays below.
+/// Least rarity of the words together. "No such file or directory" stays below.
 const MASS_MIN: f32 = 13.0;
 /// The share of the line's rarity that they make up at least.
 const SHARE_MIN: f32 = 0.4;

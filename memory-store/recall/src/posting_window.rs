@@ -10,7 +10,7 @@ use crate::index::segment::{Postings, TermBlock};
 /// Paragraphs whose scores add up in a long prompt.
 pub(crate) const BEST_PARAGRAPHS: usize = 3;
 
-/// Where a term occurs in a source, or a pair of words.
+/// Postings of a term, or of a pair of words, in a source.
 #[derive(Debug)]
 pub(crate) struct List<'a> {
     /// Its number among those of the query.
@@ -21,7 +21,7 @@ pub(crate) struct List<'a> {
     pub more: Vec<(u32, f32)>,
 }
 
-/// Where a term occurs in a segment.
+/// Postings of a term in a segment.
 #[derive(Debug)]
 pub(crate) enum Block<'a> {
     /// All of it was read.
@@ -37,7 +37,7 @@ struct Walk<'a> {
     more: &'a [(u32, f32)],
 }
 
-/// How far a walk through a segment's documents is.
+/// Progress of a walk through a segment's documents.
 enum WalkStep<'a> {
     Read(Postings<'a>),
     Left(&'a Bounded<'a>, Part),
@@ -63,7 +63,7 @@ pub(crate) struct Scored {
 /// The documents that are being scored.
 pub(crate) struct Window<'a> {
     walks: Vec<Walk<'a>>,
-    /// How many documents the source has.
+    /// Number of the source's documents.
     docs: u32,
     /// The window's first document, and the first after it.
     first: u32,
@@ -208,7 +208,7 @@ impl<'a> Window<'a> {
 }
 
 impl List<'_> {
-    /// Returns how many documents have it.
+    /// Returns the number of documents with it.
     pub(crate) fn docs(&self) -> usize {
         let block = self.block.as_ref().map_or(0, |block| match block {
             Block::Read(block) => block.docs(),

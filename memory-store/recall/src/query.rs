@@ -38,7 +38,7 @@ const PATHS_MAX: usize = 32;
 pub struct Term {
     /// Key of the term in an index.
     pub hash: u64,
-    /// How rare it is in technical text: its idf.
+    /// Rarity in technical text: its idf.
     pub background: f32,
     /// The term itself.
     pub text: String,
@@ -73,7 +73,7 @@ pub struct Query {
     pub text: String,
     /// Its vector, where there is something to make one with.
     pub probe: Option<Probe>,
-    /// How like memories are to it in the second space, where that is asked.
+    /// Similarities of memories to it in the second space, where that is asked.
     pub likenesses: Option<Likenesses>,
 }
 
@@ -294,7 +294,7 @@ fn names(path: &str) -> Vec<String> {
     names
 }
 
-/// Whether a text says nothing but that work may go on, found out term by term.
+/// Check of whether a text only lets work go on, term by term.
 #[derive(Default)]
 struct Assent {
     words: usize,

@@ -175,7 +175,7 @@ pub fn wrap(text: &str) -> String {
     format!("{OPEN}>\n{text}\n{CLOSE}")
 }
 
-/// How much of a memory is told.
+/// Length in which a memory is told.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Detail {
     /// Its statement and what fits into [`BRIEF_CHARS`].

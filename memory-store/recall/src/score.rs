@@ -21,34 +21,32 @@ use memory_store_base::time::Timestamp;
 const CANDIDATES_MAX: usize = 48;
 /// Candidates that nearness alone may bring.
 const NEAREST_MAX: usize = 32;
-/// How much nearness in meaning counts beside the words, which count 1 for the best where it has all
-/// of the query's. This number and the next three, BM25's, and those in `lexical.rs` and
-/// `beside.rs` were found by partial searches over sets of questions with known answers and rounded.
-/// `scripts/fit-recall FOLDER` searches all of them and prints what it finds beside the numbers in use;
-/// a whole search was not yet run to its end.
+/// Weight of nearness in meaning beside the words, which count 1 for the best where it has all of the query's. This
+/// number and the next three, BM25's, and those in `lexical.rs` and `session_context.rs` were found by partial searches
+/// over sets of questions with known answers and rounded. `scripts/fit-recall FOLDER` searches all of them and prints
+/// what it finds beside the numbers in use; a whole search was not yet run to its end.
 const MEANING: f32 = 2.0;
-/// How much more it counts the nearer the nearest is.
+/// Increase by the nearness of the nearest.
 const MEANING_NEAR: f32 = 3.5;
-/// How much less it counts for each step of the logarithm of the query's number of terms: the longer it
-/// is, the more do words say.
+/// Decrease for each step of the logarithm of the query's number of terms: the longer it is, the more do words say.
 const MEANING_LENGTH: f32 = 0.92;
-/// How much of a memory's nearness to everything near it is taken off.
+/// Share of a memory's hub value that is subtracted.
 const HUB: f32 = 0.41;
 /// Least weight of meaning.
 const MEANING_MIN: f32 = 0.2;
 
-/// How much confidence counts beside the words, which count 1: the strongest lever of all, for it
-/// tells judged memories from passing remarks.
+/// Weight of confidence beside the words, which count 1: the strongest lever of all, for it tells judged memories from
+/// passing remarks.
 const CONFIDENCE: f32 = 0.35;
-/// How much a digest of a session is held back behind judged memories.
+/// Penalty of a session's digest behind judged memories.
 const SESSION: f32 = 0.25;
-/// How much freshness counts.
+/// Weight of freshness.
 const FRESHNESS: f32 = 0.05;
-/// How much a memory is held back whose files changed much since it was learned.
+/// Penalty of a memory whose files changed much since it was learned.
 const STALE: f32 = 0.15;
-/// How much a pin counts.
+/// Weight of a pin.
 const PIN: f32 = 0.1;
-/// How much the gate's view counts in a long prompt, where one paragraph may be what matters.
+/// Weight of the gate's view in a long prompt, where one paragraph may be what matters.
 const LONG_GATE: f32 = 0.05;
 
 /// A document that shares something with the query.
@@ -60,13 +58,13 @@ pub(crate) struct Candidate {
     pub lexical: f32,
     /// Gain by the words of neighbouring documents of its session.
     pub beside: f32,
-    /// How near it is to the query, where both have a vector.
+    /// Nearness to the query, where both have a vector.
     pub near: Option<Near>,
-    /// How far it stands out in the second space, where that was asked and it has a vector there.
+    /// Distinction in the second space, where that was asked and it has a vector there.
     pub likeness: Option<f32>,
     /// Lexical part of the score: BM25 with neighbours, scaled by how far the best candidate covers the query.
     pub words: f32,
-    /// How much its meaning counts.
+    /// Weight of its meaning.
     pub trust: f32,
     /// Words, meaning, prior, and what is named directly; what it is ranked by.
     pub fused: f32,
@@ -76,13 +74,13 @@ pub(crate) struct Candidate {
     pub gate: f32,
     /// Threshold of the gate.
     pub threshold: f32,
-    /// How it was named: by path, or by the signature of an error.
+    /// Direct naming: by path, or by the signature of an error.
     pub named: Option<Named>,
     /// The terms it shares, by number.
     pub shared: Vec<u16>,
 }
 
-/// How a query names a document directly.
+/// Direct naming of a document by a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Named {
     /// The query and the memory are about the same file.
@@ -272,7 +270,7 @@ pub(crate) fn fuse(
     }
 }
 
-/// Returns how much meaning counts beside words.
+/// Returns the weight of meaning beside words.
 fn trust(query: &Query, nearest: f32) -> f32 {
     let length = (query.terms.len().max(1) as f32).ln();
     (MEANING + MEANING_NEAR * nearest - MEANING_LENGTH * length).max(MEANING_MIN)

@@ -47,7 +47,7 @@ pub struct Search {
     pub tags: Vec<String>,
     /// Only what is about one of these files; empty means all.
     pub paths: Vec<String>,
-    /// How many hits; 0 means ten.
+    /// Number of hits; 0 means ten.
     pub limit: usize,
     /// Nothing older than this.
     pub since: Option<Timestamp>,
@@ -71,7 +71,7 @@ impl Search {
         expression::parse(&self.text, now, self.exact).err()
     }
 
-    /// Returns how many hits are wanted.
+    /// Returns the number of wanted hits.
     pub(super) fn limit(&self) -> usize {
         if self.limit == 0 { LIMIT } else { self.limit.min(LIMIT_MAX) }
     }

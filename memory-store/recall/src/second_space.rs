@@ -14,10 +14,10 @@ use memory_store_base::settings::Embedder;
 
 /// Memories that likeness in the second space alone may bring.
 const NEAREST_MAX: usize = 32;
-/// How much of a memory's meaning the second space says. An even share: no real model was at hand to
-/// fit it, and `throughline eval retrieval --mode second` measures what it does.
+/// Share of the second space in a memory's meaning. An even share: no real model was at hand to fit it, and
+/// `throughline eval retrieval --mode second` measures what it does.
 const SHARE: f32 = 0.5;
-/// How near the nearest is where the built-in model says nothing.
+/// Nearness of the nearest where the built-in model says nothing.
 const USUAL: f32 = 0.45;
 
 /// Source of vectors of the second space, with its last answer.

@@ -5,8 +5,8 @@ use super::score::Candidate;
 use super::sources::At;
 use crate::index::record::Entry;
 
-/// How much the words of the documents beside one count, by their distance: of the one before and the
-/// one after, and of the two next to these. Fitted as those in `score.rs` are.
+/// Weights of the words of neighbouring documents, by their distance: of the one before and the one after, and of the
+/// two next to these. Fitted as those in `score.rs` are.
 const BESIDE: [f32; 2] = [0.32, 0.16];
 
 /// Gives each candidate its share of what the words of those beside it score. What is no candidate

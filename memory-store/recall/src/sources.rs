@@ -23,8 +23,8 @@ use memory_store_base::pulled_setting;
 use memory_store_base::settings::{Pulled, Settings};
 use memory_store_base::time::Timestamp;
 
-/// Where a document lies: the number of its source, and its place there. Places past the end of
-/// the segment count through the loose documents.
+/// Place of a document: the number of its source, and its place there. Places past the end of the segment count through
+/// the loose documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct At {
     pub source: u8,
@@ -177,7 +177,7 @@ impl Sources {
         })
     }
 
-    /// Returns how many documents there are.
+    /// Returns the number of documents.
     pub(crate) fn docs(&self) -> u32 {
         self.list.iter().map(Source::docs).sum()
     }
@@ -271,7 +271,7 @@ impl Sources {
         self.source(at).root.join(file)
     }
 
-    /// Returns where a document comes from.
+    /// Returns the origin of a document.
     pub(crate) fn collection(&self, at: At) -> Collection {
         self.source(at).collection
     }
@@ -391,7 +391,7 @@ impl Source {
         self.hidden.len() + self.segment().map_or(0, Segment::dead)
     }
 
-    /// Returns how many documents there are, those that the journal replaced counted.
+    /// Returns the number of documents, those that the journal replaced counted.
     pub(crate) fn docs(&self) -> u32 {
         self.segment().map_or(0, Segment::docs) + self.loose.len() as u32
     }

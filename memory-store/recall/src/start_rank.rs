@@ -11,7 +11,7 @@ use memory_store_base::time::{DAY_MS, Timestamp};
 pub struct Standing {
     /// Its kind.
     pub kind: Kind,
-    /// How sure we are, 0 to 1.
+    /// Confidence, 0 to 1.
     pub confidence: f32,
     /// True if a person pinned it.
     pub pinned: bool,

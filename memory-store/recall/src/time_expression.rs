@@ -43,7 +43,7 @@ impl Span {
 pub(crate) struct When {
     /// The meant span of time.
     pub span: Span,
-    /// Where the words stand, in bytes of the text, the preposition included.
+    /// Place of the words, in bytes of the text, the preposition included.
     pub place: Range<usize>,
 }
 

@@ -25,7 +25,7 @@ pub struct Traced {
     pub cosine: Option<f32>,
     /// The cosine, freed of how near the memory is to everything.
     pub meaning: Option<f32>,
-    /// How much meaning counts for this query: `trust * meaning` is its part of [`Self::fused`].
+    /// Weight of meaning for this query: `trust * meaning` is its part of [`Self::fused`].
     pub trust: f32,
     /// Share of everything besides words and meaning: confidence, kind, age, pin, names and times in the query.
     pub more: f32,

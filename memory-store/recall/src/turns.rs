@@ -17,8 +17,8 @@ use memory_store_base::time::Timestamp;
 /// Turns that are read, the newest segments first, in search of what a mistyped word means.
 const READ_MAX: u32 = 100_000;
 
-/// How near in meaning a turn that shares no word must be to stand beside better ones: something is always
-/// the nearest.
+/// Least nearness in meaning for a turn that shares no word to stand beside better ones: something is always the
+/// nearest.
 const NEAR_MIN: f32 = 0.28;
 
 /// Finds turns.

@@ -42,7 +42,7 @@ pub struct Second {
     complete: bool,
     dimensions: usize,
     bytes: Vec<u8>,
-    /// Where the entries lie in these.
+    /// Range of the entries in these bytes.
     entries: std::ops::Range<usize>,
 }
 
@@ -113,7 +113,7 @@ impl Second {
         self.dimensions
     }
 
-    /// Returns how many memories have a vector.
+    /// Returns the number of memories with a vector.
     pub fn len(&self) -> usize {
         self.entries.len() / (self.dimensions + ENTRY_FRAME)
     }

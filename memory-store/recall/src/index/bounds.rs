@@ -37,7 +37,7 @@ pub(crate) fn has_bounds(count: u32, docs: u32) -> bool {
 /// Bounds of the postings of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct WindowBound {
-    /// Where they start in the term's block, after the number of the first document.
+    /// Start in the term's block, after the number of the first document.
     offset: u32,
     checksum: u32,
     /// The first document, counted from the window's first.
@@ -72,7 +72,7 @@ pub(crate) struct Bounded<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     bytes: Vec<u8>,
-    /// Where in the block they start.
+    /// Start in the block.
     start: u32,
 }
 
@@ -95,7 +95,7 @@ impl Segment {
 }
 
 impl Bounded<'_> {
-    /// Returns how many documents there are.
+    /// Returns the number of documents.
     pub(crate) fn docs(&self) -> usize {
         self.slot.count as usize
     }

@@ -39,7 +39,7 @@ pub struct Document {
     pub entry: Entry,
     /// Fields for printing.
     pub record: Record,
-    /// How often each term occurs, by the terms' hashes in rising order.
+    /// Frequency of each term, by the terms' hashes in rising order.
     pub terms: Vec<(u64, u32)>,
     /// Hashes of its neighbouring words, in rising order, each once. Turns have none: there are too
     /// many of them.
@@ -196,7 +196,7 @@ impl Document {
         self.terms.iter().map(|&(_, count)| count).sum()
     }
 
-    /// Returns how often a term occurs.
+    /// Returns the frequency of a term.
     pub(crate) fn count(&self, term: u64) -> u32 {
         self.terms.binary_search_by_key(&term, |&(hash, _)| hash).map_or(0, |at| self.terms[at].1)
     }

@@ -74,7 +74,7 @@ pub(crate) enum SectionKind {
     ErrorBlocks = 8,
     /// The documents of the session-start block, in order.
     Start = 9,
-    /// Where the buckets of neighbouring words start.
+    /// Starts of the buckets of neighbouring words.
     PairBuckets = 10,
     /// The buckets.
     Pairs = 11,

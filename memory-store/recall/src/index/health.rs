@@ -10,7 +10,7 @@ use super::segment::Segment;
 use super::{Index, format, read_manifest};
 use memory_store_base::error::{Error, Result};
 
-/// How closely an index is looked at.
+/// Depth of a look at an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// The manifest, the journal, and of each segment its length, header and section table.

@@ -12,7 +12,7 @@ use super::vectors::Embedded;
 /// store.
 pub(crate) const USUAL: f32 = 0.5;
 
-/// How many of the nearest others count.
+/// Number of nearest others that count.
 const NEAREST: usize = 10;
 /// Memories that the others are compared with; of more, every so manieth. Keeps what it costs to
 /// publish proportional to the number of memories.

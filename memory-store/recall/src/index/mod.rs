@@ -35,7 +35,7 @@ use segment::Segment;
 /// An open generation of an index.
 #[derive(Debug)]
 pub struct Index {
-    /// Where it lies.
+    /// Folder of the index.
     pub dir: PathBuf,
     /// The manifest in force.
     pub manifest: Manifest,

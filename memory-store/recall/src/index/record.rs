@@ -38,7 +38,7 @@ pub(crate) const BESIDE_MAX: u8 = 15;
 pub struct Entry {
     /// Of a memory its id; of a turn the session's hash and the turn's number.
     pub id: MemoryId,
-    /// Where the record starts in its section.
+    /// Start of the record in its section.
     pub offset: u64,
     /// Its length.
     pub length: u32,
@@ -46,21 +46,20 @@ pub struct Entry {
     pub checksum: u32,
     /// When what it says happened, or was last renewed.
     pub when: Timestamp,
-    /// How sure we are, 0 to 255.
+    /// Confidence, 0 to 255.
     pub confidence: u8,
     /// The number of its kind.
     pub kind: u8,
     /// See the `FLAG_` constants.
     pub flags: u8,
-    /// How many documents of its session stand right before it in its segment, at most
-    /// [`BESIDE_MAX`].
+    /// Number of documents of its session right before it in its segment, at most [`BESIDE_MAX`].
     pub before: u8,
-    /// How many stand right after it.
+    /// Number of those right after it.
     pub after: u8,
 }
 
 impl Entry {
-    /// Returns how sure we are, 0 to 1.
+    /// Returns the confidence, 0 to 1.
     pub(crate) fn confidence(&self) -> f32 {
         f32::from(self.confidence) / 255.0
     }
@@ -141,9 +140,9 @@ pub struct Record {
     pub valid_from: Option<Timestamp>,
     /// Until when it holds.
     pub valid_until: Option<Timestamp>,
-    /// Where it applies.
+    /// Scope.
     pub scope: Scope,
-    /// Whether it is a draft.
+    /// State: memory or draft.
     pub status: Status,
     /// Source of the statement.
     pub said_by: Option<SaidBy>,

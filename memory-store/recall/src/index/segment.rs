@@ -33,7 +33,7 @@ const VERIFY_BYTES: usize = 256 << 10;
 /// Bytes that one block may have.
 const BLOCK_BYTES_MAX: u32 = 64 << 20;
 
-/// Where a section lies.
+/// Place of a section.
 #[derive(Clone, Copy, Debug, Default)]
 struct Section {
     offset: u64,
@@ -70,7 +70,7 @@ enum SegmentBytes {
 /// Entry of a hashed map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slot {
-    /// Where its block starts in the blocks' section.
+    /// Start of its block in the blocks' section.
     offset: u64,
     length: u32,
     /// Items in the block.
@@ -87,7 +87,7 @@ pub(crate) struct TermBlock<'a> {
 }
 
 impl TermBlock<'_> {
-    /// Returns how many documents there are.
+    /// Returns the number of documents.
     pub(crate) fn docs(&self) -> usize {
         self.count as usize
     }
@@ -228,7 +228,7 @@ impl Segment {
         })
     }
 
-    /// Returns how many documents it holds.
+    /// Returns the number of its documents.
     pub fn docs(&self) -> u32 {
         self.docs
     }
@@ -243,7 +243,7 @@ impl Segment {
         if self.docs == 0 { 0.0 } else { self.terms as f32 / self.docs as f32 }
     }
 
-    /// Returns how many documents later segments replaced.
+    /// Returns the number of documents that later segments replaced.
     pub(crate) fn dead(&self) -> usize {
         self.dead.len()
     }

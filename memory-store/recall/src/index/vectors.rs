@@ -34,7 +34,7 @@ const GRAPH_MIN: u32 = 50_000;
 /// And when the transformer made so many hundredths of their vectors: among the table's, which lie closer
 /// together, a graph finds less than a scan does in little more time. `scripts/bench index` compares the two.
 const GRAPH_TRANSFORMED_MIN: u64 = 75;
-/// How many codes are compared with the query's vector for each vector that is read.
+/// Number of codes compared with the query's vector for each vector that is read.
 const WEIGHED: usize = 5;
 
 /// Returns how many vectors are read to find the `count` nearest. `scripts/bench index` measures what is found with
@@ -63,7 +63,7 @@ pub struct Near {
     pub cosine: f32,
     /// Which encoder made its vector.
     pub encoder: Encoder,
-    /// How near it is to whatever is near it: see [`super::hub`].
+    /// Hub value: nearness to whatever is near it, see [`super::hub`].
     pub hub: f32,
 }
 
@@ -72,9 +72,9 @@ pub struct Near {
 pub struct Head {
     /// The space they lie in.
     pub space: Space,
-    /// How many documents have one.
+    /// Number of documents with a vector.
     pub count: u32,
-    /// How many of these the transformer made.
+    /// Number of vectors that the transformer made.
     pub transformed: u32,
 }
 
@@ -403,7 +403,7 @@ pub(crate) fn nearest(all: &[Near], count: usize) -> Vec<Near> {
     best
 }
 
-/// How much the codes may differ that are among those that differ least of all seen so far.
+/// Greatest difference of codes among those that differ least of all seen so far.
 struct Least {
     count: usize,
     histogram: [usize; DIMENSIONS + 1],

@@ -50,7 +50,7 @@ pub fn turns(
     Ok(texts)
 }
 
-/// Returns how many documents of a segment wait.
+/// Returns the number of waiting documents of a segment.
 fn missing(segment: &Segment, space: Space) -> Result<u32> {
     let head = segment.vector_head()?.filter(|head| head.space == space);
     Ok(head.map_or(segment.docs(), |head| head.count - head.transformed))

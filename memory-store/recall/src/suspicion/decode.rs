@@ -44,7 +44,7 @@ const CORE: [&str; 22] = [
 pub(crate) struct Reading {
     /// Text of the reading.
     pub text: String,
-    /// How it was hidden, for people; empty for the text as it stands.
+    /// Way of hiding, for people; empty for the text as it stands.
     pub way: &'static str,
     /// The line of the text in which it was found, from 0; of text in several lines the first.
     pub line: usize,

@@ -6,7 +6,7 @@
 pub(crate) struct Fake {
     /// Reason, as in `rules.txt`.
     pub reason: &'static str,
-    /// Where it starts, in bytes of the plain text.
+    /// Start, in bytes of the plain text.
     pub at: usize,
 }
 

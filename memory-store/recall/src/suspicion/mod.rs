@@ -30,7 +30,7 @@ const MENTION_WORDS_MAX: usize = 8;
 /// The number of this way of judging; another one judges what is stored anew.
 const VERSION: u32 = 6;
 
-/// Where a text comes from.
+/// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// This machine derived, wrote or released it: what its project does is no attack on it.
@@ -44,7 +44,7 @@ pub enum Origin {
 pub struct Suspicion {
     /// Reason for the suspicion.
     pub reason: Reason,
-    /// Where.
+    /// Place.
     pub place: Place,
 }
 
@@ -84,12 +84,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Where a text is suspicious.
+/// Place in a text that is suspicious.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// 0 for the title, otherwise the line of the text.
     pub line: usize,
-    /// How it was hidden; empty when it stands there plainly.
+    /// Way of hiding; empty when it stands there plainly.
     pub way: &'static str,
     /// The words, in lower case.
     pub words: String,
