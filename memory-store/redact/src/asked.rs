@@ -266,7 +266,7 @@ const YES_NO: [&str; 20] = [
     "was", "has", "have", "want", "ok", "okay", "ready", "soll",
 ];
 
-/// How an answer was given.
+/// Way in which an answer was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// The user wrote it where the question was asked.

@@ -109,7 +109,7 @@ const PHRASE_WORDS_MIN: usize = 4;
 /// Spaces that may stand between name, operator and value.
 const SPACES_MAX: usize = 24;
 
-/// How the name and its value are joined.
+/// Joint of a name and its value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
     /// `NAME=value` at the start of a line or after `export`, as in an `.env` file.

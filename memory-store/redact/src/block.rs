@@ -7,7 +7,7 @@ use memchr::memmem;
 /// The word by which the armour of a private key is found; case is ignored by the search, not here.
 pub(super) const PEM_KEYWORD: &str = "PRIVATE KEY";
 
-/// How the base 64 of such armour begins.
+/// Beginning of the base 64 of such armour.
 pub(super) const ENCODED_PEM_KEYWORD: &str = "LS0tLS1CRUdJTi";
 
 /// The tag around text that a person does not want to be kept.

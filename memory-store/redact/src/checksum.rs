@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// How a secret of a provider proves itself.
+/// Proof in a provider's secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {

@@ -17,9 +17,9 @@ const SEPARATORS: &[u8] = b"|,;\t";
 /// A column below a heading.
 #[derive(Default)]
 pub(super) struct Column {
-    /// Where its secrets stand.
+    /// Places of its secrets.
     pub(super) secrets: Vec<Range<usize>>,
-    /// Where its table's rows stand: what they name heads no other table.
+    /// Range of its table's rows: names in them head no other table.
     pub(super) rows: Range<usize>,
 }
 

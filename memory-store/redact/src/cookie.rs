@@ -19,7 +19,7 @@ const FLAGS_MAX: usize = 8;
 /// Bytes before a header that show its quotes.
 const BEFORE_BYTES_MAX: usize = 512;
 
-/// How far before its domain the object of a cookie may begin.
+/// Greatest distance of a cookie's object before its domain.
 const OBJECT_BYTES_MAX: usize = 1 << 10;
 
 /// The longest text that one header or call may take.
@@ -53,7 +53,7 @@ const NESTED_MAX: usize = 3;
 struct Cookies {
     /// The values that are secret, in order.
     secrets: Vec<Range<usize>>,
-    /// Where the text that was read ends.
+    /// End of the text that was read.
     end: usize,
     /// True if nothing within is read for itself: a header is known to hold cookies, a call may hold another one.
     is_whole: bool,
@@ -62,9 +62,9 @@ struct Cookies {
 /// Reads the cookies of a text from its start to its end, however often it says `cookie`.
 #[derive(Default)]
 pub(super) struct Reader {
-    /// Where what need not be read again ends.
+    /// End of the text that need not be read again.
     done: usize,
-    /// Where what was read ends.
+    /// End of the text that was read.
     read: usize,
     /// Calls that were read again before there.
     nested: usize,

@@ -15,7 +15,7 @@ const ECHOED_MAX: usize = 200;
 /// Shorter values are words elsewhere.
 const ECHO_BYTES_MIN: usize = 8;
 
-/// How far from a secret its user name may stand.
+/// Greatest distance of a user name from its secret.
 const COMPANION_BYTES_MAX: usize = 240;
 
 /// The names beside a password that say whose it is, and their values.

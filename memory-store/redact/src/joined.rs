@@ -339,9 +339,9 @@ fn clusters(joins: &[Separator]) -> Vec<&[Separator]> {
 /// A piece of text without its joins.
 struct Joined {
     text: Vec<u8>,
-    /// Where the parts begin, in this text and in the original one.
+    /// Starts of the parts, in this text and in the original one.
     parts: Vec<(usize, usize)>,
-    /// Where a byte stands that was written in another code, or a colour was.
+    /// Places of bytes that were written in another code, or of colours.
     codes: Vec<usize>,
 }
 

@@ -44,7 +44,7 @@ struct Table {
     values: BTreeSet<Value>,
     /// The hashes of the values by that of their first word, and by their bytes: text is hashed once for each length.
     by_word: HashMap<u64, BTreeMap<usize, HashSet<String>>>,
-    /// Whether a value begins with a word of so many bytes.
+    /// Flags by length: values that begin with a word of so many bytes.
     lengths: Vec<bool>,
 }
 

@@ -49,10 +49,10 @@ pub use stream::OVERLAP_BYTES;
 /// The beginning of what stands where a secret stood.
 pub const PLACEHOLDER_OPEN: &str = "[redacted:";
 
-/// How often the result is looked at again: hiding one secret may uncover the edge of another.
+/// Passes over the result: hiding one secret may uncover the edge of another.
 const PASSES_MAX: usize = 8;
 
-/// How often a rule may look at a keyword in vain before it reads the rest of the text in one pass.
+/// Vain looks at keywords that a rule may have before it reads the rest of the text in one pass.
 const FAILURES_MAX: u16 = 200;
 
 /// Names of secrets that are this close to each other are looked at more briefly.
@@ -74,7 +74,7 @@ pub struct Redactor {
 pub struct Finding {
     /// The rule that found it, as the placeholder names it.
     pub rule: &'static str,
-    /// Where it stands, in bytes.
+    /// Place, in bytes.
     pub range: Range<usize>,
 }
 
@@ -403,8 +403,8 @@ impl Engine {
     }
 }
 
-/// How often rules looked at a keyword in vain. A window around each keyword is fast while there
-/// are few; text that is full of a keyword is faster read once as a whole.
+/// Counts of a rule's vain looks at keywords. A window around each keyword is fast while there are few; text that
+/// is full of a keyword is faster read once as a whole.
 #[derive(Default)]
 struct Failures {
     by_rule: Vec<u16>,

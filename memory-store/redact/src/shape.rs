@@ -151,7 +151,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || has_few_characters(value)
 }
 
-/// How templates begin and end.
+/// Beginnings and ends of templates.
 const TEMPLATES: [(&[u8], &[u8]); 8] = [
     (b"${{", b"}}"),
     (b"${", b"}"),

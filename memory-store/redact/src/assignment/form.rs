@@ -15,7 +15,7 @@ use super::{Promise, said, shape};
 const AFTER_BYTES_MAX: usize = 640;
 const BEFORE_BYTES_MAX: usize = 400;
 
-/// How sure a form makes that a value follows, which says what the value has to look like.
+/// Certainty of a form that a value follows, which decides what the value has to look like.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Judge {
     /// A literal in code or data: what a quoted value of an assignment has to look like.

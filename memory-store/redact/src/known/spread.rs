@@ -90,7 +90,7 @@ const EVERYDAY: [&str; 72] = [
     "version",
 ];
 
-/// How sure it is that a value is a secret.
+/// Certainty that a value is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Evidence {
     /// A rule found it by its look and by what stands beside it.
