@@ -24,7 +24,7 @@ use crate::time::Timestamp;
 /// Bytes that a project's record may take.
 const IDENTITY_BYTES_MAX: usize = 1 << 20;
 
-/// Where a project keeps its memories.
+/// Place of a project's memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -40,7 +40,7 @@ pub enum Mode {
 pub struct Identity {
     /// Its id.
     pub project: ProjectId,
-    /// Where its memories lie.
+    /// Mode: the place of its memories.
     #[serde(default)]
     pub mode: Mode,
     /// When it was first seen.

@@ -57,7 +57,7 @@ pub struct Tombstone {
     pub reason: Reason,
     /// Since when.
     pub at: Timestamp,
-    /// Where its file was, below the folder of memory files.
+    /// Path of its file, below the folder of memory files.
     pub name: Option<String>,
     /// True if a person or a model wrote it, so that no sync learns it again. Older ledgers do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]

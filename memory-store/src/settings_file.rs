@@ -56,7 +56,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Where the value of a key comes from.
+/// Source of a key's value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Nobody set it.

@@ -55,7 +55,7 @@ pub struct Store {
     root: Option<PathBuf>,
     /// Trust and the settings of redaction, where they were looked up.
     judged: Option<Arc<(Trust, Settings)>>,
-    /// How long is waited for who else changes files of the project.
+    /// Longest wait for other writers of the project's files.
     lock_wait: Duration,
 }
 
@@ -64,9 +64,9 @@ pub struct Store {
 pub struct Saved {
     /// The memory as it is now.
     pub stored: Stored,
-    /// Whether it is new, changed or the same as before.
+    /// Change: new, changed or as before.
     pub change: Change,
-    /// How many secrets were taken out.
+    /// Number of secrets that were taken out.
     pub hidden: usize,
 }
 
@@ -90,7 +90,7 @@ enum By {
     Link,
 }
 
-/// How to forget.
+/// Way of forgetting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Forget {
     /// The file is put aside; [`Store::restore`] brings it back.

@@ -69,7 +69,7 @@ impl fmt::Display for HeldBack {
 pub struct Trust {
     /// The orders that were let out, by the hash of what they say.
     released: BTreeSet<String>,
-    /// Where the ledger lies that knows the texts of this machine; `None` where all files are the user's own.
+    /// Project of the ledger that knows the texts of this machine; `None` where all files are the user's own.
     home: Option<ProjectDir>,
     /// Read at the first question about a file.
     texts: OnceLock<Texts>,

@@ -4,7 +4,7 @@
 use memory_store::redact::{RedactOptions, Redactor};
 use memory_store::settings::RedactSettings;
 
-/// How many texts of each of the ten sorts.
+/// Number of texts of each of the ten sorts.
 const EACH: usize = 50;
 
 /// SplitMix64.

@@ -296,7 +296,7 @@ fn forgetting_leaves_what_is_from_the_repository_under_the_same_id() {
     assert!(!theirs.exists());
 }
 
-/// Where case makes no difference there is one file of the two.
+/// Allows for file systems without case, where the two are one file.
 #[test]
 #[cfg(target_os = "linux")]
 fn what_is_from_the_repository_takes_no_name_that_is_the_same_but_for_case() {

@@ -77,7 +77,7 @@ pub(crate) fn file_name(name: &str, bytes: &[u8]) -> String {
     format!("{name}-v{}-{}.bin", super::header::MAJOR, &hash[..16])
 }
 
-/// Where the row of each piece goes.
+/// Position of each piece's row.
 struct Index {
     hashes: Vec<u64>,
     slots: Vec<u32>,

@@ -41,7 +41,7 @@ pub(crate) struct Header {
     pub magic: [u8; 8],
     /// Values of a row.
     pub values: u16,
-    /// Where words are cut.
+    /// Rule for cutting words.
     pub cut: Cut,
     /// Tokens of the vocabulary.
     pub tokens: u32,
@@ -55,11 +55,11 @@ pub(crate) struct Header {
     pub space: Space,
     /// Length of the file.
     pub bytes: u64,
-    /// Where the buckets start; the fingerprints of the rows follow them.
+    /// Start of the buckets; the fingerprints of the rows follow them.
     pub index: u64,
-    /// Where the rows start.
+    /// Start of the rows.
     pub rows: u64,
-    /// Where the weights of the transformer start; the end of the rows in a table.
+    /// Start of the transformer's weights; the end of the rows in a table.
     pub weights: u64,
     /// Checksum of buckets and fingerprints.
     pub index_checksum: u32,

@@ -27,7 +27,7 @@ pub(crate) struct Rows<const N: usize> {
     index: Vec<u8>,
 }
 
-/// Where the bytes of a file come from.
+/// Origin of a file's bytes.
 #[derive(Debug)]
 enum Source {
     /// Read when they are needed: a hook needs few.

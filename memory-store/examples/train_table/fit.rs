@@ -7,7 +7,7 @@ use crate::shuffle::Dice;
 /// A token that makes up this share of the training text weighs half as much as a rare one (smooth
 /// inverse frequency: Arora, Liang and Ma 2017).
 const HALF_WEIGHT_SHARE: f32 = 3e-4;
-/// How strongly a row is held to the transformer's vector of its piece alone, in texts.
+/// Strength that holds a row to the transformer's vector of its piece alone, in texts.
 const RIDGE: f32 = 0.2;
 /// Steps of conjugate gradients; more bring nothing.
 const STEPS: usize = 12;

@@ -17,7 +17,7 @@ pub(super) struct Split {
     pub front: Range<usize>,
     /// Everything after the closing fence's line.
     pub body: Range<usize>,
-    /// How the opening fence's line ends; new lines end the same way.
+    /// Line ending of the opening fence; new lines end the same way.
     pub line_ending: &'static str,
 }
 

@@ -17,7 +17,7 @@ const NODES_MAX: usize = 10_000;
 /// Bytes of text that they may hold, those repeated by aliases counted each time.
 const TEXT_BYTES_MAX: usize = 4 * FRONT_BYTES_MAX;
 
-/// How deep its lists and maps may be nested.
+/// Greatest nesting of its lists and maps.
 const DEPTH_MAX: usize = 16;
 
 /// A value and where it stands.
@@ -159,7 +159,7 @@ pub(super) fn comments(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// How texts are written.
+/// Style in which texts are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
     /// Long texts and those of several lines as blocks, which read well.

@@ -64,9 +64,9 @@ pub(crate) enum Part {
 
 /// Makes the segments of turns of an index.
 pub(crate) struct Maker<'a> {
-    /// Where the index lies.
+    /// Folder of the index.
     pub dir: &'a Path,
-    /// Where vectors come from.
+    /// Source of vectors.
     pub vectors: Option<&'a dyn Vectors>,
 }
 

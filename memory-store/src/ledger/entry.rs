@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Tombstone;
 use crate::id::MemoryId;
 
-/// How many earlier texts and names of a memory are still recognised as ours.
+/// Number of earlier texts and names of a memory that are still recognised as ours.
 const REMEMBERED_MAX: usize = 16;
 
 /// A memory, where its file is, and what was written into it.
@@ -32,7 +32,7 @@ pub(crate) struct Entry {
     pub placed: bool,
     /// True if HEAD held the file when we last looked.
     pub committed: bool,
-    /// Where the file waits outside of the working tree.
+    /// Place of the file outside of the working tree, if it waits there.
     pub aside: Aside,
     /// True if a review let it into the folder.
     pub promoted: bool,

@@ -16,7 +16,7 @@ pub struct Texts {
     pulled: Hashes,
 }
 
-/// Where a text is from.
+/// Origin of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// It was derived, written or released on this machine.

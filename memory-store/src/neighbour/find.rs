@@ -24,7 +24,7 @@ pub struct Neighbour {
     pub title: String,
     /// Its file, absolute.
     pub file: PathBuf,
-    /// How the statement relates to it.
+    /// Relation of the statement to it.
     pub verdict: Verdict,
 }
 

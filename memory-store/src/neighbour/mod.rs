@@ -38,7 +38,7 @@ const SUBJECT_WORDS_MIN: usize = 3;
 /// Words by which a thing that is gone is known again in the same file.
 const THING_WORDS_MIN: usize = 2;
 
-/// How a statement relates to an older one.
+/// Relation of a statement to an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

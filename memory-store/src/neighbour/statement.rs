@@ -49,7 +49,7 @@ pub struct Statement {
     gone: OnceLock<Vec<Words>>,
 }
 
-/// How two statements lie to each other in the project.
+/// Relation of the places of two statements in the project.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Both are about one file.

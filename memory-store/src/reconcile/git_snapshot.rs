@@ -24,7 +24,7 @@ const LOCK: &str = "index.lock";
 const UNFINISHED: [&str; 5] =
     ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
 
-/// How much of the end of HEAD's log is read: some 400 moves.
+/// Bytes of the end of HEAD's log that are read: some 400 moves.
 const LOG_BYTES_MAX: u64 = 64 << 10;
 
 /// State of git's own files of one working tree. Without a repository there are none, and they never change.

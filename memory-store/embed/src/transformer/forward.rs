@@ -141,7 +141,7 @@ fn multiply<K: Kernel>(linear: &Linear, words: &[u32], scales: &[f32], out: &mut
     }
 }
 
-/// Where the sums of a tile go.
+/// Target of a tile's sums.
 struct Tile<'a> {
     linear: &'a Linear,
     scales: &'a [f32],

@@ -29,8 +29,8 @@ const CONTINUES: &str = "##";
 /// The piece that stands for a word without pieces.
 pub(crate) const UNKNOWN: &str = "[UNK]";
 
-/// Where words are cut besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code
-/// names fall into debris then, because letters become small first.
+/// Rule for cutting words besides spaces and punctuation. BERT's own tokeniser cuts nowhere else; code names fall into
+/// debris then, because letters become small first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
     /// At the humps of `camelCase` and `HTTPServer`.
