@@ -38,7 +38,7 @@ pub struct Arena {
 
 #[derive(Debug)]
 struct ArenaState {
-    /// Where the part of the block starts that is not handed out.
+    /// Start of the part of the block that is not handed out.
     free: usize,
     /// Beyond this nothing was ever handed out, so it is still zero.
     touched: usize,

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// How much longer everything may take: under a tool that watches each instruction a hook is some
-/// hundred times slower (`RUSTFLAGS='--cfg unhurried'`).
+/// Factor of all time limits: under a tool that watches each instruction a hook is some hundred times slower
+/// (`RUSTFLAGS='--cfg unhurried'`).
 const PATIENCE: u32 = if cfg!(unhurried) { 1000 } else { 1 };
 
 /// After this a hook starts nothing more and prints what it has.

@@ -48,7 +48,7 @@ pub enum What {
     SessionEnd,
 }
 
-/// How a session started.
+/// Start of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Anew; also what an unknown way is taken for.

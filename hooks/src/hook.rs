@@ -29,15 +29,15 @@ const LOG_BYTES_MAX: u64 = 64 << 10;
 pub struct Hook {
     /// The time limits.
     pub deadline: Deadline,
-    /// Where things lie for this user.
+    /// Folders of this user.
     pub dirs: UserDirs,
-    /// Whether anything may be written. Never [`Mode::Off`].
+    /// Permission to write. Never [`Mode::Off`].
     pub mode: Mode,
     /// The time.
     pub now: Timestamp,
     /// The working tree, which this machine vouches for unless it `is_strange`.
     pub tree: Tree,
-    /// True if something else may stand by now where the tree was; see [`strange`].
+    /// True if something else may stand by now where the tree was; see [`untrusted_tree`].
     is_strange: bool,
     /// The state of the working tree.
     pub state: TreeDir,

@@ -31,7 +31,7 @@ pub struct Placed {
     pub id: MemoryId,
     /// Why it was found.
     pub why: String,
-    /// How well it answered.
+    /// Score of the memory.
     pub score: f32,
     /// Its place in the text, in bytes.
     pub place: Range<usize>,
@@ -46,7 +46,7 @@ pub enum Unclaimed {
     Withhold,
 }
 
-/// How memories are given.
+/// Settings of an injection.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// Cause of the memories, in the renderer's words.

@@ -83,7 +83,7 @@ fn fill(file: RawFd, buffer: &mut Vec<u8>) -> Option<&[u8]> {
     }
 }
 
-/// Where the scanner stands between two bytes.
+/// State of the scanner between two bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
     /// Before the object.
@@ -105,7 +105,7 @@ enum State {
     Done,
 }
 
-/// Where a string stands between two bytes.
+/// State of a string between two bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Escape {
     /// Outside an escape sequence.
@@ -124,7 +124,7 @@ enum Escape {
 #[derive(Debug, Default)]
 struct Scanner {
     state: State,
-    /// How many containers are open.
+    /// Number of open containers.
     depth: u32,
     /// True if names are read at the current depth.
     names: bool,

@@ -53,11 +53,11 @@ pub struct InjectedMemory<'a> {
     pub id: MemoryId,
     /// Why it was found.
     pub why: &'a str,
-    /// How well it answered.
+    /// Score of the memory.
     pub score: f32,
-    /// Where it begins in the text, in bytes.
+    /// Start of the memory in the text, in bytes.
     pub start: usize,
-    /// Where it ends.
+    /// End of the memory in the text.
     pub end: usize,
 }
 

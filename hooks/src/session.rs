@@ -81,8 +81,8 @@ pub struct Given {
 /// Why the next prompt is to bring what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
-    /// Where the work was left was not known in time for the block: not before the processor has
-    /// taken up this many bytes of the inbox.
+    /// A handoff that was not known in time for the block: not before the processor has taken up this many bytes of the
+    /// inbox.
     Late(u64),
     /// An old session was taken up again.
     Resumed,

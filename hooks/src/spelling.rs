@@ -11,7 +11,7 @@ use std::path::Path;
 
 use memory_store_base::layout::{Place, STORE_DIR, Tree, UserDirs};
 
-/// Where Claude Code puts the linked working trees that it makes.
+/// Folder of the linked working trees that Claude Code makes.
 const WORKTREES: &str = ".claude/worktrees/";
 
 /// Returns the path below the root of the tree; `None` for files elsewhere, and for our own memories.

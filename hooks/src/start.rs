@@ -203,7 +203,7 @@ struct Now {
     /// Which session it says the work was left in, and when that was last active: with the same
     /// one, the text differs by what this session itself did.
     left: String,
-    /// Where the work was left.
+    /// Text of the handoff.
     text: String,
     /// The memories that it was made of.
     hits: Vec<Hit>,

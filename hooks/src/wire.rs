@@ -70,7 +70,7 @@ wanted! {
     AgentId = None, "agent_id", ID_BYTES_MAX, Drop;
     /// The subagent's type; empty for Claude Code's own helpers.
     AgentType = None, "agent_type", ID_BYTES_MAX, Drop;
-    /// How a session started, or who made a prompt.
+    /// Start of a session, or maker of a prompt.
     Source = None, "source", ID_BYTES_MAX, Drop;
     /// Text of the user's prompt.
     Prompt = None, "prompt", TEXT_BYTES_MAX, Cut;
@@ -80,9 +80,9 @@ wanted! {
     ToolUseId = None, "tool_use_id", ID_BYTES_MAX, Drop;
     /// Error text of a failed tool call.
     Error = None, "error", TEXT_BYTES_MAX, Cut;
-    /// Whether the user stopped the tool call.
+    /// Flag of a tool call that the user stopped.
     IsInterrupt = None, "is_interrupt", ID_BYTES_MAX, Drop;
-    /// Whether the assistant goes on because a Stop hook asked for it.
+    /// Flag of an assistant that goes on because a Stop hook asked for it.
     StopHookActive = None, "stop_hook_active", ID_BYTES_MAX, Drop;
     /// The file that a tool read or changed.
     FilePath = Some("tool_input"), "file_path", PATH_BYTES_MAX, Drop;
