@@ -18,7 +18,7 @@ use crate::messages_api::MessagesApi;
 /// Names the client's program; `scripts/e2e-claude-code` sets it.
 pub const PROGRAM_VARIABLE: &str = "THROUGHLINE_TEST_CLAUDE";
 
-/// How long one session may take, in seconds.
+/// Longest session, in seconds.
 const SESSION_S: u64 = 120;
 
 /// Tools that the scripted model may use without being asked.
@@ -44,7 +44,7 @@ pub struct Outcome {
     pub messages: Vec<Value>,
 }
 
-/// How a session begins.
+/// Beginning of a session.
 #[derive(Clone, Copy, Debug)]
 pub enum Begin<'a> {
     /// As a new session with this id.

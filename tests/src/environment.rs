@@ -15,10 +15,10 @@ const BIN_DIR_VARIABLE: &str = "THROUGHLINE_TEST_BIN_DIR";
 /// Set to anything, it keeps the temporary folders, for looking into them afterwards.
 const KEEP_VARIABLE: &str = "THROUGHLINE_TEST_KEEP";
 
-/// Where tools such as git and bash are looked for.
+/// Path for tools such as git and bash.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// How long background work may take to end, in seconds.
+/// Longest wait for background work to end, in seconds.
 const QUIET_S: u64 = 20;
 
 /// A home of its own below a temporary folder that is removed at the end.

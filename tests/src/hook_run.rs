@@ -117,7 +117,7 @@ impl Moment {
 pub struct HookRun {
     /// Its exit and what it printed.
     pub output: Output,
-    /// How long it took, the start of the process included.
+    /// Duration, the start of the process included.
     pub took: Duration,
 }
 

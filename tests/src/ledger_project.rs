@@ -55,7 +55,7 @@ const BROKEN_LIB: &str = r#"//! Invoices and what they add up to.
 pub struct Line {
     /// The price of one piece, in cents.
     pub price_cents: i64,
-    /// How many pieces.
+    /// Number of pieces.
     pub quantity: u32,
 }
 

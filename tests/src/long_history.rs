@@ -49,7 +49,7 @@ pub struct LongHistory {
     pub environment: TestEnvironment,
     /// The root of the project.
     pub root: PathBuf,
-    /// How many sessions there are.
+    /// Number of sessions.
     pub sessions: usize,
 }
 

@@ -118,7 +118,7 @@ fn collect_texts(content: &Value, texts: &mut Vec<String>) {
     }
 }
 
-/// How the stand-in takes what it is asked.
+/// Way in which the stand-in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mood {
     /// It follows its scripts.

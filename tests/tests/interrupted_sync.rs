@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use journeys::sample_project::{Sample, copy, snapshot, stories};
 
-/// How often a sync is killed; `THROUGHLINE_TEST_KILLS` asks for another number.
+/// Number of kills; `THROUGHLINE_TEST_KILLS` asks for another one.
 const KILLS: usize = 50;
 
-/// How many slicings are tried.
+/// Number of slicings.
 const SLICINGS: usize = 2;
 
 /// Numbers that look random and are the same in every run (xorshift64).

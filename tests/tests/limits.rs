@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// A constant: the file it is in, and its name.
 type Place = (String, String);
 
-/// Where pieces of text are looked at that are within these bounds already.
+/// Sources that only look at pieces of text within these bounds.
 const WITHIN: [&str; 10] = [
     "memory-store/embed/src/",
     "memory-store/src/keywords.rs",

@@ -11,9 +11,9 @@ use journeys::long_history::{LongHistory, question, said};
 
 /// Sessions of the history.
 const SESSIONS: usize = 24;
-/// How long the model takes for an answer.
+/// Duration of the model's answers.
 const TAKES: Duration = Duration::from_millis(40);
-/// How often a sync is killed.
+/// Number of kills of a sync.
 const KILLS: usize = 12;
 
 /// Numbers that look random and are the same in every run (xorshift64).

@@ -34,7 +34,7 @@ pub struct Row<'a> {
     pub promise: Option<Promise>,
     /// The home that it runs in.
     pub home: PathBuf,
-    /// Where it finds the embedder's files.
+    /// Folder of the embedder's files.
     pub models: Option<PathBuf>,
     /// Returns the payload of the run with this number; called before it, and not measured.
     pub prepare: Box<dyn FnMut(usize) -> Result<Vec<u8>> + 'a>,
@@ -53,7 +53,7 @@ impl Row<'_> {
 /// Limits of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Promise {
-    /// How many times the time of the empty program.
+    /// Multiple of the empty program's time.
     pub ratio: f64,
     /// User and system time.
     pub cpu_us: f64,

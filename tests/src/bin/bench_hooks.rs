@@ -42,7 +42,7 @@ struct HooksOptions {
     /// Rounds in which all files that a row reads were dropped from memory before.
     cold_rounds: usize,
     json: bool,
-    /// Where stores stay for the next run, and one payload of each row for `strace` and `perf`.
+    /// Folder in which stores stay for the next run, and one payload of each row for `strace` and `perf`.
     keep: Option<PathBuf>,
 }
 

@@ -12,7 +12,7 @@ use journeys::long_history::{LongHistory, question, said};
 
 const USAGE: &str = "usage: scripts/bench model [--sessions N] [--seconds N] [--kills N]";
 
-/// How often it is looked whether something happened.
+/// Interval between looks at the state.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Longest wait.
 const WAIT_MAX: Duration = Duration::from_secs(600);
@@ -22,7 +22,7 @@ struct ModelOptions {
     sessions: usize,
     /// Seconds that the model takes for an answer.
     seconds: f64,
-    /// How often the sync is killed afterwards.
+    /// Number of kills of the sync afterwards.
     kills: usize,
 }
 

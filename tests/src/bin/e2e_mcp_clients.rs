@@ -58,7 +58,7 @@ fn main() -> ExitCode {
     checks.finish()
 }
 
-/// How a client is run.
+/// Way of running a client.
 enum How {
     /// A program that takes questions as lines, and keeps one connection.
     Bridge(Vec<PathBuf>),

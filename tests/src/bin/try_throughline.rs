@@ -12,7 +12,7 @@ use journeys::hook_run::{HookRun, Moment};
 use journeys::sample_project;
 use serde_json::Value;
 
-/// How often a hook is run for the time that is shown.
+/// Number of a hook's runs for the time that is shown.
 const RUNS: usize = 11;
 
 const USAGE: &str = "usage: scripts/try [--project DIR [--prompt TEXT]]";

@@ -78,15 +78,15 @@ impl Plan {
 /// Result of a run under a plan.
 #[derive(Debug)]
 pub struct Run {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
     /// Its stdout.
     pub stdout: Vec<u8>,
     /// Its stderr.
     pub stderr: String,
-    /// How many calls counted.
+    /// Number of calls that counted.
     pub points: u64,
-    /// Where the fault struck.
+    /// Point at which the fault struck.
     pub struck: Option<Point>,
 }
 

@@ -61,7 +61,7 @@ pub struct Point {
     pub path: PathBuf,
 }
 
-/// Where the arguments of a call tell the file.
+/// Position of the file among the arguments of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Names {
     /// A handle in this argument.

@@ -64,7 +64,7 @@ pub struct Trial {
     tree: Tree,
     acknowledged: BTreeMap<String, (MemoryId, Fate)>,
     purged: Vec<String>,
-    /// How often something was to be forgotten.
+    /// Number of memories that were to be forgotten.
     forgotten: usize,
     number: u32,
 }
