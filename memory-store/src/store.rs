@@ -808,7 +808,7 @@ fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let occurred = new.occurred.unwrap_or(now);
     if !new.body.trim().is_empty() {
         old.body = new.body;
-        // The author of the new text becomes that of the memory.
+        // The speaker of the new text becomes that of the memory.
         old.source.said_by = new.source.said_by.or(old.source.said_by);
         old.source.extractor = new.source.extractor.or(old.source.extractor.take());
     }

@@ -163,7 +163,7 @@ pub struct Source {
     pub turns: Vec<String>,
     /// A verbatim, redacted quote of the evidence.
     pub quote: Option<String>,
-    /// Source of the statement.
+    /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
     /// Extractor: `rules/<version>`, `ollama/<model>`, `mcp`, `cli`.
     pub extractor: Option<String>,
@@ -179,7 +179,7 @@ impl Source {
     }
 }
 
-/// Source of a memory's statement.
+/// Speaker of a memory's statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SaidBy {

@@ -123,7 +123,7 @@ pub struct Hit {
     pub why: String,
     /// Collection that it was found in.
     pub collection: Collection,
-    /// Source of the statement.
+    /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
     /// True if a model chose to save it.
     pub noted: bool,

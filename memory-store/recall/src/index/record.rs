@@ -144,7 +144,7 @@ pub struct Record {
     pub scope: Scope,
     /// State: memory or draft.
     pub status: Status,
-    /// Source of the statement.
+    /// Speaker of the statement.
     pub said_by: Option<SaidBy>,
     /// True if a model chose to save it.
     pub noted: bool,
