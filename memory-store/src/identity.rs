@@ -1,9 +1,8 @@
 //! Projects of this machine: which working trees belong to which, and who vouched for them.
 //!
-//! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`,
-//! outside of the repository, so that nothing a repository brings along can vouch for itself. What
-//! stands at the path later is only believed to be the same while its seal holds ([`crate::fs::tree_fingerprint`]), or when
-//! git says so ([`review`]).
+//! A store is read only where a person ran `init` or `trust`; that is recorded under `by-path`, outside of the
+//! repository, so that nothing a repository brings along can vouch for itself. A folder at the path later is only
+//! believed to be the same while its seal holds ([`crate::fs::tree_fingerprint`]), or when git says so ([`review`]).
 
 mod remote;
 
@@ -123,9 +122,9 @@ impl Identity {
             && (has_none || self.shares_root_commit(observed))
     }
 
-    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same,
-    /// for example cloned again. What a person sealed must have both, a root commit and a remote that
-    /// are known; of records without a seal it is enough that one is.
+    /// Says why what stands at a recorded path is not what was vouched for; `None`: it is the same, for example cloned
+    /// again. A sealed tree must have both, a root commit and a remote that are known; of records without a seal it is
+    /// enough that one is.
     fn objection(&self, observed: &Observed, sealed: &Sealed, now: &Seal) -> Option<&'static str> {
         let is_old = *sealed == Sealed::No;
         let owned = match sealed {
@@ -350,7 +349,7 @@ pub fn drop_limits(dirs: &UserDirs, project: ProjectId) -> Result<bool> {
     change(dirs, project, drop_all)
 }
 
-/// Withdraws the trust in a working tree; nothing of it is read any more. What was learned stays.
+/// Withdraws the trust in a working tree; nothing of it is read any more. Learned memories stay.
 pub fn untrust(dirs: &UserDirs, root: &Path) -> Result<()> {
     match Tree::locate(dirs, root) {
         Some(Place::Trusted(tree) | Place::Changed(tree)) => {

@@ -16,8 +16,8 @@ use memory_store_base::text::{
 /// Bytes of a text that are looked at.
 const TEXT_BYTES_MAX: usize = 20_000;
 
-/// Returns up to `max` search words of a text, best first, in lower case: words as they are
-/// written, code names whole. The same text gives the same words.
+/// Returns up to `max` search words of a text, best first, in lower case: words as they are written, code names whole.
+/// Equal texts give equal words.
 pub fn keywords(text: &str, max: usize) -> Vec<String> {
     let text = &text[..text.floor_char_boundary(TEXT_BYTES_MAX)];
     let mut words = extracted(text);

@@ -67,7 +67,7 @@ pub struct Tombstone {
     pub(crate) more: More,
 }
 
-/// The ledger of one project. Whoever changes it holds the store's lock.
+/// The ledger of one project. Its writer holds the store's lock.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,

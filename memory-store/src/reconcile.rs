@@ -89,10 +89,9 @@ pub struct Outcome {
     pub refused: Vec<String>,
 }
 
-/// Makes the files say what is desired: the complete set of this project's derived memories.
-/// `trees` are its working trees that exist, the main one first. A memory for a tree that is not
-/// among them goes to the main one. What people wrote is kept without what `redactor` hides; of what is from the
-/// repository nothing is kept.
+/// Makes the files say what is desired: the complete set of this project's derived memories. `trees` are its working
+/// trees that exist, the main one first. A memory for a tree that is not among them goes to the main one. Text that
+/// people wrote is kept without what `redactor` hides; nothing from the repository is kept.
 pub fn reconcile(
     store: &Store,
     redactor: &Redactor,

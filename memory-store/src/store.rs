@@ -385,8 +385,8 @@ impl Store {
         self.put(stored, before, By::Person, file, redactor).map(Some)
     }
 
-    /// Takes a memory out of recall, and keeps it from being learned again. What is kept of it has nothing
-    /// that `redactor` hides.
+    /// Takes a memory out of recall, and keeps it from being learned again. The kept copy has nothing that `redactor`
+    /// hides.
     pub fn forget(
         &self,
         id: &str,
@@ -801,7 +801,7 @@ fn is_note_on_others_word(old: &Memory, new: &Memory) -> bool {
     new.source.is_noted() && matches!(old.source.said_by, None | Some(SaidBy::User))
 }
 
-/// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. What was said again
+/// Makes `old` say what `new` says: its text, with the tags, paths and replaced memories of both. A statement repeated
 /// in other words happened again.
 fn unite(old: &mut Memory, new: Memory, now: Timestamp) {
     let before = old.clone();

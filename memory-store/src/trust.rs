@@ -4,9 +4,9 @@
 //! a committed memory folder is *from the repository*: it is labelled so wherever it is given, never told as a
 //! wish of the user, and with `pulled = "reviewed"` not given until it is released.
 //!
-//! Apart from that, whatever looks like an order to the model is in *quarantine*, wherever it comes from. What
-//! a person let out stands by its hash in a private file of the project, so that a repository cannot release
-//! what it brings, and what was edited is judged again.
+//! Apart from that, whatever looks like an order to the model is in *quarantine*, wherever it comes from. A release by
+//! a person stands by the text's hash in a private file of the project, so that a repository cannot release what it
+//! brings, and an edited text is judged again.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -187,7 +187,7 @@ impl Trust {
     }
 }
 
-/// Releases memories as they are now: they count as this machine's. What looks like an order stays held.
+/// Releases memories as they are now: they count as this machine's. Memories that look like orders stay held.
 ///
 /// # Errors
 /// When the ledger cannot be written.

@@ -70,9 +70,8 @@ pub(crate) enum Filter {
     },
 }
 
-/// Takes a search apart. `exact` says that it is written as above. What may as well be an error
-/// message is full of flags, quotes and shouted words: there dashes exclude nothing, quotes demand
-/// nothing, and `NOT NULL` is no operator.
+/// Takes a search apart. `exact` says that it is written as above. Text that may be an error message is full of flags,
+/// quotes and shouted words: there dashes exclude nothing, quotes demand nothing, and `NOT NULL` is no operator.
 ///
 /// # Errors
 ///

@@ -117,9 +117,8 @@ impl Followed {
         Some(Self { query, own })
     }
 
-    /// Takes the candidates of the prompt alone and of prompt and topic together: these are what
-    /// counts, but those that only the topic found. What passes the gate for the prompt alone still
-    /// does.
+    /// Takes the candidates of the prompt alone and of prompt and topic together: these are what counts, but those that
+    /// only the topic found. Memories that pass the gate for the prompt alone still do.
     pub(crate) fn join(&self, alone: Vec<Candidate>, mut joined: Vec<Candidate>) -> Vec<Candidate> {
         joined.retain_mut(|candidate| {
             let alone = alone.iter().find(|alone| alone.at == candidate.at && alone.passes());

@@ -36,7 +36,7 @@ impl Recall {
     }
 }
 
-/// Reads one file that an index gives. What is held may be let out by now, and is judged again by whoever asks.
+/// Reads one file that an index gives. A held memory may be released by now, and is judged again by the caller.
 fn given(sources: &Sources, at: At) -> Option<(PathBuf, JudgedFile)> {
     if sources.is_unjudged(at) {
         return None;

@@ -224,8 +224,8 @@ pub struct Recall {
 }
 
 impl Recall {
-    /// Opens the index of this tree, or of the main tree when this worktree has none, and the
-    /// user's own. What cannot be read is told in every answer as [`Recalled::degraded`].
+    /// Opens the index of this tree, or of the main tree when this worktree has none, and the user's own. Read errors
+    /// are told in every answer as [`Recalled::degraded`].
     pub fn open(dirs: &UserDirs, tree: &Tree) -> Self {
         Self::of(dirs, Sources::open(dirs, tree))
     }
@@ -292,8 +292,8 @@ impl Recall {
         self.sources.degraded.as_deref()
     }
 
-    /// Returns whether a file of the project's indexes is gone or has lost its end: one look at each. Those that no
-    /// hook opens are among them.
+    /// Returns whether a file of the project's indexes is gone or has lost its end: one look at each. Indexes that no
+    /// hook opens are included.
     pub fn lacks_files(&self) -> bool {
         let Some(index) = self.sources.list.iter().find_map(|source| source.index.as_ref()) else {
             return false;

@@ -62,8 +62,8 @@ impl Recall {
         ids
     }
 
-    /// Looks through these documents of the project's memories, too: an index does not keep what expired. What
-    /// is over at `now` replaces nothing.
+    /// Looks through these documents of the project's memories, too: an index does not keep what expired. Memories over
+    /// at `now` replace nothing.
     #[must_use]
     pub fn with_documents(mut self, mut documents: Vec<Document>, now: Timestamp) -> Self {
         for document in &mut documents {

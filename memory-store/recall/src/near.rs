@@ -11,8 +11,8 @@ const CANDIDATES_MAX: usize = 48;
 const READ_MAX: usize = 32;
 
 impl Recall {
-    /// Returns the memories that share most with a text, best first, each with the cosine of its vector where
-    /// both have one. What is held back or superseded is left out.
+    /// Returns the memories that share most with a text, best first, each with the cosine of its vector where both have
+    /// one. Memories held back or superseded are left out.
     pub fn near(&self, text: &str, now: Timestamp) -> Vec<(Hit, Option<f32>)> {
         let sources = &self.sources;
         let query = Query::search(text);

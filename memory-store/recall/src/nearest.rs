@@ -18,8 +18,8 @@ pub struct Probe {
 /// Similarities of a source's vectors to a query.
 #[derive(Debug, Default)]
 pub(crate) struct Nearest {
-    /// The nearest documents, the nearest first. What the journal replaced is among them, as it is
-    /// among the lexical candidates.
+    /// The nearest documents, the nearest first. Documents that the journal replaced are among them, as they are among
+    /// the lexical candidates.
     pub best: Vec<Near>,
     /// All documents of the segment, in their order, where all were compared.
     all: Option<Vec<Near>>,

@@ -1,6 +1,6 @@
-//! Scores the documents of a source by their words: the lists of all terms are walked side by side
-//! and once, a *window* of documents after the other. What a hook touches for the first time costs it
-//! more than what it computes, and the memory of a window is touched again and again.
+//! Scores the documents of a source by their words: the lists of all terms are walked side by side and once, a *window*
+//! of documents after the other. A first touch of memory costs a hook more than computing, and the memory of a window
+//! is touched again and again.
 
 use super::query::Query;
 use crate::index::bounds::{Bounded, Part, RANGE, WINDOW};

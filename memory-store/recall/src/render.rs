@@ -205,8 +205,8 @@ fn put_pieces(
     }
 }
 
-/// One memory as a line of its own, within a number of characters; `None` when too little of it
-/// would fit. What it says comes before the files it is about.
+/// One memory as a line of its own, within a number of characters; `None` when too little of it would fit. The
+/// statement comes before the files it is about.
 fn piece(hit: &Hit, detail: Detail, room: usize) -> Option<String> {
     let head = head(hit);
     let content = match detail {

@@ -114,7 +114,7 @@ impl Candidate {
         }
     }
 
-    /// Returns whether the gate lets it through. What is named directly is its own gate.
+    /// Returns whether the gate lets it through. A memory that the query names directly is its own gate.
     pub(crate) fn passes(&self) -> bool {
         self.named.is_some() || self.gate > self.threshold
     }

@@ -9,8 +9,8 @@ use crate::index::record::Entry;
 /// two next to these. Fitted as those in `score.rs` are.
 const BESIDE: [f32; 2] = [0.32, 0.16];
 
-/// Gives each candidate its share of what the words of those beside it score. What is no candidate
-/// itself shares too little with the query to count.
+/// Gives each candidate its share of what the words of those beside it score. A neighbour that is no candidate itself
+/// shares too little with the query to count.
 pub(crate) fn add(candidates: &mut [Candidate]) {
     let mut known: Vec<(At, f32)> =
         candidates.iter().map(|candidate| (candidate.at, candidate.lexical)).collect();

@@ -426,8 +426,8 @@ impl Source {
         Ok(segment.find(id)?.map(|(doc, _)| doc).filter(|&doc| !segment.is_dead(doc)))
     }
 
-    /// The documents of the session-start block. What the journal or the files add comes first, in
-    /// the order of what such a block is for.
+    /// The documents of the session-start block. Documents that the journal or the files add come first, in the order
+    /// of such a block's purpose.
     fn start_plan(&self, settings: &Settings, now: Timestamp) -> Result<Vec<u32>> {
         let first = self.segment().map_or(0, Segment::docs);
         let mut loose: Vec<(StartGroup, f32, MemoryId, u32)> = (first..)

@@ -53,8 +53,8 @@ impl From<&Memory> for Standing {
     }
 }
 
-/// Sureness, halved by age as the kind and the settings say, and once more when it is stale. What is pinned is worth
-/// more than anything that is not.
+/// Sureness, halved by age as the kind and the settings say, and once more when it is stale. A pinned memory is worth
+/// more than any other.
 pub fn worth(standing: &Standing, settings: &Settings, now: Timestamp) -> f32 {
     let pin = if standing.pinned { 1.0 } else { 0.0 };
     let stale = if standing.stale { STALE_SHARE } else { 1.0 };

@@ -1,8 +1,8 @@
 //! Times that a text names: "last week", "in March", "since 2026-10-01", "before Monday".
 //!
-//! A name of a time stands for a *span*: whole days, in UTC. Words that have another meaning, such
-//! as `may` and `march`, count only where a preposition or a number makes a date of them. What lies
-//! in the future is not named: memories are of the past.
+//! A name of a time stands for a *span*: whole days, in UTC. Words that have another meaning, such as `may` and
+//! `march`, count only where a preposition or a number makes a date of them. A time in the future is not named:
+//! memories are of the past.
 
 use std::ops::Range;
 

@@ -1,6 +1,5 @@
-//! Personal data: addresses, numbers of persons and of their things, each validated as far as its
-//! format allows. What happens to it is a policy for each class. Names of people are not found: no
-//! pattern tells them from other words.
+//! Personal data: addresses, numbers of persons and of their things, each validated as far as its format allows. A
+//! policy for each class decides about it. Names of people are not found: no pattern tells them from other words.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Redacting streams of any length in bounded memory.
 //!
-//! A stream is read in blocks. What stands near the end of a block waits for the next one, so that
-//! a secret that lies across the border is found.
+//! A stream is read in blocks. Text near the end of a block waits for the next one, so that a secret that lies across
+//! the border is found.
 
 use std::io::{self, Read, Write};
 

@@ -1,5 +1,5 @@
-//! Texts that belong together: the fields of one memory. What one of them tells is hidden in the others, and a
-//! title may say what the text behind it is.
+//! Texts that belong together: the fields of one memory. Values that one of them reveals are hidden in the others, and
+//! a title may explain the text behind it.
 
 use std::borrow::Cow;
 use std::ops::Range;

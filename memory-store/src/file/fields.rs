@@ -1,5 +1,5 @@
-//! From front matter to a memory, leniently: a person may leave out what has a default and write
-//! one text where a list is meant. What cannot be understood is named by its key.
+//! From front matter to a memory, leniently: a person may leave out what has a default and write one text where a list
+//! is meant. A value that cannot be understood is named by its key.
 
 use std::fmt;
 use std::str::FromStr;

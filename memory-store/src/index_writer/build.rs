@@ -56,8 +56,7 @@ pub struct StartPlan {
 
 /// Links vectors into a graph.
 pub trait Graphs {
-    /// Returns for each vector the numbers of its neighbours, the nearest first. The same vectors
-    /// have the same neighbours.
+    /// Returns for each vector the numbers of its neighbours, the nearest first. Equal vectors have equal neighbours.
     fn link(&self, vectors: &[&Vector]) -> Vec<Vec<u32>>;
 
     /// From so many vectors on the memories have a graph. Searching it pays much later only, but so it
@@ -493,8 +492,8 @@ impl<'a> Publisher<'a> {
         }
     }
 
-    /// Gives memories, which are in the order of their ids, their vectors. What the present index has of
-    /// the same text is not made again, unless there is a better one by now.
+    /// Gives memories, which are in the order of their ids, their vectors. Vectors of the present index for the same
+    /// text are not made again, unless there is a better one by now.
     fn embed(&self, documents: &mut [Document]) {
         let Some(vectors) = self.vectors else { return };
         let space = vectors.space();
@@ -680,9 +679,10 @@ fn documents(root: &Path, memories: &[Stored], said: &BTreeSet<MemoryId>) -> Vec
     documents
 }
 
-/// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file
-/// names, if that is there, or the one that names it. What is held is not given, and stands in nobody's place: to
-/// be called when that is known. What is from the repository names none of this machine's. What expired replaces nothing, and is left out.
+/// Marks what a newer memory supersedes, and notes the newer one as its successor: the one that its own file names, if
+/// that is there, or the one that names it. Held memories are not given, and stand in nobody's place: to be called when
+/// they are known. A memory from the repository names none of this machine's. Expired memories replace nothing, and are
+/// left out.
 fn name_successors(documents: &mut Vec<Document>, now: Timestamp) {
     // Of several the one with the highest id, the youngest, counts.
     let pulled: BTreeSet<MemoryId> = documents

@@ -63,8 +63,8 @@ pub fn append_within(dir: &Path, entry: &Entry, most: Duration) -> Result<()> {
 /// Change to a memory.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// It was saved in the store that this redactor belongs to: files come from editors and from
-    /// pulls, so that what hooks print is redacted here too. What is held there is held here.
+    /// It was saved in the store that this redactor belongs to: files come from editors and from pulls, so that what
+    /// hooks print is redacted here too. Memories held by this trust are held in the journal.
     Saved(&'a Stored, &'a Redactor, &'a Trust),
     /// It is gone.
     Gone(MemoryId),

@@ -1,10 +1,10 @@
 //! `writer.lock` keeps two writers from publishing at once, and appends from falling between a
 //! journal and its successor.
 //!
-//! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it
-//! reads the generation until the manifest is replaced. Both wait, for a bounded time. Whoever removes what no manifest names holds
-//! it so, too. Readers never take it. The lock
-//! goes with the process that held it; the file stays and may be deleted when nothing runs.
+//! Appenders hold it shared, for one write; a publisher holds it exclusively, from the moment it reads the generation
+//! until the manifest is replaced. Both wait, for a bounded time. The remover of files that no manifest names holds it
+//! so, too. Readers never take it. The lock goes with the process that held it; the file stays and may be deleted when
+//! nothing runs.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;

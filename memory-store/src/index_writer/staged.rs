@@ -1,8 +1,8 @@
 //! Turns on their way into an index: segments that no manifest names yet.
 //!
-//! So many can be brought portion by portion, and until all are there readers keep what they have. What is not
-//! published goes when it is dropped, and what a killed run left when somebody begins again: on a full disk each
-//! try would leave less room to the next.
+//! So many can be brought portion by portion, and until all are there readers keep what they have. Unpublished segments
+//! go when this is dropped, and those of a killed run when somebody begins again: on a full disk each try would leave
+//! less room to the next.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ const LATEST_BYTES_MAX: u64 = 128 << 10;
 /// Bytes that are read at once, from the end of a ledger to its beginning.
 const STEP_BYTES: u64 = 1 << 20;
 
-/// A ledger of which single lines are asked for. Whoever adds to it holds the store's lock.
+/// A ledger of which single lines are asked for. Its writer holds the store's lock.
 pub(crate) struct Lookup {
     path: PathBuf,
 }

@@ -12,7 +12,7 @@ use crate::id::MemoryId;
 use crate::store::Gone;
 
 impl Ledger {
-    /// Takes out what came from what is gone, but for the words of those who changed or wrote a memory. What is put
+    /// Takes out what came from what is gone, but for the words of those who changed or wrote a memory. A memory put
     /// `aside` keeps its name.
     pub(crate) fn unlearn(&mut self, gone: &Gone<'_>, aside: &BTreeSet<MemoryId>) -> Result<()> {
         let before = (self.entries.clone(), self.tombstones.clone());

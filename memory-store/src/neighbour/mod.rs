@@ -90,8 +90,8 @@ fn judge_by(
         return Some(if replaces { Verdict::Update } else { Verdict::Contradiction });
     }
     if is_duplicate(newer, older) {
-        // Alike is measured by the shorter text. Whoever is to leave the newer one out, or the older one,
-        // loses what only that one says.
+        // Alike is measured by the shorter text. Leaving out the newer one, or the older one, loses what only that one
+        // says.
         let of_newer = newer.words.shared_by(&older.words);
         let of_older = older.words.shared_by(&newer.words);
         return Some(if of_newer >= HELD_SHARE || of_newer.min(of_older) >= SAME_SHARE {

@@ -40,7 +40,7 @@ pub(super) enum InTree<'s> {
     Files(Vec<&'s Read>),
     /// Only what is from the repository and came in its place.
     Replaced(&'s Read),
-    /// Nothing. What is from the repository under its id elsewhere is no file of it.
+    /// Nothing. A memory from the repository under its id elsewhere is no file of it.
     Nothing,
 }
 
@@ -246,8 +246,7 @@ impl<'a> Survey<'a> {
         self.traces.get(root).is_some_and(Traces::changed_branch)
     }
 
-    /// Returns whether HEAD holds a memory's file. What was known of a tree that moved stays known, with the HEAD it
-    /// was known of.
+    /// Returns whether HEAD holds a memory's file. Knowledge of a tree that moved stays, with the HEAD it was about.
     pub(crate) fn commits(&self, entry: &Entry) -> bool {
         match self.traces.get(&entry.root) {
             Some(tree) if tree.has_moved() => entry.committed,

@@ -52,9 +52,9 @@ impl Store {
         Ok(cleaned)
     }
 
-    /// Takes secrets out of a memory's file and its name. What we wrote stays ours. Of another text the ledger
-    /// learns only whether what stood there was of this machine: what somebody else wrote does not become the user's own
-    /// by a word that was hidden in it.
+    /// Takes secrets out of a memory's file and its name. Our own texts stay ours. Of another text the ledger learns
+    /// only whether what stood there was of this machine: what somebody else wrote does not become the user's own by a
+    /// word that was hidden in it.
     fn clean_file(&self, path: &Path, redactor: &Redactor) -> Result<()> {
         let Read { stored, mut file } = listing::read(path)?;
         let before = file.text().to_owned();

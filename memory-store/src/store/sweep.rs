@@ -7,8 +7,8 @@ use walkdir::WalkDir;
 
 use crate::fs::disk;
 
-/// Removes temporary files that a killed process left below a folder. Whoever calls this holds the
-/// lock that writers hold, so that none of them is in use.
+/// Removes temporary files that a killed process left below a folder. The caller holds the lock that writers hold, so
+/// that none of them is in use.
 pub(crate) fn sweep(folder: &Path, levels: usize) {
     let walk = WalkDir::new(folder).max_depth(levels).follow_root_links(false);
     for entry in walk.into_iter().flatten().filter(|entry| entry.file_type().is_file()) {

@@ -1,5 +1,5 @@
-//! Lines of a file or a stream that others write, one at a time, through a bounded buffer. What becomes of a line
-//! that is too long is the same everywhere: the rest of it is passed over, which is told, and the next one is read.
+//! Lines of a file or a stream that others write, one at a time, through a bounded buffer. A line that is too long is
+//! handled the same everywhere: the rest of it is passed over, which is told, and the next one is read.
 
 use std::io::{self, BufRead};
 

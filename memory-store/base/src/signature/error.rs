@@ -28,8 +28,8 @@ pub fn error_signature(output: &str) -> Option<String> {
     (!kept.is_empty()).then(|| kept.join(" | "))
 }
 
-/// Returns whether a line of a signature names a cause. What a runner of scripts prints when one fails, and the command
-/// line that it repeats, are the same for every failure.
+/// Returns whether a line of a signature names a cause. The messages of script runners about a failed script, and the
+/// command lines that they repeat, are the same for every failure.
 pub fn names_cause(line: &str) -> bool {
     !is_summary(line) && !line.starts_with("$ ") && !line.starts_with("> ")
 }

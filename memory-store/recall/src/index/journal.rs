@@ -1,9 +1,9 @@
 //! The journal: what was added, changed or removed since the segments were written. One appended
 //! frame each, visible to the next hook; the next published generation takes it in.
 //!
-//! A frame is `TLJ1`, the length of the payload, its crc32c, the payload. Frames are written by one
-//! `write` to a file opened for appending, so they never mix. What a crash cut off is skipped:
-//! reading goes on at the next frame whose checksum fits.
+//! A frame is `TLJ1`, the length of the payload, its crc32c, the payload. Frames are written by one `write` to a file
+//! opened for appending, so they never mix. A frame that a crash cut off is skipped: reading goes on at the next frame
+//! whose checksum fits.
 
 use std::io::Read;
 use std::path::Path;

@@ -253,7 +253,7 @@ impl Segment {
         self.dead.binary_search(&doc).is_ok()
     }
 
-    /// Reads the entry of a document. Those of neighbouring documents are best asked for in a row.
+    /// Reads the entry of a document. Entries of neighbouring documents are best read in a row.
     pub fn entry(&self, doc: u32) -> Result<Entry> {
         let first = doc / ENTRIES_AT_ONCE * ENTRIES_AT_ONCE;
         let mut read = self.entries.borrow_mut();

@@ -322,8 +322,8 @@ impl Segment {
         Ok(self.cosines(query, &docs)?.into_iter().flatten().collect())
     }
 
-    /// Calls `each` with the first document of some, and with their codes. What it is called with may
-    /// turn out to be damaged at the end.
+    /// Calls `each` with the first document of some, and with their codes. The codes passed to it may turn out to be
+    /// damaged at the end.
     fn each_code(&self, each: &mut dyn FnMut(u32, &[[u8; CODE]])) -> Result<()> {
         let mut buffer = vec![0; CODES_AT_ONCE * CODE];
         let mut offset = 0;

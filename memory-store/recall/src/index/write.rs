@@ -21,9 +21,8 @@ use memory_store_base::id::MemoryId;
 use memory_store_base::signature::signature_hash;
 use memory_store_embed::{Encoder, Space, Vector};
 
-/// Returns the bytes of a segment of these documents, which are in the order of their ids and of
-/// which no two have the same. The same documents give the same bytes. Vectors of another space than
-/// `space` are left out.
+/// Returns the bytes of a segment of these documents, which are in the order of their ids and of which no two have the
+/// same. Equal documents give equal bytes. Vectors of another space than `space` are left out.
 pub fn segment(
     collection: Collection,
     documents: &[Document],

@@ -1,10 +1,9 @@
 //! Suspicion: telling memories that give orders to a model from memories that tell what is so.
 //!
-//! Anybody who can write to a memory folder writes what a model reads. What is recalled is printed as
-//! data, and what looks like an order to the model that reads it is *held*: kept, shown in `review`, and
-//! not injected. A wish of the user is an order too, so an imperative alone says nothing; what tells is
-//! what it is about: the reader's instructions, its role, its consent, what the user may know, where
-//! secrets go. `rules.txt` says how such orders are worded.
+//! Anybody who can write to a memory folder writes what a model reads. Recalled memories are printed as data, and a
+//! text that looks like an order to its reader is *held*: kept, shown in `review`, and not injected. A wish of the user
+//! is an order too, so an imperative alone says nothing; what tells is what it is about: the reader's instructions, its
+//! role, its consent, what the user may know, where secrets go. `rules.txt` says how such orders are worded.
 
 mod decode;
 mod markup;
