@@ -3,14 +3,14 @@
 //! The cost lies in each page touched for the first time (2 us in a virtual machine) and in each system call, not in
 //! the allocator's work. musl gives every size class a page of its own and returns pages as soon as it can. A hook
 //! allocates a few ten kilobytes and then ends, so here memory is handed out densely from one block, and what is given
-//! back is handed out again, as it is, to whoever asks for as much. What is large, or comes when the block is used up,
-//! is left to the system's allocator.
+//! back is handed out again, as it is, to whoever asks for as much. Large requests, and all once the block is used up,
+//! go to the system's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::UnsafeCell;
 use std::ptr::null_mut;
 
-/// Bytes of the block. Those that are never handed out cost nothing.
+/// Bytes of the block. Bytes that are never handed out cost nothing.
 const BLOCK_BYTES: usize = 512 << 10;
 
 /// Bytes from which on the system's allocator serves better: it can give them back.

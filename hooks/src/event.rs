@@ -1,7 +1,7 @@
 //! Events: what a payload means to us.
 //!
-//! An event is made from whatever members a payload has. What is well-formed but none of our
-//! business (another event, no session, a subagent of Claude Code itself) is no event.
+//! An event is made from whatever members a payload has. A well-formed payload that is none of our business (another
+//! event, no session, a subagent of Claude Code itself) is no event.
 
 use std::path::{Path, PathBuf};
 

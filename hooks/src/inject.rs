@@ -172,7 +172,7 @@ impl Injection {
     }
 }
 
-/// The hits of an answer. What recall could not read for it is noted.
+/// The hits of an answer. Read errors of recall are noted.
 pub fn hits(hook: &Hook, recalled: Recalled) -> Vec<Hit> {
     hook.note_index(&recalled);
     recalled.notes.iter().for_each(|note| hook.log(note));

@@ -1,8 +1,8 @@
 //! Reading the payload: one JSON object on stdin, of which a hook wants a few short members.
 //!
-//! A payload may be 50 MB long (a tool's output) and cut off anywhere, so it is scanned in chunks
-//! as it arrives: wanted strings are decoded into small buffers, everything else is passed over
-//! without being kept. What was complete before an error or the end of input is used.
+//! A payload may be 50 MB long (a tool's output) and cut off anywhere, so it is scanned in chunks as it arrives: wanted
+//! strings are decoded into small buffers, everything else is passed over without being kept. Values complete before an
+//! error or the end of input are used.
 
 use std::os::fd::RawFd;
 

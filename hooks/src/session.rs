@@ -34,7 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::append;
 
-/// Bytes of one session's file. Who was given that much needs no more.
+/// Bytes of one session's file. A session that was given that much needs no more.
 const BYTES_MAX: usize = 512 << 10;
 
 /// A session file, as read.
@@ -65,7 +65,8 @@ pub struct Block {
     pub ids: Vec<MemoryId>,
     /// Which session it says the work was left in, and when that was last active.
     pub left: String,
-    /// True if SessionStart printed it. What came with a prompt is not printed again: it stands among other text there.
+    /// True if SessionStart printed it. A block that came with a prompt is not printed again: it stands among other
+    /// text there.
     pub printed: bool,
 }
 
@@ -132,8 +133,8 @@ impl Session {
         Ok(given.iter().map(|memory| self.is_first("c", &hex(memory.id))).collect())
     }
 
-    /// Lets the next claim of memories claim the notice to the person, too, unless somebody has: one
-    /// write less for [`Session::claim_notice`]. Whoever claims a memory first claims both first.
+    /// Lets the next claim of memories claim the notice to the person, too, unless somebody has: one write less for
+    /// [`Session::claim_notice`]. The first claim of a memory in a session claims both.
     pub fn want_notice(&mut self) {
         self.wants_notice = true;
     }
