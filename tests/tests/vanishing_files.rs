@@ -1,5 +1,5 @@
-//! Memory files vanish for many reasons. What git moved out of the way is written again; what a
-//! person deleted stays deleted.
+//! Memory files vanish for many reasons. A file that git moved out of the way is written again; one that a person
+//! deleted stays deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

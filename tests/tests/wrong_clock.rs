@@ -1,5 +1,5 @@
-//! Clocks go back: a battery is empty, a virtual machine was asleep, a file came from another machine. What is on the disk
-//! is then of a time that is still to come, and what comes next is older than what was seen last.
+//! Clocks go back: a battery is empty, a virtual machine was asleep, a file came from another machine. The files on the
+//! disk are then of a time that is still to come, and the next ones are older than those seen last.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -305,9 +305,9 @@ impl Scene<'_> {
         self.trial.tidy()
     }
 
-    /// Saves again, since an editor that saves in place empties the file first. What git saw then is empty, and stays
-    /// so: the rest went into a file that has no name any more. Nothing of ours writes like that, and a person who sees
-    /// it saves again.
+    /// Saves again, since an editor that saves in place empties the file first. Git saw an empty file then, and keeps
+    /// that: the rest went into a file that has no name any more. Nothing of ours writes like that, and a person who
+    /// sees it saves again.
     fn save_again(&self) -> io::Result<()> {
         let buffers = self.buffers.lock().map_err(|_| io::Error::other("a thread died"))?;
         let is_empty = |path: &Path| fs::metadata(path).is_ok_and(|found| found.len() == 0);

@@ -112,8 +112,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Takes note of what was claimed. What was not acknowledged may have happened or not: that
-    /// is looked up.
+    /// Takes note of what was claimed. A change without acknowledgement may have happened or not: that is looked up.
     fn note(&mut self, claim: &Claim, is_acknowledged: bool) {
         match claim {
             Claim::Nothing => {}
