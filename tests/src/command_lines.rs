@@ -3,6 +3,8 @@
 /// Words that begin a line of ours, after what leads to the program.
 const PROGRAM: &str = "throughline";
 const SCRIPTS: &str = "scripts/";
+/// The script that people run without the repository.
+const INSTALLER: &str = "scripts/get";
 
 /// One command line of ours.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,13 +75,23 @@ fn commands(line: &str) -> Vec<CommandLine> {
 fn ours(words: &[String]) -> Option<CommandLine> {
     // Variables may be set before the program.
     let begin = words.iter().position(|word| !is_assignment(word))?;
-    let (program, arguments) = words[begin..].split_first()?;
+    let (program, arguments) = match &words[begin..] {
+        // The installer is downloaded, and run by a shell.
+        [shell, script, arguments @ ..] if shell == "sh" && is_installer(script) => {
+            (INSTALLER, arguments)
+        }
+        words => words.split_first().map(|(program, arguments)| (program.as_str(), arguments))?,
+    };
     let name = program.rsplit('/').next().unwrap_or_default();
     let is_script = program.starts_with(SCRIPTS) && !name.is_empty();
     let is_ours = is_script || name == PROGRAM && !program.ends_with("share/throughline");
-    let program = if is_script { program.clone() } else { name.to_owned() };
+    let program = if is_script { program.to_owned() } else { name.to_owned() };
     let arguments = arguments.iter().filter_map(|word| argument(word)).collect();
     is_ours.then_some(CommandLine { program, arguments })
+}
+
+fn is_installer(script: &str) -> bool {
+    script.rsplit('/').next() == INSTALLER.rsplit('/').next()
 }
 
 /// Whether a word sets a variable for the command behind it.
@@ -142,6 +154,11 @@ mod tests {
     fn shown(page: &str) -> Vec<String> {
         let lines = command_lines(page).into_iter();
         lines.map(|line| format!("{} {}", line.program, line.arguments.join("~"))).collect()
+    }
+
+    #[test]
+    fn the_installer_is_a_script() {
+        assert_eq!(shown("    sh ~/Downloads/get --from DIR"), ["scripts/get --from~DIR"]);
     }
 
     #[test]

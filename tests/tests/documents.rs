@@ -12,13 +12,14 @@ use journeys::environment::TestEnvironment;
 const TOP: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
 
 /// Folders whose files documents name by a path from the root.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "cli/",
     "docs/",
     "fuzz/",
     "hooks/",
     "mcp/",
     "memory-store/",
+    "packaging/",
     "processor/",
     "scripts/",
     "tests/",
@@ -238,12 +239,14 @@ fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
 fn every_message_of_troubleshooting_is_one_of_ours() {
     let sources = below(&root().join("cli/src")) + &below(&root().join("plugin/scripts"));
     // A text that was broken in the source is one line.
-    let sources: String = sources.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let sources: String =
+        sources.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
     let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
     let mut messages = 0;
     for row in page.lines().filter(|line| line.starts_with('|')) {
         let cells = row.split('|').skip(1).take(2).map(str::trim);
-        let Some(message) = cells.filter_map(|cell| cell.strip_prefix('`')?.strip_suffix('`')).next()
+        let Some(message) =
+            cells.filter_map(|cell| cell.strip_prefix('`')?.strip_suffix('`')).next()
         else {
             continue;
         };
@@ -258,7 +261,9 @@ fn every_message_of_troubleshooting_is_one_of_ours() {
 /// Returns the text of all files below a folder.
 fn below(folder: &Path) -> String {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    entries.map(|path| if path.is_dir() { below(&path) } else { fs::read_to_string(&path).unwrap() }).collect()
+    entries
+        .map(|path| if path.is_dir() { below(&path) } else { fs::read_to_string(&path).unwrap() })
+        .collect()
 }
 
 /// README fits one screen: it is read in a terminal and beside code, too.
