@@ -141,9 +141,9 @@ fn everything_is_put_in_place_and_one_step_is_named() {
         [
             ".local/bin/throughline",
             ".local/bin/throughline-stop",
+            ".local/share/throughline/MODEL",
             ".local/share/throughline-release/FILES",
             ".local/share/throughline-release/get",
-            ".local/share/throughline/MODEL",
         ]
     );
     let mode = |name: &str| {
