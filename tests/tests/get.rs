@@ -167,6 +167,22 @@ fn a_wrong_checksum_changes_nothing() {
     }
 }
 
+/// A mistake in a script that CI seldom runs would be seen when a release is due.
+#[test]
+fn bash_reads_the_scripts() {
+    let mut read = 0;
+    for entry in fs::read_dir(root().join("scripts")).unwrap() {
+        let path = entry.unwrap().path();
+        let is_bash =
+            path.is_file() && fs::read_to_string(&path).unwrap().starts_with("#!/usr/bin/env bash");
+        if is_bash {
+            printed(Command::new("bash").arg("-n").arg(&path)).unwrap();
+            read += 1;
+        }
+    }
+    assert!(read >= 10, "{read} scripts");
+}
+
 /// Also those that the checksum does not show: an archive for another machine, or one cut short before it was made.
 #[test]
 fn programs_that_do_not_run_leave_those_that_were_there() {
