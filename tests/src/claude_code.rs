@@ -71,6 +71,12 @@ impl<'a> Client<'a> {
         self
     }
 
+    /// Looks for programs in these folders, instead of in those of the system and of the Rust toolchain.
+    pub fn with_path(mut self, path: String) -> Self {
+        self.path = path;
+        self
+    }
+
     /// The version of the client.
     pub fn version(&self) -> io::Result<String> {
         crate::environment::printed(self.command(Path::new("/")).arg("--version"))

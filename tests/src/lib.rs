@@ -5,6 +5,7 @@ pub mod bench;
 pub mod chat_server;
 pub mod checks;
 pub mod claude_code;
+pub mod command_lines;
 pub mod environment;
 #[cfg(target_os = "linux")]
 pub mod fault;

@@ -5,36 +5,45 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use journeys::command_lines::{CommandLine, command_lines};
 use journeys::environment::TestEnvironment;
 
 /// Pages at the top of the repository; those in `docs/` come on top.
 const TOP: [&str; 4] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"];
 
 /// Folders whose files documents name by a path from the root.
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "cli/",
     "docs/",
     "fuzz/",
     "hooks/",
     "mcp/",
     "memory-store/",
+    "packaging/",
     "processor/",
     "scripts/",
     "tests/",
 ];
 
 /// Bytes that a page may have: README fits a screen, the others five minutes.
-const BYTES_MAX: [(&str, usize); 11] = [
+const BYTES_MAX: [(&str, usize); 18] = [
     ("README.md", 8 << 10),
     ("ARCHITECTURE.md", 14 << 10),
     ("CONTRIBUTING.md", 9 << 10),
+    ("docs/README.md", 9 << 10),
+    ("docs/comparison.md", 9 << 10),
     ("docs/extraction.md", 9 << 10),
+    ("docs/how-it-works.md", 9 << 10),
     ("docs/language-models.md", 9 << 10),
     ("docs/measuring.md", 9 << 10),
+    ("docs/memory-files.md", 9 << 10),
     ("docs/performance.md", 9 << 10),
     ("docs/ranking.md", 9 << 10),
+    ("docs/recall.md", 9 << 10),
     ("docs/redaction.md", 9 << 10),
+    ("docs/start.md", 9 << 10),
     ("docs/storage.md", 9 << 10),
+    ("docs/troubleshooting.md", 9 << 10),
     ("docs/trust.md", 9 << 10),
 ];
 
@@ -158,6 +167,130 @@ fn every_command_that_is_named_exists() {
             .output()
             .unwrap();
         assert!(help.status.success(), "no command {command}");
+    }
+}
+
+/// Each command line as a whole: a word, an option or a value that the program does not take is an error, also before
+/// `--help`, which is read where it stands and keeps the command from running.
+#[test]
+fn every_command_line_is_understood() {
+    let environment = TestEnvironment::new().unwrap();
+    let mut read = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for (page, line) in shown_command_lines("throughline") {
+        let mut arguments = line.arguments.clone();
+        let end = arguments.iter().position(|word| word == "--").unwrap_or(arguments.len());
+        arguments.insert(end, "--help".to_owned());
+        if !read.insert(arguments.clone()) {
+            continue;
+        }
+        let help = environment
+            .command(environment.binary("throughline"))
+            .args(&arguments)
+            .output()
+            .unwrap();
+        // `--version` is answered where it stands, too.
+        let is_help = String::from_utf8_lossy(&help.stdout).contains("Usage");
+        if !help.status.success() || !(is_help || arguments.iter().any(|word| word == "--version"))
+        {
+            let errors = String::from_utf8_lossy(&help.stderr).into_owned();
+            wrong.push(format!("{page}: {:?}: {errors}", line.arguments));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(read.len() >= 60, "{} command lines", read.len());
+}
+
+/// The options of a script are those that its usage names.
+#[test]
+fn every_option_of_a_script_is_in_its_usage() {
+    let mut options = 0;
+    for (page, line) in shown_command_lines("scripts/") {
+        let text = fs::read_to_string(root().join(&line.program))
+            .unwrap_or_else(|error| panic!("{page}: {}: {error}", line.program));
+        let usage = usage(&text);
+        for word in line.arguments.iter().filter(|word| word.starts_with('-')) {
+            let option = word.split('=').next().unwrap();
+            let mut named = usage.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            assert!(named.any(|named| named == option), "{page}: {} {word}", line.program);
+            options += 1;
+        }
+    }
+    assert!(options >= 12, "{options} options of scripts");
+}
+
+/// Returns the remarks at the top of a script, its lines with `usage:`, and what its function `usage` prints.
+fn usage(script: &str) -> String {
+    let mut top: Vec<_> = script.lines().take_while(|line| !line.starts_with("set -")).collect();
+    top.extend(script.lines().filter(|line| line.contains("usage:")));
+    let printed = script.split("cat <<'END'\n").nth(1);
+    top.extend(printed.and_then(|rest| rest.split("\nEND\n").next()));
+    top.join("\n")
+}
+
+/// Returns the command lines that begin so, each with its page. The commands of the habits, mistyped ones among them,
+/// are run where that page is generated.
+fn shown_command_lines(program: &str) -> Vec<(String, CommandLine)> {
+    let pages = pages().into_iter().filter(|page| page.name != "docs/habits.md");
+    pages
+        .flat_map(|page| {
+            command_lines(&page.text).into_iter().map(move |line| (page.name.clone(), line))
+        })
+        .filter(|(_, line)| line.program.starts_with(program))
+        .collect()
+}
+
+/// A page of faults helps only as long as the programs speak of them in these words.
+#[test]
+fn every_message_of_troubleshooting_is_one_of_ours() {
+    let sources = below(&root().join("cli/src")) + &below(&root().join("plugin/scripts"));
+    // A text that was broken in the source is one line.
+    let sources: String =
+        sources.replace("\\\n", "").split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = fs::read_to_string(root().join("docs/troubleshooting.md")).unwrap();
+    let mut messages = 0;
+    for row in page.lines().filter(|line| line.starts_with('|')) {
+        let cells = row.split('|').skip(1).take(2).map(str::trim);
+        let Some(message) =
+            cells.filter_map(|cell| cell.strip_prefix('`')?.strip_suffix('`')).next()
+        else {
+            continue;
+        };
+        for piece in message.split("...").map(str::trim) {
+            assert!(sources.contains(piece), "no program says `{piece}`");
+        }
+        messages += 1;
+    }
+    assert!(messages >= 25, "{messages} messages");
+}
+
+/// Returns the text of all files below a folder.
+fn below(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| if path.is_dir() { below(&path) } else { fs::read_to_string(&path).unwrap() })
+        .collect()
+}
+
+/// README fits one screen: it is read in a terminal and beside code, too.
+#[test]
+fn readme_is_one_screen() {
+    let text = fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(text.lines().count() <= 112, "{} lines", text.lines().count());
+    for line in text.lines() {
+        assert!(line.chars().count() <= 120 || line.starts_with('|'), "{line}");
+    }
+}
+
+/// The index of the pages leads to each of them.
+#[test]
+fn every_page_is_in_the_index() {
+    let index = fs::read_to_string(root().join("docs/README.md")).unwrap();
+    for Page { name, .. } in pages() {
+        let Some(name) = name.strip_prefix("docs/").filter(|name| *name != "README.md") else {
+            continue;
+        };
+        assert!(index.contains(&format!("]({name})")), "docs/README.md does not lead to {name}");
     }
 }
 

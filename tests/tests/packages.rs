@@ -1,0 +1,101 @@
+//! `scripts/package` with archives made up here: what package managers are told. `scripts/e2e-packages` installs real ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use journeys::environment::printed;
+use journeys::metadata::root;
+use serde_json::{Value, json};
+
+const TARGETS: [&str; 2] = ["x86_64-unknown-linux-musl", "aarch64-apple-darwin"];
+
+/// Makes archives of two platforms with their checksums; returns the checksums.
+fn release(folder: &Path) -> Vec<String> {
+    let mut sums = String::new();
+    let checksums = TARGETS.map(|target| {
+        let name = format!("throughline-7.8.9-{target}");
+        let bin = folder.join(&name).join("bin");
+        fs::create_dir_all(&bin).unwrap();
+        fs::write(bin.join("throughline"), target).unwrap();
+        let archive = format!("{name}.tar.gz");
+        printed(Command::new("tar").current_dir(folder).args(["-czf", &archive, &name])).unwrap();
+        let program =
+            "import hashlib,sys; print(hashlib.sha256(open(sys.argv[1],'rb').read()).hexdigest())";
+        let mut python = Command::new("python3");
+        python.current_dir(folder).args(["-c", program, &archive]);
+        let checksum = printed(&mut python).unwrap().trim().to_owned();
+        sums.push_str(&format!("{checksum}  {archive}\n"));
+        checksum
+    });
+    fs::write(folder.join("SHA256SUMS"), sums).unwrap();
+    checksums.into()
+}
+
+fn package(folder: &Path) -> (Output, PathBuf) {
+    let out = folder.join("packages");
+    let mut command = Command::new("python3");
+    command.arg(root().join("scripts/package")).arg("--from").arg(folder).arg("--out").arg(&out);
+    (command.args(["--base-url", "https://example.com/releases/"]).output().unwrap(), out)
+}
+
+/// Whether this machine has what the script needs; a release is made where it has.
+fn has_python() -> bool {
+    let found = printed(Command::new("python3").args(["-c", "import tomllib"])).is_ok();
+    if !found {
+        eprintln!("SKIPPED: python3 from 3.11 on is not installed");
+    }
+    found
+}
+
+#[test]
+fn each_package_manager_is_told_of_each_archive() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let checksums = release(folder.path());
+    let (output, out) = package(folder.path());
+    assert!(output.status.success(), "{output:?}");
+
+    let formula = fs::read_to_string(out.join("throughline.rb")).unwrap();
+    let flake = fs::read_to_string(out.join("flake.nix")).unwrap();
+    for (target, checksum) in TARGETS.iter().zip(&checksums) {
+        let url = format!("https://example.com/releases/throughline-7.8.9-{target}.tar.gz");
+        let source = format!("url \"{url}\"\n      sha256 \"{checksum}\"");
+        assert!(formula.contains(&source), "{formula}");
+        assert!(flake.contains(&format!("url = \"{url}\"")), "{flake}");
+    }
+    assert!(formula.contains("on_macos do\n    on_arm do"), "{formula}");
+    assert!(flake.contains("aarch64-darwin = {") && !flake.contains('@'), "{flake}");
+
+    let parsed = |path: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(out.join("npm").join(path)).unwrap()).unwrap()
+    };
+    let wrapper = parsed("throughline/package.json");
+    let wanted = json!({"@throughline/linux-x64": "7.8.9", "@throughline/darwin-arm64": "7.8.9"});
+    assert_eq!(wrapper["optionalDependencies"], wanted);
+    // Nothing runs when it is installed.
+    assert!(wrapper.get("scripts").is_none(), "{wrapper}");
+    let platform = parsed("darwin-arm64/package.json");
+    assert_eq!((&platform["os"], &platform["cpu"]), (&json!(["darwin"]), &json!(["arm64"])));
+    let program = fs::read_to_string(out.join("npm/darwin-arm64/bin/throughline")).unwrap();
+    assert_eq!(program, TARGETS[1]);
+    let shim = fs::read_to_string(out.join("npm/throughline/bin/throughline.js")).unwrap();
+    assert!(shim.contains("\"darwin-arm64\": \"@throughline/darwin-arm64\""), "{shim}");
+}
+
+#[test]
+fn a_changed_archive_is_refused() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    release(folder.path());
+    let archive = folder.path().join(format!("throughline-7.8.9-{}.tar.gz", TARGETS[0]));
+    fs::write(archive, "changed").unwrap();
+    let (output, out) = package(folder.path());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("does not match"), "{said}");
+    assert!(!out.exists());
+}
