@@ -104,7 +104,11 @@ pub fn weeks(weeks: &[Week]) -> Html {
             html.tag("<rect class=\"").text(class).tag("\" x=\"").text(round(at as f64 * step));
             html.tag("\" y=\"").text(round(top + ROW - height)).tag("\" width=\"");
             html.text(round((step - 3.0).min(60.0))).tag("\" height=\"").text(round(height));
-            html.tag("\"><title>").text(&week.week).tag(": ").text(count(week)).tag("</title></rect>");
+            html.tag("\"><title>")
+                .text(&week.week)
+                .tag(": ")
+                .text(count(week))
+                .tag("</title></rect>");
         }
         html.tag("<line x1=\"0\" x2=\"").text(PAGE).tag("\" y1=\"").text(top + ROW);
         html.tag("\" y2=\"").text(top + ROW).tag("\"/>\n");
@@ -188,7 +192,10 @@ pub fn network(network: &Network) -> Html {
         html.tag("<g class=\"node ").text(node.sort.name());
         html.tag(if naming.has_room { " named" } else { "" });
         html.tag(if naming.is_left { " left" } else { "" });
-        html.tag("\" id=\"node-").text(at).tag("\" role=\"img\" aria-label=\"").text(node.sort.name());
+        html.tag("\" id=\"node-")
+            .text(at)
+            .tag("\" role=\"img\" aria-label=\"")
+            .text(node.sort.name());
         html.tag(": ").text(&node.label).tag("\" transform=\"translate(").text(node.at.x);
         html.tag(" ").text(node.at.y).tag(")\"><circle class=\"ring\" r=\"14\"/>");
         html.tag(match node.sort {

@@ -39,13 +39,8 @@ const GIVEN_MAX: usize = 50;
 const FILES_MAX: usize = 50;
 
 /// Ages of memories in days, the last one open.
-pub const AGES: [(i64, &str); 5] = [
-    (7, "this week"),
-    (30, "this month"),
-    (90, "3 months"),
-    (365, "a year"),
-    (i64::MAX, "older"),
-];
+pub const AGES: [(i64, &str); 5] =
+    [(7, "7 days"), (30, "30 days"), (90, "90 days"), (365, "1 year"), (i64::MAX, "older")];
 
 /// Everything that a report shows.
 #[derive(Serialize)]
@@ -234,7 +229,7 @@ impl Overall {
         let pairs = contradictions::pairs_among(&memories, stores, &marked.held_ids);
         let sources = Sources { memories, sessions: touching(world, stores)?, receipts };
         let given = GivenCounts::count(&sources.receipts);
-        let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall);
+        let entries = entries(&sources, &marked, &pairs, &given, &numbers, &recall, &world.home);
         let (files, file_count) = known_files(&sources);
         Ok(Self {
             made: world.now,
@@ -343,6 +338,7 @@ fn entries(
     given: &GivenCounts,
     numbers: &Numbers,
     recall: &Recall,
+    home: &Path,
 ) -> Vec<Entry> {
     let mut against: BTreeMap<MemoryId, Vec<MemoryId>> = BTreeMap::new();
     for pair in pairs {
@@ -378,7 +374,7 @@ fn entries(
             tags: memory.tags.iter().map(|tag| plain(tag)).collect(),
             quote: memory.source.quote.as_deref().map(|quote| shortened(quote, BODY_CHARS_MAX).0),
             session: memory.source.session.as_deref().map(|id| plain(short_session(id))),
-            file: view::path(&stored.path),
+            file: view::folder(&stored.path, home),
             marks: marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect(),
             stale: stale.as_ref().map(learned::why),
             contradicts,

@@ -168,12 +168,7 @@ impl<'a> Whole<'a> {
                 whole.link(Key::Session(&touching.session.session), Key::File(file), "edited");
             }
         }
-        for receipt in &sources.receipts {
-            let Some(session) = sessions.get(&*receipt.session) else { continue };
-            for given in receipt.memories.iter().filter(|it| standing.contains_key(&it.id)) {
-                whole.link(Key::Memory(given.id), Key::Session(session), "given to");
-            }
-        }
+        // To whom memories were given is left out: a memory that is given often would be linked to everything.
         whole
     }
 
@@ -191,7 +186,8 @@ impl<'a> Whole<'a> {
             let shown = |key: &Key<'a>| self.near[key].intersection(&kept).count();
             match sort {
                 Sort::Memory => {
-                    of_sort.sort_by_key(|key| (Reverse(shown(key)), Reverse(self.degree(key)), *key));
+                    of_sort
+                        .sort_by_key(|key| (Reverse(shown(key)), Reverse(self.degree(key)), *key));
                 }
                 Sort::File | Sort::Session => {
                     of_sort.sort_by_key(|key| (Reverse(self.degree(key)), *key));
@@ -269,7 +265,6 @@ mod tests {
     use memory_store::{Kind, Timestamp};
 
     use super::*;
-    use crate::command::receipts::{Given, Receipt};
     use crate::command::report::data::Touching;
     use crate::command::sessions::Session;
 
@@ -279,7 +274,8 @@ mod tests {
         let mut memory = Memory::new(id, Kind::Fact, title, "", Timestamp(0));
         let named = |path: &&str| PathRef { path: (*path).to_owned(), seen: None };
         memory.paths = paths.iter().map(named).collect();
-        Stored { path: PathBuf::from(format!("{number}.md")), memory }
+        let path = PathBuf::from(format!("{number}.md"));
+        Stored { path, memory, modified_ns: 0, len: 0, text: String::new() }
     }
 
     fn session(id: &str, edited: &str) -> Touching {
@@ -288,24 +284,24 @@ mod tests {
     }
 
     #[test]
-    fn links_are_those_of_files_sessions_relations_and_receipts() {
+    fn links_are_those_of_files_sessions_and_relations() {
         let mut first = memory(1, &["src/a.rs", "src/"]);
         let to = MemoryId([2; 16]);
         first.memory.relations.push(Relation { kind: CONTRADICTS.to_owned(), to });
         first.memory.source.session = Some("s".to_owned());
-        let given = Given { id: to, why: String::new(), score: 0.0, start: 0, end: 0 };
-        let receipt = Receipt { session: "s".into(), memories: vec![given], ..Receipt::default() };
         let sources = Sources {
             memories: vec![first, memory(2, &[]), memory(3, &[])],
             sessions: vec![session("s", "src/a.rs"), session("other", "src/b.rs")],
-            receipts: vec![receipt],
+            receipts: Vec::new(),
         };
         let graph = Network::of(&sources);
         let label = |at: usize| graph.nodes[at].label.as_str();
         let mut told: Vec<String> = graph
             .edges
             .iter()
-            .map(|edge| format!("{} - {}: {}", label(edge.from), label(edge.to), edge.what.join(", ")))
+            .map(|edge| {
+                format!("{} - {}: {}", label(edge.from), label(edge.to), edge.what.join(", "))
+            })
             .collect();
         told.sort();
         assert_eq!(
@@ -313,7 +309,6 @@ mod tests {
             [
                 "memory 1 - memory 2: contradicts",
                 "s - memory 1: learned in",
-                "s - memory 2: given to",
                 "src - memory 1: is about",
                 "src/a.rs - memory 1: is about",
                 "src/a.rs - s: edited",

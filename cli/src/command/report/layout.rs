@@ -30,10 +30,18 @@ pub struct Point {
 /// Places so many nodes with these links between them.
 pub fn place(count: usize, links: &[(usize, usize)]) -> Vec<Point> {
     let mut points: Vec<Point> = (0..count).map(|at| spiral(at, count)).collect();
+    // A node with many links would pull everything onto itself: each of them pulls the less.
+    let mut degrees = vec![0_usize; count];
+    for (one, other) in links {
+        degrees[*one] += 1;
+        degrees[*other] += 1;
+    }
+    let fewest = |(one, other): &(usize, usize)| degrees[*one].min(degrees[*other]);
+    let weights: Vec<f64> = links.iter().map(|link| 1.4 / fewest(link) as f64).collect();
     let ideal = (WIDTH * HEIGHT / count.max(1) as f64).sqrt() * 0.75;
     for step in 0..STEPS {
         let reach = WIDTH / 8.0 * (1.0 - step as f64 / STEPS as f64).powi(2) + 0.5;
-        let forces = forces(&points, links, ideal);
+        let forces = forces(&points, links, &weights, ideal);
         for (point, force) in points.iter_mut().zip(forces) {
             let strength = force.x.hypot(force.y).max(1e-9);
             let moved = strength.min(reach) / strength;
@@ -58,7 +66,7 @@ fn spiral(at: usize, count: usize) -> Point {
     }
 }
 
-fn forces(points: &[Point], links: &[(usize, usize)], ideal: f64) -> Vec<Point> {
+fn forces(points: &[Point], links: &[(usize, usize)], weights: &[f64], ideal: f64) -> Vec<Point> {
     let mut forces: Vec<Point> = points
         .iter()
         .map(|point| Point {
@@ -80,8 +88,8 @@ fn forces(points: &[Point], links: &[(usize, usize)], ideal: f64) -> Vec<Point> 
             push(one, other, &|distance| ideal * ideal / distance);
         }
     }
-    for (one, other) in links {
-        push(*one, *other, &|distance| -distance * distance / ideal);
+    for ((one, other), weight) in links.iter().zip(weights) {
+        push(*one, *other, &|distance| -weight * distance * distance / ideal);
     }
     forces
 }
@@ -89,7 +97,8 @@ fn forces(points: &[Point], links: &[(usize, usize)], ideal: f64) -> Vec<Point> 
 /// Fills the drawing with them.
 fn fit(points: &mut [Point]) {
     type Coordinate = fn(&mut Point) -> &mut f64;
-    let both: [(Coordinate, f64); 2] = [(|point| &mut point.x, WIDTH), (|point| &mut point.y, HEIGHT)];
+    let both: [(Coordinate, f64); 2] =
+        [(|point| &mut point.x, WIDTH), (|point| &mut point.y, HEIGHT)];
     for (coordinate, room) in both {
         let all = points.iter_mut().map(|point| *coordinate(point));
         let (low, high) =
@@ -191,9 +200,8 @@ mod tests {
             all.iter().sum::<f64>() / all.len() as f64
         };
         assert!(mean(true) * 1.5 < mean(false), "{} {}", mean(true), mean(false));
-        let is_within = |point: &Point| {
-            (0.0..=WIDTH).contains(&point.x) && (0.0..=HEIGHT).contains(&point.y)
-        };
+        let is_within =
+            |point: &Point| (0.0..=WIDTH).contains(&point.x) && (0.0..=HEIGHT).contains(&point.y);
         assert!(points.iter().all(is_within), "{points:?}");
         assert_eq!(points, place(20, &links));
     }

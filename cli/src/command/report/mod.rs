@@ -62,7 +62,11 @@ pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
     let page = page::render(&overall)?;
     replace(&file, page.as_bytes(), Privacy::Private)?;
     let size = page.len().div_ceil(1024);
-    writeln!(out, "Wrote {} ({size} KiB). It needs no network and no other file.", view::path(&file))?;
+    writeln!(
+        out,
+        "Wrote {} ({size} KiB). It needs no network and no other file.",
+        view::path(&file)
+    )?;
     out.flush()?;
     if args.open { show(&file, world) } else { Ok(()) }
 }

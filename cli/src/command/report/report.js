@@ -25,6 +25,7 @@
     return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
   };
   const spaced = (kind) => kind.replaceAll("-", " ");
+  const CARE = ["stale", "contradicted", "held back"];
   const titleOf = (id) => byId.get(id)?.title ?? "(gone since)";
 
   // What is known of a memory beside its title.
@@ -95,7 +96,7 @@
     });
     open.setAttribute("aria-expanded", "false");
     name.append(open);
-    for (const mark of memory.marks) name.append(" ", make("span", mark, { class: "mark" }));
+    for (const mark of memory.marks) name.append(" ", make("span", mark, { class: CARE.includes(mark) ? "mark care" : "mark" }));
     line.append(make("td", day(memory.created), { class: "date" }), make("td", spaced(memory.kind)), name,
       make("td", String(memory.given), { class: memory.given ? "number" : "number none" }));
     return line;

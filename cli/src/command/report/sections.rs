@@ -55,7 +55,9 @@ pub fn all(overall: &Overall) -> Html {
 fn header(overall: &Overall) -> Html {
     let mut html = Html::default();
     html.tag("<header>\n<p class=\"kicker\">Throughline report</p>\n<h1>").text(name(overall));
-    html.tag("</h1>\n<p class=\"about\"><span class=\"path\">").text(&overall.root).tag("</span> · ");
+    html.tag("</h1>\n<p class=\"about\"><span class=\"path\">")
+        .text(&overall.root)
+        .tag("</span> · ");
     let kept = if overall.mode == "private" { "private" } else { "committed with the project" };
     html.tag("memories are ").text(kept).tag(" · ").text(clock::time(overall.made)).tag("</p>\n");
     let numbers = [
@@ -103,7 +105,8 @@ fn begin(anchor: &'static str, note: &str) -> Html {
 }
 
 fn kinds(overall: &Overall) -> Html {
-    let mut html = begin("kinds", "Memories by what they say, and by how long ago they were learned.");
+    let mut html =
+        begin("kinds", "Memories by what they say, and by how long ago they were learned.");
     if overall.ages.is_empty() {
         return ended(html.tag("<p>There are no memories yet.</p>\n"));
     }
@@ -147,7 +150,10 @@ fn number(count: usize, html: &mut Html) {
 }
 
 fn weeks(overall: &Overall) -> Html {
-    let mut html = begin("weeks", "Sessions that ended, memories that were learned and are still there, and injections, by week.");
+    let mut html = begin(
+        "weeks",
+        "Sessions that ended, memories that were learned and are still there, and injections, by week.",
+    );
     html.piece(charts::weeks(&overall.weeks));
     html.tag("<details><summary>As a table</summary><div class=\"scroll\"><table>\n<thead><tr><th scope=\"col\">Week from</th><th scope=\"col\" class=\"number\">sessions</th><th scope=\"col\" class=\"number\">learned</th><th scope=\"col\" class=\"number\">injections</th></tr></thead>\n<tbody>\n");
     for week in overall.weeks.iter().rev() {
@@ -258,7 +264,10 @@ fn check(overall: &Overall) -> Html {
 }
 
 fn files(overall: &Overall) -> Html {
-    let mut html = begin("files", "Files and folders about which most is known, and how often sessions touched them.");
+    let mut html = begin(
+        "files",
+        "Files and folders about which most is known, and how often sessions touched them.",
+    );
     if overall.files.is_empty() {
         return ended(html.tag("<p>No memory names a file.</p>\n"));
     }
@@ -287,8 +296,13 @@ fn graph(overall: &Overall) -> Html {
     let told = |sort: Sort| {
         let cut = network.cut.iter().find(|cut| cut.sort == sort);
         let (kept, of) = cut.map_or((0, 0), |cut| (cut.kept, cut.of));
-        let many = if sort == Sort::Memory { "memories".to_owned() } else { format!("{}s", sort.name()) };
-        if kept == of { format!("all {kept} {many}") } else { format!("{kept} of {} {many}", grouped(of)) }
+        let many =
+            if sort == Sort::Memory { "memories".to_owned() } else { format!("{}s", sort.name()) };
+        if kept == of {
+            format!("all {kept} {many}")
+        } else {
+            format!("{kept} of {} {many}", grouped(of))
+        }
     };
     html.tag("<p class=\"note\">How memories, files and sessions belong together. Shown are ")
         .text(Sort::ALL.map(told).join(", "))
@@ -306,7 +320,10 @@ fn graph(overall: &Overall) -> Html {
 }
 
 fn hooks(overall: &Overall) -> Html {
-    let mut html = begin("hooks", "How long hooks took that gave something, in milliseconds, as their receipts say.");
+    let mut html = begin(
+        "hooks",
+        "How long hooks took that gave something, in milliseconds, as their receipts say.",
+    );
     if overall.timings.is_empty() {
         return ended(html.tag("<p>There are no receipts yet.</p>\n"));
     }
@@ -338,19 +355,30 @@ fn memories(overall: &Overall) -> Html {
     match all {
         0 => html.text("There are no memories yet."),
         _ if all <= LISTED_MAX => html.text("Newest first."),
-        _ => html.tag("The newest ").text(LISTED_MAX).tag(" of ").text(grouped(all)).tag(
-            ". A browser that runs scripts finds and lists all of them.",
-        ),
+        _ => html
+            .tag("The newest ")
+            .text(LISTED_MAX)
+            .tag(" of ")
+            .text(grouped(all))
+            .tag(". A browser that runs scripts finds and lists all of them."),
     };
     html.tag("</p>\n<div class=\"scroll\"><table id=\"list\">\n<thead><tr><th scope=\"col\" data-by=\"created\" aria-sort=\"descending\">Learned</th><th scope=\"col\" data-by=\"kind\">Kind</th><th scope=\"col\" data-by=\"title\">Memory</th><th scope=\"col\" data-by=\"given\" class=\"number\">Given</th></tr></thead>\n<tbody>\n");
     for entry in overall.memories.iter().take(LISTED_MAX) {
         html.tag("<tr><td class=\"date\">").text(clock::date(entry.created)).tag("</td><td>");
         html.text(entry.kind.name().replace('-', " ")).tag("</td><td><details><summary>");
         html.text(&entry.title).tag("</summary><p class=\"body\">").text(&entry.body);
-        html.tag("</p><p class=\"note\"><code>throughline show ").text(&entry.short).tag("</code> ");
+        html.tag("</p><p class=\"note\"><code>throughline show ")
+            .text(&entry.short)
+            .tag("</code> ");
         html.text(entry.paths.join(", ")).tag("</p></details>");
         for mark in &entry.marks {
-            html.tag(" <span class=\"mark\">").text(mark).tag("</span>");
+            let is_care = ["stale", "contradicted", "held back"].contains(mark);
+            html.tag(if is_care {
+                " <span class=\"mark care\">"
+            } else {
+                " <span class=\"mark\">"
+            });
+            html.text(mark).tag("</span>");
         }
         html.tag("</td>");
         number(entry.given, &mut html);
