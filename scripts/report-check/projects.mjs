@@ -43,6 +43,7 @@ function random(seed) {
   };
 }
 
+const lines = (file, from) => Array.from({ length: 40 }, (_, at) => `let ${file.replace(/\W/g, "_")}_${from + at} = ${from + at};\n`).join("");
 const id = (number) => `01k6ar${String(number).padStart(20, "0")}`;
 const iso = (at) => new Date(at).toISOString().replace(".000Z", "Z");
 const session = (number) => `${String(number).padStart(8, "0")}-1111-4111-8111-111111111111`;
@@ -82,8 +83,9 @@ export class Project {
     this.home = folder;
     this.program = program;
     this.work = join(folder, "tidelog");
-    mkdirSync(join(this.work, ".git"), { recursive: true });
-    for (const file of FILES) this.write(join(this.work, file), `${file}\n`.repeat(20));
+    // Without git, which would be asked for the past of files.
+    mkdirSync(this.work, { recursive: true });
+    for (const file of FILES) this.write(join(this.work, file), lines(file, 0));
   }
 
   write(path, text) {
@@ -164,8 +166,9 @@ export function everyday(folder, program) {
   project.run("trust", "--yes");
   project.run("add", "The deploy script asks for the tide before it starts", "--kind", "gotcha", "--path", "scripts/deploy");
   project.run("sync");
-  rmSync(join(project.work, "scripts/deploy"));
+  project.write(join(project.work, "scripts/deploy"), lines("scripts/deploy", 100));
   rmSync(join(project.work, "docs/format.md"));
+  project.run("add", "The harbour list is fetched at noon");
   project.receipts(260, 90, 24);
   project.run("sync");
   return project;

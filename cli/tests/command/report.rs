@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::common::Machine;
 use crate::daily::learned;
+use crate::learned::with_stale;
 
 const SESSION: &str = "11111111-1111-4111-8111-111111111111";
 
@@ -231,6 +232,20 @@ fn contradictions_and_replaced_memories_are_told() {
     assert_eq!(told["contradictions"].as_array().unwrap().len(), 1);
     assert_eq!(told["contradictions"][0]["newer"], of(one)["id"]);
     assert!(page(&machine).contains("throughline review --prefer "));
+}
+
+#[test]
+fn stale_memories_are_told_with_the_reason() {
+    let (machine, id) = with_stale();
+    let told = machine.json(&["report", "--json"]);
+    let memories = told["memories"].as_array().unwrap();
+    let stale: Vec<&Value> = memories.iter().filter(|memory| !memory["stale"].is_null()).collect();
+    assert_eq!(stale.len(), 1, "{told}");
+    assert_eq!((&stale[0]["short"], &stale[0]["marks"]), (&json!(id), &json!(["stale"])));
+    let why = "may be true no longer: src/berths.rs was rewritten since";
+    assert_eq!(stale[0]["stale"], why);
+    let page = page(&machine);
+    assert!(page.contains(why) && page.contains(&format!("throughline review --keep {id}")));
 }
 
 #[test]

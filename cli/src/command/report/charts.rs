@@ -17,6 +17,8 @@ const ROW_STEP: f64 = 104.0;
 const TALL: f64 = 170.0;
 /// Characters of a node's name in the drawing; its details have all of it.
 const NAME_CHARS_MAX: usize = 30;
+/// Width of a date.
+const TICK: f64 = 78.0;
 /// The least width of a bar that is not nothing, in percent.
 const THIN: f64 = 0.6;
 
@@ -114,13 +116,14 @@ pub fn weeks(weeks: &[Week]) -> Html {
         html.tag("\" y2=\"").text(top + ROW).tag("\"/>\n");
     }
     let bottom = ROW_STEP * rows.len() as f64 + 10.0;
-    // As many dates as fit.
+    // As many dates as fit, the last one among them, each ending where its bar does.
     let every = weeks.len().div_ceil(9).max(1);
-    for (at, week) in weeks.iter().enumerate().step_by(every) {
-        if at as f64 * step > PAGE - 80.0 {
+    for (at, week) in weeks.iter().enumerate().rev().step_by(every) {
+        let right = at as f64 * step + (step - 3.0).min(60.0);
+        if right < TICK {
             break;
         }
-        html.tag("<text class=\"tick\" x=\"").text(round(at as f64 * step)).tag("\" y=\"");
+        html.tag("<text class=\"tick end\" x=\"").text(round(right)).tag("\" y=\"");
         html.text(bottom).tag("\">").text(&week.week).tag("</text>");
     }
     html.tag("</svg>\n");

@@ -170,13 +170,22 @@
     node.element.setAttribute("aria-label", `${node.sort}: ${node.label}, ${links(node.near.length)}`);
   }
   const mark = (node) => {
-    for (const one of drawing.querySelectorAll(".current, .near")) one.classList.remove("current", "near");
+    for (const one of drawing.querySelectorAll(".current, .near")) one.classList.remove("current", "near", "unnamed");
     drawing.classList.toggle("walked", Boolean(node));
     if (!node) return;
     node.element.classList.add("current");
     for (const { node: other, line } of node.near) {
       other.element.classList.add("near");
       line.classList.add("near");
+    }
+    // Of names that would lie on each other the first one is shown.
+    const taken = [];
+    for (const { element } of [node, ...node.near.map((link) => link.node)]) {
+      const own = element.querySelector("text").getBoundingClientRect();
+      const lies = (other) =>
+        own.left < other.right && own.right > other.left && own.top < other.bottom && own.bottom > other.top;
+      if (taken.some(lies)) element.classList.add("unnamed");
+      else taken.push(own);
     }
   };
   const walk = (node) => {
@@ -208,16 +217,19 @@
     const rest = node.links - node.near.length;
     const more = rest > 0 ? `, and ${rest} to what is not shown` : "";
     details.append(make("p", `${links(node.near.length)}${more}`, { class: "what" }));
-    const all = make("ul");
+    const groups = new Map();
     for (const { node: other, what: why } of node.near) {
+      const name = why.join(", ");
+      if (!groups.has(name)) groups.set(name, make("ul"));
       const item = make("li");
-      item.append(make("span", `${why.join(", ")} `, { class: "what" }), button(other.label, () => {
+      item.append(button(other.label, () => {
         walk(other);
         details.focus();
       }));
-      all.append(item);
+      groups.get(name).append(item);
     }
-    details.append(all, button("Close", () => close()));
+    for (const [name, group] of groups) details.append(make("h4", name), group);
+    details.append(button("Close", () => close()));
   };
   const open = (node) => {
     describe(node);
