@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 import { HOSTILE, everyday, hostile, large } from "./projects.mjs";
 
-const [program, executablePath, out] = process.argv.slice(2);
+const [program, executablePath, out, part = ""] = process.argv.slice(2);
 const CONTRAST_MIN = 4.5;
 const OPEN_AIM_MS = 2_000;
 let failed = 0;
@@ -207,7 +207,7 @@ async function list(page) {
   await page.getByLabel("State").selectOption("stale");
   check("stale memories are found", Number.parseInt(await found(), 10) >= 1, await found());
   await page.getByLabel("State").selectOption("");
-  await page.getByRole("button", { name: "Memory" }).click();
+  await page.locator("#list thead").getByRole("button", { name: "Memory" }).click();
   const titles = await page.locator("#list tbody button").allTextContents();
   check("a column sorts", JSON.stringify(titles) === JSON.stringify([...titles].sort()) && (await page.locator("th[aria-sort=ascending]").count()) === 1);
 }
@@ -291,6 +291,7 @@ const browser = await chromium.launch({ executablePath, args });
 try {
   console.log(`browser ${browser.version()}`);
   for (const [name, make, look] of [["everyday", everyday, everydayPage], ["hostile", hostile, hostilePage], ["large", large, largePage]]) {
+    if (!name.includes(part)) continue;
     const folder = join(home, name);
     mkdirSync(folder);
     const project = make(folder, program);
