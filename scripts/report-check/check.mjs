@@ -216,13 +216,13 @@ async function hostilePage(browser, file) {
   const { page, seen, close } = await open(browser, file);
   const titles = await page.evaluate(() => JSON.parse(document.getElementById("data").textContent).memories.map((memory) => memory.title));
   check(`${HOSTILE.length} hostile memories are in the report`, titles.filter((title) => title.startsWith("Title ")).length === HOSTILE.length);
-  for (const button of await page.locator("#list tbody button").all()) await button.click();
-  await page.evaluate(() => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
-  for (const node of await page.locator("#drawing .node").all()) {
-    await node.evaluate((element) => element.focus());
-    await page.keyboard.press("Enter");
-    await page.keyboard.press("Escape");
-  }
+  // Everything is opened that can be.
+  await page.evaluate(() => {
+    for (const button of document.querySelectorAll("#list tbody button")) button.click();
+    for (const one of document.querySelectorAll("details")) one.open = true;
+    for (const node of document.querySelectorAll("#drawing .node")) node.dispatchEvent(new MouseEvent("click", { bubbles: true }));
+  });
+  check("each of them was opened", (await page.locator("#list .opened").count()) >= HOSTILE.length && (await page.locator("#details").isVisible()));
   await page.getByLabel("Search").fill("<script>");
   await page.waitForTimeout(500);
   const state = await page.evaluate(() => ({
