@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use jiff::Zoned;
 use jiff::tz::TimeZone;
+use jiff::{ToSpan as _, Zoned};
 use memory_store::Timestamp;
 
 const MINUTE_MS: i64 = 60_000;
@@ -19,6 +19,24 @@ pub fn time(at: Timestamp) -> String {
 /// A day.
 pub fn date(at: Timestamp) -> String {
     date_in(at, &ZONE)
+}
+
+/// The Monday of the week, as a day.
+pub fn week(at: Timestamp) -> String {
+    weeks_before(at, 1, &ZONE).pop().unwrap_or_else(|| date(at))
+}
+
+/// The Mondays of the last weeks up to a time, oldest first; none for what lies beyond the times that the library knows.
+pub fn last_weeks(now: Timestamp, count: i64) -> Vec<String> {
+    weeks_before(now, count, &ZONE)
+}
+
+fn weeks_before(now: Timestamp, count: i64, zone: &TimeZone) -> Vec<String> {
+    let Some(now) = zoned(now, zone) else { return Vec::new() };
+    let today = now.date();
+    let into = i64::from(today.weekday().to_monday_zero_offset());
+    let monday = |back: i64| today.checked_sub((into + 7 * back).days()).ok();
+    (0..count).rev().filter_map(|back| Some(monday(back)?.to_string())).collect()
 }
 
 /// A time as people say it: how long ago within the last hour, the time of today and yesterday, days ago within a week,
@@ -88,6 +106,16 @@ mod tests {
         // What no calendar has is told as it is.
         let beyond = Timestamp(i64::MAX);
         assert_eq!(ago_in(beyond, now, &zone), beyond.to_string());
+    }
+
+    #[test]
+    fn weeks_begin_on_the_mondays_of_the_zone() {
+        let at = Timestamp::parse("2026-10-04T23:30:00Z").unwrap();
+        let zone = |hours| TimeZone::fixed(jiff::tz::offset(hours));
+        let two = |zone| weeks_before(at, 2, &zone);
+        assert_eq!(two(TimeZone::UTC), ["2026-09-21", "2026-09-28"]);
+        assert_eq!(two(zone(2)), ["2026-09-28", "2026-10-05"]);
+        assert_eq!(weeks_before(Timestamp(i64::MAX), 2, &zone(2)), [""; 0]);
     }
 
     #[test]

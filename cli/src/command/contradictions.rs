@@ -40,16 +40,21 @@ pub enum Settled {
 
 /// Returns the pairs that nobody settled yet. What is held back is not among them.
 pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
+    Ok(pairs_among(&stores.list()?.memories, stores, held))
+}
+
+/// The same among memories that were read already.
+pub fn pairs_among(all: &[Stored], stores: &Stores, held: &BTreeSet<MemoryId>) -> Vec<Pair> {
     let reviewed = Reviewed::read(stores.project.home());
-    let mut memories = stores.list()?.memories;
-    memories.retain(|stored| {
+    let counts = |stored: &&Stored| {
         stored.memory.superseded_by.is_none() && !held.contains(&stored.memory.id)
-    });
+    };
+    let memories: Vec<&Stored> = all.iter().filter(counts).collect();
     let find = |id: MemoryId| memories.iter().find(|stored| stored.memory.id == id);
     let (mut pairs, mut known) = (Vec::new(), BTreeSet::new());
-    for newer in &memories {
+    for &newer in &memories {
         let links = newer.memory.relations.iter().filter(|link| link.kind == CONTRADICTS);
-        for older in links.filter_map(|link| find(link.to)) {
+        for &older in links.filter_map(|link| find(link.to)) {
             let ids = (newer.memory.id, older.memory.id);
             if !reviewed.hold_both(ids.0, ids.1)
                 && known.insert((ids.0.min(ids.1), ids.0.max(ids.1)))
@@ -58,7 +63,7 @@ pub fn pairs(stores: &Stores, held: &BTreeSet<MemoryId>) -> Result<Vec<Pair>> {
             }
         }
     }
-    Ok(pairs)
+    pairs
 }
 
 /// Settles all pairs that have this memory on one side: it alone holds, or both do.

@@ -35,6 +35,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
             ("why", "reasons of an injection"),
             ("stats", "numbers over time"),
             ("timeline", "what happened, by day"),
+            ("report", "one page to look at"),
             ("tombstones", "what is not learned again"),
             ("doctor", "check every part"),
             ("selftest", "try it on a made-up session"),
@@ -72,7 +73,7 @@ const GROUPS: [(&str, &[Entry]); 4] = [
 ];
 
 /// Two examples for each command, as they are typed after `throughline`; `96tfds` is a memory's id.
-pub const EXAMPLES: [(&str, [&str; 2]); 39] = [
+pub const EXAMPLES: [(&str, [&str; 2]); 40] = [
     ("search", ["search why cents", "search --turns 'upload since:\"last week\"'"]),
     ("resume", ["resume upload retry", "resume rounding --run"]),
     ("show", ["show 96tfds", "show 96tfds --json"]),
@@ -93,6 +94,7 @@ pub const EXAMPLES: [(&str, [&str; 2]); 39] = [
     ("why", ["why", "why 'how are amounts kept?'"]),
     ("stats", ["stats", "stats --json"]),
     ("timeline", ["timeline", "timeline -n 30"]),
+    ("report", ["report", "report --out ~/throughline.html"]),
     ("tombstones", ["tombstones", "tombstones --json"]),
     ("doctor", ["doctor", "doctor --json"]),
     ("selftest", ["selftest", "selftest --json"]),

@@ -50,6 +50,7 @@ mod purge;
 mod reader;
 mod receipts;
 mod redact;
+mod report;
 mod restore;
 mod resume;
 mod review;
@@ -173,6 +174,7 @@ enum Command {
     Why(why::Why),
     Stats(stats::Stats),
     Timeline(timeline::Timeline),
+    Report(report::ReportArgs),
     Blame(blame::Blame),
     Fixes(fixes::Fixes),
     Log(log::Log),
@@ -217,6 +219,7 @@ impl Command {
             Self::Why(args) => why::run(args, world, out),
             Self::Stats(args) => stats::run(args, world, out),
             Self::Timeline(args) => timeline::run(args, world, out),
+            Self::Report(args) => report::run(args, world, out),
             Self::Blame(args) => blame::run(args, world, out),
             Self::Fixes(args) => fixes::run(args, world, out),
             Self::Log(args) => log::run(args, world, out),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::Args;
 use memory_store::memory::Memory;
+use memory_store::store::Listing;
 use memory_store::{Kind, MemoryId, Timestamp};
 use processor::llm::usage::{self, Spent};
 use processor::transcript::record::Record;
@@ -39,52 +40,72 @@ pub struct Stats {
     json: bool,
 }
 
+/// Numbers about a project.
 #[derive(Serialize)]
-struct Numbers {
-    memories: usize,
-    user_memories: usize,
+pub struct Numbers {
+    /// Memories of the project and of the user.
+    pub memories: usize,
+    /// Memories of the user for every project.
+    pub user_memories: usize,
     by_kind: BTreeMap<&'static str, usize>,
     /// Memories that are there by the month in which they were learned, in the user's zone.
     by_month: BTreeMap<String, usize>,
-    replaced: usize,
-    forgotten: usize,
-    injections: Injections,
-    /// By event.
-    hooks: BTreeMap<String, Latency>,
+    /// Memories that newer ones replaced.
+    pub replaced: usize,
+    /// Memories that are not learned again.
+    pub forgotten: usize,
+    /// Text that was given to sessions.
+    pub injections: Injections,
+    /// Times that hooks took, by event.
+    pub hooks: BTreeMap<String, Latency>,
     /// By provider and model, over all projects.
     models: BTreeMap<String, Spent>,
+    /// Outcomes by memory; a report has them beside each one.
+    #[serde(skip)]
+    pub by_memory: BTreeMap<MemoryId, Outcomes>,
 }
 
+/// Text that was given to sessions.
 #[derive(Default, Serialize)]
-struct Injections {
-    count: usize,
-    since: Option<Timestamp>,
-    sessions: usize,
-    tokens: u64,
-    outcome: Outcomes,
+pub struct Injections {
+    /// How often.
+    pub count: usize,
+    /// The first time.
+    pub since: Option<Timestamp>,
+    /// Sessions that were given something.
+    pub sessions: usize,
+    /// Tokens of it all.
+    pub tokens: u64,
+    /// What sessions did afterwards.
+    pub outcome: Outcomes,
 }
 
 /// What sessions did after a memory was given. Nothing shows whether it was because of the memory.
-#[derive(Default, Serialize)]
-struct Outcomes {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Outcomes {
     /// Times that a memory was given to a session that is in the archive.
-    given: usize,
+    pub given: usize,
     /// The session went on to read or edit a file that the memory names, or to run its command.
-    followed: usize,
+    pub followed: usize,
     /// It did not.
-    not_followed: usize,
+    pub not_followed: usize,
     /// The memory names neither a file nor a command, or is gone.
-    unclear: usize,
+    pub unclear: usize,
 }
 
 /// How long hooks took, in microseconds.
 #[derive(Serialize)]
-struct Latency {
-    count: usize,
-    p50: u64,
-    p90: u64,
-    p99: u64,
-    max: u64,
+pub struct Latency {
+    /// Injections that were measured.
+    pub count: usize,
+    /// The median.
+    pub p50: u64,
+    /// The 90th percentile.
+    pub p90: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The slowest one.
+    pub max: u64,
 }
 
 /// Runs the command.
@@ -98,6 +119,18 @@ fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
     let (project, user) = (stores.project.list()?, stores.user.list()?);
     view::warn_broken(&project.broken);
     view::warn_broken(&user.broken);
+    let given = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
+    numbers_of(&project, &user, &given, world, stores)
+}
+
+/// Adds up what both stores and the receipts say.
+pub fn numbers_of(
+    project: &Listing,
+    user: &Listing,
+    given: &[Receipt],
+    world: &World,
+    stores: &Stores,
+) -> Result<Numbers> {
     let all: Vec<&Memory> =
         project.memories.iter().chain(&user.memories).map(|stored| &stored.memory).collect();
     let (mut by_kind, mut by_month) = (BTreeMap::new(), BTreeMap::new());
@@ -107,7 +140,6 @@ fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
         let month = day.get(..7).unwrap_or(&day).to_owned();
         *by_month.entry(month).or_default() += 1;
     }
-    let given = receipts::last(&world.dirs.tree(&stores.tree.root), usize::MAX, |_| true);
     let by_id: BTreeMap<MemoryId, &Memory> =
         all.iter().map(|memory| (memory.id, *memory)).collect();
     let mut models: BTreeMap<String, Spent> = BTreeMap::new();
@@ -123,6 +155,7 @@ fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
             *sum.usage.usd.get_or_insert_default() += usd;
         }
     }
+    let by_memory = outcomes(given, &by_id, world, stores);
     Ok(Numbers {
         memories: all.len(),
         user_memories: user.memories.len(),
@@ -130,9 +163,10 @@ fn numbers(world: &World, stores: &Stores) -> Result<Numbers> {
         by_month,
         replaced: all.iter().filter(|memory| memory.superseded_by.is_some()).count(),
         forgotten: stores.project.tombstones()?.len() + stores.user.tombstones()?.len(),
-        hooks: latencies(&given),
-        injections: injections(&given, &by_id, world, stores),
+        hooks: latencies(given),
+        injections: injections(given, by_memory.values()),
         models,
+        by_memory,
     })
 }
 
@@ -163,12 +197,33 @@ fn percentile(sorted: &[u64], percent: usize) -> Option<u64> {
     sorted.get(rank - 1).copied()
 }
 
-fn injections(
+fn injections<'a>(
+    receipts: &[Receipt],
+    outcomes: impl Iterator<Item = &'a Outcomes>,
+) -> Injections {
+    let mut outcome = Outcomes::default();
+    for of_memory in outcomes {
+        outcome.given += of_memory.given;
+        outcome.followed += of_memory.followed;
+        outcome.not_followed += of_memory.not_followed;
+        outcome.unclear += of_memory.unclear;
+    }
+    Injections {
+        count: receipts.len(),
+        since: receipts.last().map(|receipt| receipt.at),
+        sessions: receipts.iter().map(|receipt| &receipt.session).collect::<BTreeSet<_>>().len(),
+        tokens: receipts.iter().map(|receipt| receipt.tokens).sum(),
+        outcome,
+    }
+}
+
+/// Returns what the last sessions did after each memory that they were given.
+fn outcomes(
     receipts: &[Receipt],
     memories: &BTreeMap<MemoryId, &Memory>,
     world: &World,
     stores: &Stores,
-) -> Injections {
+) -> BTreeMap<MemoryId, Outcomes> {
     let mut by_session: BTreeMap<&str, Vec<&Receipt>> = BTreeMap::new();
     let mut order: Vec<&str> = Vec::new();
     for receipt in receipts {
@@ -180,7 +235,7 @@ fn injections(
     }
     let archive = sessions::archive(world, stores);
     let roots = [stores.tree.root.as_path(), stores.tree.main_root.as_path()];
-    let mut outcome = Outcomes::default();
+    let mut outcomes: BTreeMap<MemoryId, Outcomes> = BTreeMap::new();
     for session in order.iter().take(SESSIONS_MAX) {
         let Some((session, records)) = sessions::with_records(&archive, session) else { continue };
         for receipt in by_session.get(&*session.session).into_iter().flatten() {
@@ -188,6 +243,7 @@ fn injections(
                 let memory = memories.get(&given.id).copied();
                 let followed = memory
                     .and_then(|memory| follows(memory, receipt.at, &session, &records, &roots));
+                let outcome = outcomes.entry(given.id).or_default();
                 outcome.given += 1;
                 match followed {
                     Some(true) => outcome.followed += 1,
@@ -197,13 +253,7 @@ fn injections(
             }
         }
     }
-    Injections {
-        count: receipts.len(),
-        since: receipts.last().map(|receipt| receipt.at),
-        sessions: receipts.iter().map(|receipt| &receipt.session).collect::<BTreeSet<_>>().len(),
-        tokens: receipts.iter().map(|receipt| receipt.tokens).sum(),
-        outcome,
-    }
+    outcomes
 }
 
 /// Whether a session went on to touch what a memory is about; `None` where that cannot be seen.

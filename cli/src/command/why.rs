@@ -117,7 +117,12 @@ pub fn titles(
     let memories = stores.list()?.memories.into_iter();
     let mut titles: HashMap<MemoryId, String> =
         memories.map(|stored| (stored.memory.id, stored.memory.title)).collect();
-    let recall = Recall::open(&world.dirs, &stores.tree);
+    add_turns(&mut titles, &Recall::open(&world.dirs, &stores.tree), receipts);
+    Ok(titles)
+}
+
+/// Adds what turns that were given are called.
+pub fn add_turns(titles: &mut HashMap<MemoryId, String>, recall: &Recall, receipts: &[Receipt]) {
     for given in receipts.iter().flat_map(|receipt| &receipt.memories) {
         if !titles.contains_key(&given.id)
             && let Some(turn) = recall.turn(given.id)
@@ -127,5 +132,4 @@ pub fn titles(
             titles.insert(given.id, format!("turn {} of session {session}", turn.turn + 1));
         }
     }
-    Ok(titles)
 }

@@ -194,7 +194,7 @@ fn lines(numbers: std::ops::Range<u32>) -> String {
 }
 
 /// A machine with a memory whose file was rewritten since, and the end of its id.
-fn with_stale() -> (Machine, String) {
+pub fn with_stale() -> (Machine, String) {
     let machine = Machine::new();
     // Without git, which would be asked what it ignores.
     std::fs::remove_dir(machine.path("home/work/.git")).unwrap();

@@ -11,6 +11,7 @@ mod learning;
 mod memories;
 mod neighbours;
 mod newcomer;
+mod report;
 mod resume;
 mod secrets;
 mod setup;

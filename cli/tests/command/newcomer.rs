@@ -67,7 +67,7 @@ fn another_machine_is_not_asked_before_the_user_agreed() {
 }
 
 /// Arguments that each command is tried with; `ID` stands for the id of a memory.
-const READING: [&[&str]; 39] = [
+const READING: [&[&str]; 40] = [
     &["init", "--preview"],
     &["uninstall", "--purge"],
     &["trust"],
@@ -84,6 +84,7 @@ const READING: [&[&str]; 39] = [
     &["resume", "bread"],
     &["stats"],
     &["timeline"],
+    &["report"],
     &["blame", "src/bread.rs"],
     &["fixes"],
     &["fixes", "bread"],

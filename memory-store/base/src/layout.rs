@@ -295,6 +295,11 @@ impl TreeDir {
         self.0.join("receipts").join(format!("{date}.jsonl"))
     }
 
+    /// The page that `throughline report` writes.
+    pub fn report(&self) -> PathBuf {
+        self.0.join("report.html")
+    }
+
     /// Log of hooks' errors: one line each, bounded.
     pub fn hook_log(&self) -> PathBuf {
         self.0.join("hooks.log")

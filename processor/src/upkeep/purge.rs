@@ -381,8 +381,10 @@ impl Purge {
             let state = options.dirs.tree(&tree.root);
             self.drop_receipts(&state, what)?;
             self.drop_given(&state, what)?;
-            let left = state.left();
-            unless_gone(fs::remove_file(&left)).with_context(|| left.display().to_string())?;
+            // A report tells of all sessions, and is made anew in a moment.
+            for file in [state.left(), state.report()] {
+                unless_gone(fs::remove_file(&file)).with_context(|| file.display().to_string())?;
+            }
         }
         Ok(())
     }

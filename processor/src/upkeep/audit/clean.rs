@@ -121,11 +121,11 @@ impl Audit<'_> {
         }
     }
 
-    /// Cleans what hooks append to. Everything else in the folder is made anew by a sync.
+    /// Cleans what hooks append to, and the last report. Everything else in the folder is made anew by a sync.
     fn clean_state(&mut self, state: &TreeDir) {
         let logs = [state.hook_log(), state.log()];
         let old = logs.clone().map(|log| log.with_extension("log.old"));
-        let named = [state.inbox()].into_iter().chain(logs).chain(old).map(Ok);
+        let named = [state.inbox(), state.report()].into_iter().chain(logs).chain(old).map(Ok);
         let receipts = state.receipts("any").parent().map(PathBuf::from);
         let listed = [receipts, Some(state.sessions()), Some(state.edits())];
         let listed = listed.into_iter().flatten().flat_map(|folder| files::files(&folder));

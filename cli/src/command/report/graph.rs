@@ -1,0 +1,343 @@
+//! Memories, files and sessions, and how they belong together. Of many the best connected are kept.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use memory_store::neighbour::CONTRADICTS;
+use memory_store::{MemoryId, short_session};
+use serde::Serialize;
+
+use super::data::{Sources, stands, wish};
+use super::layout::{self, Point};
+use crate::command::view::plain;
+
+/// Nodes of each sort that are kept.
+const MEMORIES_MAX: usize = 60;
+const FILES_MAX: usize = 30;
+const SESSIONS_MAX: usize = 30;
+
+/// A sort of node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sort {
+    /// A file that memories name.
+    File,
+    /// A session of the archive.
+    Session,
+    /// A memory.
+    Memory,
+}
+
+impl Sort {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Memory, Self::File, Self::Session];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::File => "file",
+            Self::Session => "session",
+        }
+    }
+
+    const fn nodes_max(self) -> usize {
+        match self {
+            Self::Memory => MEMORIES_MAX,
+            Self::File => FILES_MAX,
+            Self::Session => SESSIONS_MAX,
+        }
+    }
+}
+
+/// A node of the graph.
+#[derive(Debug, Serialize)]
+pub struct Node {
+    /// Its sort.
+    pub sort: Sort,
+    /// What it is called.
+    pub label: String,
+    /// Of a memory: its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryId>,
+    /// All its links, those that are not shown included.
+    pub links: usize,
+    /// Where it is drawn.
+    #[serde(flatten)]
+    pub at: Point,
+}
+
+/// A link between two nodes, by their positions in the list.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Edge {
+    /// One node.
+    pub from: usize,
+    /// The other.
+    pub to: usize,
+    /// What links them.
+    pub what: Vec<String>,
+}
+
+/// How many nodes there are of a sort, and how many of them are kept.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The sort.
+    pub sort: Sort,
+    /// Kept.
+    pub kept: usize,
+    /// There are.
+    pub of: usize,
+}
+
+/// The graph, with the best connected nodes first.
+#[derive(Debug, Default, Serialize)]
+pub struct Network {
+    /// Nodes, the best connected first.
+    pub nodes: Vec<Node>,
+    /// Links between them.
+    pub edges: Vec<Edge>,
+    /// What was left out.
+    pub cut: Vec<Kept>,
+}
+
+/// A node by what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key<'a> {
+    File(&'a str),
+    Session(&'a str),
+    Memory(MemoryId),
+}
+
+impl Key<'_> {
+    const fn sort(&self) -> Sort {
+        match self {
+            Self::File(_) => Sort::File,
+            Self::Session(_) => Sort::Session,
+            Self::Memory(_) => Sort::Memory,
+        }
+    }
+}
+
+/// The whole graph: the neighbours of each node, and what links them.
+#[derive(Default)]
+struct Whole<'a> {
+    links: BTreeMap<(Key<'a>, Key<'a>), BTreeSet<String>>,
+    near: HashMap<Key<'a>, BTreeSet<Key<'a>>>,
+}
+
+impl<'a> Whole<'a> {
+    fn link(&mut self, from: Key<'a>, to: Key<'a>, what: &str) {
+        if from == to {
+            return;
+        }
+        self.links.entry((from.min(to), from.max(to))).or_default().insert(what.to_owned());
+        self.near.entry(from).or_default().insert(to);
+        self.near.entry(to).or_default().insert(from);
+    }
+
+    fn of(sources: &'a Sources) -> Self {
+        let mut whole = Self::default();
+        let standing = sources.memories.iter().map(|stored| &stored.memory);
+        let standing: BTreeMap<MemoryId, _> =
+            standing.filter(|memory| stands(memory)).map(|memory| (memory.id, memory)).collect();
+        let mut files: BTreeSet<&str> = BTreeSet::new();
+        let sessions: BTreeSet<&str> =
+            sources.sessions.iter().map(|touching| &*touching.session.session).collect();
+        for memory in standing.values() {
+            let key = Key::Memory(memory.id);
+            for path in &memory.paths {
+                let path = path.path.trim_end_matches('/');
+                files.insert(path);
+                whole.link(key, Key::File(path), "is about");
+            }
+            let session = memory.source.session.as_deref();
+            if let Some(session) = session.and_then(|id| sessions.get(id)) {
+                whole.link(key, Key::Session(session), "learned in");
+            }
+            for relation in memory.relations.iter().filter(|it| standing.contains_key(&it.to)) {
+                let what = match &*relation.kind {
+                    CONTRADICTS => "contradicts".to_owned(),
+                    kind => plain(kind),
+                };
+                whole.link(key, Key::Memory(relation.to), &what);
+            }
+        }
+        for touching in &sources.sessions {
+            let edited = touching.files.iter().filter(|(_, (edits, _))| *edits > 0);
+            for file in edited.filter_map(|(file, _)| files.get(&**file)) {
+                whole.link(Key::Session(&touching.session.session), Key::File(file), "edited");
+            }
+        }
+        // To whom memories were given is left out: a memory that is given often would be linked to everything.
+        whole
+    }
+
+    fn degree(&self, key: &Key<'a>) -> usize {
+        self.near.get(key).map_or(0, BTreeSet::len)
+    }
+
+    /// The best connected nodes of each sort: files and sessions by all their links, memories first by those to what
+    /// is kept of these.
+    fn best(&self) -> Vec<Key<'a>> {
+        let mut kept: BTreeSet<Key<'a>> = BTreeSet::new();
+        for sort in [Sort::File, Sort::Session, Sort::Memory] {
+            let mut of_sort: Vec<Key<'a>> =
+                self.near.keys().filter(|key| key.sort() == sort).copied().collect();
+            let shown = |key: &Key<'a>| self.near[key].intersection(&kept).count();
+            match sort {
+                Sort::Memory => {
+                    of_sort
+                        .sort_by_key(|key| (Reverse(shown(key)), Reverse(self.degree(key)), *key));
+                }
+                Sort::File | Sort::Session => {
+                    of_sort.sort_by_key(|key| (Reverse(self.degree(key)), *key));
+                }
+            }
+            of_sort.truncate(sort.nodes_max());
+            kept.extend(of_sort);
+        }
+        // One that is linked to nothing that is kept tells nothing.
+        let mut best: Vec<Key<'a>> =
+            kept.iter().filter(|key| !self.near[key].is_disjoint(&kept)).copied().collect();
+        best.sort_by_key(|key| (Reverse(self.degree(key)), *key));
+        best
+    }
+}
+
+impl Network {
+    /// Links everything, keeps the best connected and places them.
+    pub fn of(sources: &Sources) -> Self {
+        let whole = Whole::of(sources);
+        let best = whole.best();
+        let position: HashMap<Key<'_>, usize> =
+            best.iter().enumerate().map(|(at, key)| (*key, at)).collect();
+        let edges: Vec<Edge> = whole
+            .links
+            .iter()
+            .filter_map(|((from, to), what)| {
+                let (from, to) = (*position.get(from)?, *position.get(to)?);
+                Some(Edge { from, to, what: what.iter().cloned().collect() })
+            })
+            .collect();
+        let pairs: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+        let points = layout::place(best.len(), &pairs);
+        let titles: HashMap<MemoryId, &str> = sources
+            .memories
+            .iter()
+            .map(|stored| (stored.memory.id, stored.memory.title.as_str()))
+            .collect();
+        let wishes: HashMap<&str, String> = sources
+            .sessions
+            .iter()
+            .map(|touching| (&*touching.session.session, wish(&touching.session)))
+            .collect();
+        let nodes = best.iter().zip(points).map(|(key, at)| {
+            let label = match key {
+                Key::File(path) => plain(path),
+                Key::Memory(id) => plain(titles.get(id).copied().unwrap_or_default()),
+                Key::Session(id) => {
+                    let wish = wishes.get(id).map(String::as_str).unwrap_or_default();
+                    format!("{} {wish}", plain(short_session(id))).trim_end().to_owned()
+                }
+            };
+            let memory = match key {
+                Key::Memory(id) => Some(*id),
+                Key::File(_) | Key::Session(_) => None,
+            };
+            Node { sort: key.sort(), label, memory, links: whole.degree(key), at }
+        });
+        let nodes: Vec<Node> = nodes.collect();
+        let cut = Sort::ALL.map(|sort| Kept {
+            sort,
+            kept: nodes.iter().filter(|node| node.sort == sort).count(),
+            of: whole.near.keys().filter(|key| key.sort() == sort).count(),
+        });
+        Self { nodes, edges, cut: cut.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use memory_store::memory::{Memory, PathRef, Relation};
+    use memory_store::store::Stored;
+    use memory_store::{Kind, Timestamp};
+
+    use super::*;
+    use crate::command::report::data::Touching;
+    use crate::command::sessions::Session;
+
+    fn memory(number: u8, paths: &[&str]) -> Stored {
+        let id = MemoryId([number; 16]);
+        let title = format!("memory {number}");
+        let mut memory = Memory::new(id, Kind::Fact, title, "", Timestamp(0));
+        let named = |path: &&str| PathRef { path: (*path).to_owned(), seen: None };
+        memory.paths = paths.iter().map(named).collect();
+        let path = PathBuf::from(format!("{number}.md"));
+        Stored { path, memory, modified_ns: 0, len: 0, text: String::new() }
+    }
+
+    fn session(id: &str, edited: &str) -> Touching {
+        let session = Session { session: id.to_owned(), ..Session::default() };
+        Touching { session, files: [(edited.to_owned(), (1, 0))].into() }
+    }
+
+    #[test]
+    fn links_are_those_of_files_sessions_and_relations() {
+        let mut first = memory(1, &["src/a.rs", "src/"]);
+        let to = MemoryId([2; 16]);
+        first.memory.relations.push(Relation { kind: CONTRADICTS.to_owned(), to });
+        first.memory.source.session = Some("s".to_owned());
+        let sources = Sources {
+            memories: vec![first, memory(2, &[]), memory(3, &[])],
+            sessions: vec![session("s", "src/a.rs"), session("other", "src/b.rs")],
+            receipts: Vec::new(),
+        };
+        let graph = Network::of(&sources);
+        let label = |at: usize| graph.nodes[at].label.as_str();
+        let mut told: Vec<String> = graph
+            .edges
+            .iter()
+            .map(|edge| {
+                format!("{} - {}: {}", label(edge.from), label(edge.to), edge.what.join(", "))
+            })
+            .collect();
+        told.sort();
+        assert_eq!(
+            told,
+            [
+                "memory 1 - memory 2: contradicts",
+                "s - memory 1: learned in",
+                "src - memory 1: is about",
+                "src/a.rs - memory 1: is about",
+                "src/a.rs - s: edited",
+            ]
+        );
+        // What is linked to nothing is no node.
+        assert_eq!(graph.nodes.len(), 5);
+        assert_eq!(label(0), "memory 1", "the best connected is first");
+    }
+
+    #[test]
+    fn of_many_the_best_connected_are_kept_and_the_cut_is_told() {
+        let files: Vec<String> = (0..50).map(|number| format!("src/{number:02}.rs")).collect();
+        let names = |count: usize| files[..count].iter().map(String::as_str).collect::<Vec<_>>();
+        let memories = (0..200).map(|number| memory(number, &names(usize::from(number) % 50 + 1)));
+        let sources =
+            Sources { memories: memories.collect(), sessions: Vec::new(), receipts: Vec::new() };
+        let graph = Network::of(&sources);
+        let cut = |sort, kept, of| Kept { sort, kept, of };
+        assert_eq!(
+            graph.cut,
+            [
+                cut(Sort::Memory, MEMORIES_MAX, 200),
+                cut(Sort::File, FILES_MAX, 50),
+                cut(Sort::Session, 0, 0)
+            ]
+        );
+        assert_eq!((&*graph.nodes[0].label, graph.nodes[0].links), ("src/00.rs", 200));
+        assert!(graph.nodes.iter().all(|node| !node.label.contains("/49")), "it is the worst");
+        assert!(graph.edges.iter().all(|edge| edge.from < 90 && edge.to < 90));
+    }
+}

@@ -1,0 +1,124 @@
+//! `throughline report`: one HTML file about a project, which needs no network and no other file.
+
+mod charts;
+mod data;
+mod graph;
+mod layout;
+mod markup;
+mod page;
+mod sections;
+mod timings;
+
+use std::fs::File;
+use std::io::{ErrorKind, Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use memory_store::store::{Privacy, replace};
+
+use super::stores::Stores;
+use super::view;
+use crate::exit;
+use crate::failure::{At as _, Failure, Result};
+use crate::world::World;
+use data::Overall;
+
+/// Programs that show a file, the first one that is there.
+const OPENERS: [&str; 2] = ["xdg-open", "open"];
+
+/// How long it is waited whether such a program fails.
+const OPEN_MAX: Duration = Duration::from_secs(3);
+/// How often it is looked at meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Writes one HTML file about the project: memories by kind and age, sessions over time, what was given and what came
+/// of it, what may be wrong, files, and a graph of it all.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Write to this file instead of a private one in the state folder
+    #[arg(long, short = 'o', value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Show it in the browser
+    #[arg(long)]
+    open: bool,
+    /// Print the data as JSON and write no file
+    #[arg(long, conflicts_with_all = ["out", "open"])]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &ReportArgs, world: &World, out: &mut dyn Write) -> Result {
+    let stores = Stores::open(world)?;
+    let file = match &args.out {
+        Some(named) => named_file(&world.cwd.join(named))?,
+        None => world.dirs.tree(&stores.tree.root).report(),
+    };
+    let overall = Overall::gather(world, &stores)?;
+    if args.json {
+        return view::json(&overall, out);
+    }
+    let page = page::render(&overall)?;
+    replace(&file, page.as_bytes(), Privacy::Private)?;
+    let size = page.len().div_ceil(1024);
+    writeln!(
+        out,
+        "Wrote {} ({size} KiB). It needs no network and no other file.",
+        view::path(&file)
+    )?;
+    out.flush()?;
+    if args.open { show(&file, world) } else { Ok(()) }
+}
+
+/// The file that a person named, which may be missing or an earlier report: anything else is not overwritten.
+fn named_file(file: &Path) -> Result<PathBuf> {
+    if let Some(folder) = file.parent().filter(|folder| !folder.is_dir()) {
+        return Err(Failure::new(format!("{} is no folder", folder.display()))
+            .code(exit::NOT_FOUND)
+            .hint("Make it first, or name a file in another folder."));
+    }
+    let mut start = Vec::new();
+    match File::open(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(file.to_owned()),
+        Err(error) => return Err(error).at(file),
+        Ok(_) if file.is_dir() => {}
+        Ok(old) => drop(old.take(page::START.len() as u64).read_to_end(&mut start).at(file)?),
+    }
+    if start == page::START.as_bytes() || start.is_empty() && !file.is_dir() {
+        return Ok(file.to_owned());
+    }
+    Err(Failure::new(format!("{} exists and is no report of ours", file.display()))
+        .hint("Nothing was written. Name another file, or remove that one first."))
+}
+
+/// Passes the file to the user's browser.
+fn show(file: &Path, world: &World) -> Result {
+    let failure = |why: String| {
+        Failure::new(format!("{} cannot be shown: {why}", file.display()))
+            .hint("It is written. Open it in a browser yourself.")
+    };
+    let folders = world.path.iter().flat_map(std::env::split_paths);
+    let folders: Vec<PathBuf> = folders.filter(|folder| folder.is_absolute()).collect();
+    let found = OPENERS.iter().find_map(|name| {
+        folders.iter().map(|folder| folder.join(name)).find(|program| program.is_file())
+    });
+    let Some(program) = found else {
+        return Err(failure(format!("neither {} is in PATH", OPENERS.join(" nor "))));
+    };
+    let mut command = Command::new(&program);
+    command.arg(file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().at(&program)?;
+    let deadline = Instant::now() + OPEN_MAX;
+    while Instant::now() < deadline {
+        match child.try_wait().at(&program)? {
+            Some(status) if status.success() => return Ok(()),
+            Some(status) => {
+                return Err(failure(format!("{} ends with {status}", program.display())));
+            }
+            None => std::thread::sleep(LOOK_EVERY),
+        }
+    }
+    // It became the browser, which is the user's.
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! How long hooks took, from receipts: a histogram.
+
+use serde::Serialize;
+
+use crate::command::receipts::Receipt;
+
+/// The longest time of each bar in microseconds; the last bar is open.
+const BOUNDS: [u64; 10] = [250, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000];
+
+/// Injections whose hook took about as long.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Timing {
+    /// The longest time in microseconds; the last bar has none.
+    pub micros_max: Option<u64>,
+    /// Injections.
+    pub count: usize,
+}
+
+impl Timing {
+    /// The longest time in milliseconds, for people.
+    pub fn label(&self) -> String {
+        match self.micros_max {
+            Some(micros) => format!("{}", micros as f64 / 1e3),
+            None => format!("> {}", BOUNDS[BOUNDS.len() - 1] / 1_000),
+        }
+    }
+}
+
+/// Sorts receipts into bars; none where nothing was measured.
+pub fn of(receipts: &[Receipt]) -> Vec<Timing> {
+    if receipts.is_empty() {
+        return Vec::new();
+    }
+    let bounds = BOUNDS.iter().copied().map(Some).chain([None]);
+    let mut timings: Vec<Timing> =
+        bounds.map(|micros_max| Timing { micros_max, count: 0 }).collect();
+    for receipt in receipts {
+        timings[BOUNDS.partition_point(|bound| *bound < receipt.micros)].count += 1;
+    }
+    timings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_falls_into_one_bar_its_bound_into_the_lower() {
+        let receipt = |micros| Receipt { micros, ..Receipt::default() };
+        let timings = of(&[0, 250, 251, 1_000, 200_000, 200_001, u64::MAX].map(receipt));
+        let counts: Vec<usize> = timings.iter().map(|timing| timing.count).collect();
+        assert_eq!(counts, [2, 1, 1, 0, 0, 0, 0, 0, 0, 1, 2]);
+        let labels: Vec<String> = timings.iter().map(Timing::label).collect();
+        assert_eq!((&*labels[0], &*labels[4], &*labels[10]), ("0.25", "5", "> 200"));
+        assert_eq!(of(&[]), []);
+    }
+}
