@@ -175,7 +175,7 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return Some(value);
     }
     if promise == Promise::Password
-        && let Some(value) = said::with_signs(text, at)
+        && let Some(value) = said::with_signs(text, at).or_else(|| said::with_braces(text, at))
     {
         return Some(value);
     }

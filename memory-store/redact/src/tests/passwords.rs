@@ -254,3 +254,39 @@ fn passwords_told_in_other_languages_and_in_several_words_are_hidden() {
         assert_eq!(redact(text), text);
     }
 }
+
+#[test]
+fn passwords_with_signs_of_templates_are_hidden_and_templates_are_not() {
+    for (before, value) in [
+        ("password=", "ab${1}Kq9x!zL2"),
+        ("password=", "ab{Kq9xzL2"),
+        ("password: ", "ab}Kq9xzL2"),
+        ("Password: ", "aB3${x}9Kq"),
+        ("DB_PASSWORD=", "aB3${x}9Kq"),
+        ("\"password\": \"", "aB3${x}9Kq"),
+        ("the password is ", "Kq9xT2mW${7}zL2wer"),
+        ("das Passwort ist ", "aB3${x}9Kq"),
+        ("**Password:** ", "p4{{ssW0rdX7"),
+    ] {
+        let hidden = redact(&format!("{before}{value}"));
+        assert_eq!(hidden, format!("{before}[redacted:assignment]"));
+    }
+    for text in [
+        "password=${DB_PASSWORD}",
+        "password: ${{ secrets.DB_PASSWORD }}",
+        "password={{ vault_password_2 }}",
+        "password=test-${id}",
+        "password=\"User${i}Pass123\"",
+        "password=user{index}",
+        "password={this.state.pass1}",
+        "let password = Argon2Id{salt};",
+        "password: Sha256Hash{bytes}",
+        "password: UserPass2{id}",
+        "password=base64{x}Encoded",
+        "the password is {name}2 in the template",
+        "the password is user${id}",
+        "f\"password={pw1}\"",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
