@@ -62,8 +62,9 @@ const ABROAD: [&[u8]; 18] = [
 ];
 
 /// Those that are words of another meaning in English, behind names that are none.
-const COPULAS_ABROAD: [&[u8]; 20] = [
+const COPULAS_ABROAD: [&[u8]; 21] = [
     b"er",
+    b"jest",
     b"on",
     b"je",
     b"to",
@@ -451,7 +452,6 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
 
-/// Whether letters change their case as in no name, and there is a digit.
 /// The password at `at` that has braces in it, at which a value in code ends.
 pub(super) fn with_braces(text: &[u8], at: usize) -> Option<Range<usize>> {
     let rest = text.get(at..)?.iter().take(VALUE_BYTES_MAX);
@@ -481,6 +481,7 @@ fn has_braces_inside(value: &[u8]) -> bool {
         && !shape::is_fake(value)
 }
 
+/// Whether letters change their case as in no name, and there is a digit.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 8;
     value.len() >= BYTES_MIN
@@ -489,10 +490,10 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 }
 
 pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
-    let letters = value.iter().any(u8::is_ascii_alphabetic);
     if promise == Promise::Password && has_braces_inside(value) {
         return true;
     }
+    let letters = value.iter().any(u8::is_ascii_alphabetic);
     let digits = value.iter().any(u8::is_ascii_digit);
     if !letters
         || !digits
