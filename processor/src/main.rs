@@ -12,7 +12,7 @@ use memory_store::{ProjectId, Timestamp, settings_file};
 use processor::lock::Busy;
 use processor::second::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions, sync};
-use processor::{background, listed, progress, trees};
+use processor::{background, git, listed, progress, trees};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
        throughline-processor vector --project ID < QUERY
@@ -43,6 +43,9 @@ fn run() -> Result<()> {
     let dirs = dirs.with_models(get, program.as_deref());
     let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    if mode == Mode::Full {
+        git::hung::remember(&dirs, now());
+    }
     let tree = || {
         trees::main(&dirs, asked.project)
             .context("none of this project's working trees is there any more")
