@@ -82,12 +82,17 @@ impl World {
                 .map_err(|error| Failure::new(format!("the current folder: {error}")))?,
         };
         let path = get("PATH");
+        let now = now(get("THROUGHLINE_NOW"))?;
+        let mode = Mode::from_environment(get);
+        if mode == Mode::Full {
+            processor::git::hung::remember(&dirs, now);
+        }
         Ok(Self {
-            now: now(get("THROUGHLINE_NOW"))?,
+            now,
             bin_dir: bin_dir(path.as_ref())?,
             interactive: std::io::stdin().is_terminal() && std::io::stderr().is_terminal(),
             is_seen: std::io::stdout().is_terminal(),
-            mode: Mode::from_environment(get),
+            mode,
             unclear_mode: get(mode::VARIABLE)
                 .map(|value| value.to_string_lossy().into_owned())
                 .filter(|value| Mode::from_name(value).is_none()),

@@ -37,7 +37,8 @@ pub struct Placed {
     pub place: Range<usize>,
 }
 
-/// Handling of memories that cannot be claimed, because no file can be read or written.
+/// Handling of a memory of which nothing tells whether it was given before, since the mode is to write
+/// nothing. Where a claim fails, on a full or a read-only disk, it is not given: it would come with every prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unclaimed {
     /// They are given, perhaps again.
@@ -196,23 +197,24 @@ pub fn memories(
     if injection.memories.is_empty() {
         return Injection::default();
     }
-    let won = if !hook.may_write() {
-        None
-    } else if hook.may_claim() {
-        hook.attempt("claim", session.give(&injection.given()))
-    } else {
+    if !hook.may_write() {
+        return match asked.unclaimed {
+            Unclaimed::Give => injection,
+            Unclaimed::Withhold => Injection::default(),
+        };
+    }
+    if !hook.may_claim() {
+        return Injection::default();
+    }
+    let Some(won) = hook.attempt("claim", session.give(&injection.given())) else {
         return Injection::default();
     };
-    match (won, asked.unclaimed) {
-        (Some(won), _) if won.iter().all(|&won| won) => injection,
-        (Some(won), _) => {
-            // Only these: what did not fit before is not claimed.
-            let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
-            let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
-            hits.retain(|hit| ours.contains(&hit.id));
-            render(&hits)
-        }
-        (None, Unclaimed::Give) => injection,
-        (None, Unclaimed::Withhold) => Injection::default(),
+    if won.iter().all(|&won| won) {
+        return injection;
     }
+    // Only these: what did not fit before is not claimed.
+    let ours = injection.ids().into_iter().zip(won).filter(|(_, won)| *won);
+    let ours: Vec<MemoryId> = ours.map(|(id, _)| id).collect();
+    hits.retain(|hit| ours.contains(&hit.id));
+    render(&hits)
 }

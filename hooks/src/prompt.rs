@@ -10,7 +10,7 @@ use crate::inbox;
 use crate::inject::{self, Asked, Unclaimed};
 use crate::notice;
 use crate::output::Output;
-use crate::start;
+use crate::{start, stop};
 
 /// Sources of prompts that people made: at the terminal, or through an editor.
 const PEOPLE: [&str; 2] = ["user", "sdk"];
@@ -53,6 +53,7 @@ pub fn answer(hook: &Hook) -> Output {
     if hook.may_write() {
         hook.attempt("topic", session.flush());
     }
+    stop::heal_index(hook);
     output
 }
 

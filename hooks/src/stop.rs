@@ -47,6 +47,18 @@ pub fn start_processor(hook: &Hook) -> io::Result<()> {
     background::start(hook.tree.project)
 }
 
+/// Starts the processor where this hook found the index damaged, so that it heals within the session. What the last
+/// run left damaged a moment ago, another one would leave, too.
+pub fn heal_index(hook: &Hook) {
+    if hook.degraded().is_none() || !hook.may_write() {
+        return;
+    }
+    let last_run = Progress::read(&hook.state.progress()).last_run;
+    if !(0..MINUTE_MS).contains(&(hook.now.0 - last_run.0)) {
+        hook.attempt("processor", start_processor(hook));
+    }
+}
+
 /// Returns whether the last run was long enough ago.
 fn is_due(progress: &Progress, now: Timestamp) -> bool {
     let due_minutes = i64::from(progress.due_minutes.unwrap_or(Settings::default().due_minutes));

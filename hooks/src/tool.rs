@@ -17,6 +17,7 @@ use crate::notice;
 use crate::output::Output;
 use crate::session::Session;
 use crate::spelling::relative;
+use crate::stop;
 
 /// The tool that runs commands.
 const SHELL: &str = "Bash";
@@ -93,5 +94,6 @@ fn recall(
     notice::expect_injection(hook, &mut session, settings.notice);
     let how = Asked { with, budget_tokens, below: "", unclaimed };
     let injection = inject::memories(hook, &mut session, inject::hits(hook, recalled), &how);
+    stop::heal_index(hook);
     injection.into_output(hook, &mut session, Some(query), settings)
 }

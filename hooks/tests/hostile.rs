@@ -347,10 +347,45 @@ fn damaged_state() {
     }
 }
 
+/// The same prompt in a session, three times, and a failing command.
+fn asked_again(world: &World, session: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let prompt = json!({"prompt": "Where are invoices archived, in Postgres?"});
+    let failed =
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": ERROR});
+    let mut all = vec![(PROMPT, world.payload("UserPromptSubmit", session, prompt)); 3];
+    all.push((TOOL, world.payload("PostToolUseFailure", session, failed)));
+    all
+}
+
+/// Where nothing can be claimed, the same memory would come with each prompt.
+#[test]
+fn what_cannot_be_claimed_is_given_at_the_start_only() {
+    let world = World::with_memories();
+    world.start("s", "startup");
+    let run_capped = |hook: &str, payload: &[u8]| {
+        let mut command = world.command("/bin/sh");
+        command.args(["-c", "ulimit -f 0 && exec \"$0\"", hook]);
+        run(command.spawn().unwrap(), payload).said()
+    };
+    for (hook, payload) in asked_again(&world, "s") {
+        assert_eq!(run_capped(hook, &payload), "", "{hook}");
+    }
+    let start = world.payload("SessionStart", "s2", json!({"source": "startup"}));
+    assert!(run_capped(SESSION_START, &start).contains("throughline-memory"));
+    // With room it is given, once.
+    let given = asked_again(&world, "s").into_iter();
+    let given: Vec<bool> =
+        given.map(|(hook, payload)| !world.run(hook, &payload).said().is_empty()).collect();
+    assert_eq!(given, [true, false, false, true]);
+}
+
 /// Runs all hooks by way of a wrapper, with the state folder as it left it.
 fn in_namespace(world: &World, mount: &str) -> bool {
+    let silent = asked_again(world, "s");
+    let silent = silent.into_iter().map(|(hook, payload)| (hook, payload, true));
+    let all = payloads(world, "s").into_iter().map(|(hook, payload)| (hook, payload, false));
     let script = format!("{mount} && exec \"$0\"");
-    for (hook, payload) in payloads(world, "s") {
+    for (hook, payload, is_silent) in all.chain(silent) {
         let mut shell = world.command("unshare");
         shell.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, hook]);
         let Ok(child) = shell.spawn() else { return false };
@@ -360,6 +395,7 @@ fn in_namespace(world: &World, mount: &str) -> bool {
             return false;
         }
         check(&ran.said());
+        assert!(!is_silent || !ran.said().contains("throughline-memory"), "{hook}: {ran:?}");
     }
     true
 }

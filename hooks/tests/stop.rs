@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use common::{NOW, PROJECT, SESSION_START, STOP, World, memories};
+use common::{ERROR, NOW, PROJECT, PROMPT, SESSION_START, STOP, TOOL, World, memories};
 use memory_store::background::inbox_bytes;
 use memory_store::fs::file_stamp::Stamp;
 use memory_store::index::build::Turns;
@@ -186,6 +186,58 @@ fn a_session_that_starts_beside_a_damaged_index_has_a_sync_started() {
         fs::write(&path, bytes).unwrap();
     }
     assert_eq!(session, 4, "memories and turns");
+}
+
+/// A session may last for days: its index heals when a hook sees the damage, not with the next session.
+#[test]
+fn a_prompt_and_a_tool_that_meet_a_damaged_index_have_a_sync_started() {
+    let installed = Installed::new();
+    let world = &installed.world;
+    world.publish(&memories(), &Settings::default());
+    let hooks = [(PROMPT, "throughline-user-prompt-submit"), (TOOL, "throughline-post-tool-use")];
+    let [prompt, tool] = hooks.map(|(program, name)| {
+        let path = world.home().join("bin").join(name);
+        copy_program(program, &path);
+        path
+    });
+    let read = json!({"tool_name": "Read", "tool_input": {"file_path": world.root.join("src/rounding.rs")}, "tool_response": "x"});
+    let failed =
+        json!({"tool_name": "Bash", "tool_input": {"command": "cargo test"}, "error": ERROR});
+    let asked = json!({"prompt": "Where are invoices archived, in Postgres?"});
+    let events = [
+        (&prompt, "UserPromptSubmit", asked),
+        (&tool, "PostToolUse", read),
+        (&tool, "PostToolUseFailure", failed),
+    ];
+    let settled = |last_run| installed.progress(inbox_bytes(&world.state()), last_run);
+    let run = |session: &str, (hook, event, more): &(&PathBuf, &str, serde_json::Value)| {
+        world.run(hook, &world.payload(event, session, more.clone())).said();
+    };
+    settled("2026-10-02T11:50:00Z");
+    for event in &events {
+        run("a", event);
+        assert_eq!(installed.started(), None, "{}: the index is sound", event.1);
+    }
+    let files = fs::read_dir(world.state().index()).unwrap().map(|file| file.unwrap().path());
+    let mut cuts = 0;
+    for path in files.filter(|path| path.extension().is_some_and(|end| end == "seg")) {
+        let bytes = fs::read(&path).unwrap();
+        for cut in [0, bytes.len() / 2] {
+            fs::write(&path, &bytes[..cut]).unwrap();
+            for event in &events {
+                cuts += 1;
+                run(&format!("b{cuts}"), event);
+                assert!(installed.started().is_some(), "{}, {} cut", event.1, path.display());
+            }
+        }
+        // What a sync could not heal a moment ago is not begun with each call.
+        settled(NOW);
+        run(&format!("c{cuts}"), &events[0]);
+        assert_eq!(installed.started(), None, "{}", path.display());
+        settled("2026-10-02T11:50:00Z");
+        fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(cuts, 6, "one segment of memories");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 
 use std::fmt::Write as _;
 
+use made::Values;
 use made::form::{Case, PLACES, forms, parts};
 use memory_store::redact::Redactor;
 
@@ -21,6 +22,73 @@ const HIDDEN_PERCENT_MIN: usize = 95;
 const CHANGED_PERCENT_MAX: usize = 2;
 
 const HARMLESS: &str = include_str!("fixtures/secrets/harmless.txt");
+
+/// Of [`BESIDE_A_NAME`], those of which the value is hidden, at least.
+const HIDDEN_MIN: usize = 53;
+
+/// Short forms in which people, documents, tools and files put a name beside its value, for which `@` stands.
+const BESIDE_A_NAME: [&str; 56] = [
+    // Documents and prompts.
+    "**Password:** @",
+    "**Password**: @",
+    "Password: **@**",
+    "*password:* @",
+    "**API key:** @",
+    "**Token:** @",
+    "| Password | @ |",
+    "Password:\n@",
+    "Password:\n```\n@\n```",
+    "Password — @",
+    "Password → @",
+    "PW: @",
+    "pw=@",
+    "Login: admin / @",
+    "admin:@",
+    "Password: @",
+    "Password: `@`",
+    "password \"@\"",
+    "password `@`",
+    "user: admin pass: @",
+    "Password\t@",
+    // Sentences.
+    "DB_PASSWORD set to @",
+    "set DB_PASSWORD to @",
+    "DB_PASSWORD is now @",
+    "changed the password from @ to @",
+    "export DB_PASSWORD @",
+    "password was @ before",
+    "old password @, new one @",
+    // Code.
+    "setPassword('@')",
+    "client.password('@')",
+    "withPassword(\"@\")",
+    "auth=(\"svc\",\"@\")",
+    "login(\"svc\",\"@\")",
+    "password=\"@\"",
+    "password => '@'",
+    "deploy --password \"@\"",
+    // Data.
+    "{\"key\":\"db_password\",\"value\":\"@\"}",
+    "{\"Key\":\"db_password\",\"Value\":\"@\"}",
+    "{\"Value\":\"@\",\"Name\":\"/shop/password\"}",
+    "{\"ParameterValue\":\"@\",\"ParameterKey\":\"DbPassword\"}",
+    "{\"ParameterKey\":\"DbPassword\",\"ParameterValue\":\"@\"}",
+    "\"secret\":{\"value\":\"@\"}",
+    "<key>password</key><string>@</string>",
+    "<string name=\"db_password\">@</string>",
+    "<td>Password</td><td>@</td>",
+    "\"pass\":\"@\"",
+    "{\"SecretString\":\"@\"}",
+    "- name: DB_PASSWORD\n  value: @",
+    "db.password.value=@",
+    "<password>@</password>",
+    "{\"name\":\"DB_PASSWORD\",\"value\":\"@\"}",
+    "\"db_password\":{\"value\":\"@\",\"type\":\"string\"}",
+    "ALTER USER svc WITH PASSWORD '@'",
+    "CREATE USER svc IDENTIFIED BY '@'",
+    "<th>Password</th><td>@</td>",
+    "DB_PASSWORD: '@'",
+];
 
 /// Returns whether the redacted text holds none of the secrets, nor half of one.
 fn is_hidden(case: &Case, redacted: &str) -> bool {
@@ -81,4 +149,40 @@ fn what_stands_in_such_contexts_and_is_no_secret_stays() {
     assert!(all >= 250, "{all} lines");
     assert!(changed * 100 <= all * CHANGED_PERCENT_MAX, "{changed} of {all}:\n{report}");
     eprint!("{report}");
+}
+
+/// Each with a value drawn at random and with a word and digits, as people choose one.
+#[test]
+fn the_value_beside_a_name_is_hidden() {
+    let redactor = Redactor::default();
+    let mut report = String::new();
+    for kind in ["mixed", "word"] {
+        let mut hidden = 0;
+        for (number, form) in BESIDE_A_NAME.iter().enumerate() {
+            let left = (0..SETS).find_map(|set| {
+                let value = Values::new((number as u64) << 8 | set).of(kind);
+                let text = form.replace('@', &value);
+                let redacted = redactor.redact(&text);
+                redacted.contains(&value).then(|| redacted.into_owned())
+            });
+            match left {
+                None => hidden += 1,
+                Some(left) => drop(writeln!(report, "  {kind}: {left:?}")),
+            }
+        }
+        assert!(hidden >= HIDDEN_MIN, "{kind}: {hidden} of {}:\n{report}", BESIDE_A_NAME.len());
+        let _ = writeln!(report, "{kind}: {hidden} of {}", BESIDE_A_NAME.len());
+    }
+    eprint!("{report}");
+}
+
+#[test]
+fn a_word_beside_a_name_stays() {
+    let redactor = Redactor::default();
+    for word in ["${DB_PASSWORD}", "{{ password }}", "<password>", "********"] {
+        for form in BESIDE_A_NAME {
+            let text = form.replace('@', word);
+            assert_eq!(redactor.redact(&text), text);
+        }
+    }
 }

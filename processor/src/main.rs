@@ -14,7 +14,7 @@ use processor::collect::trees;
 use processor::lock::Busy;
 use processor::publish::custom_embedder::Asker;
 use processor::sync::{BUSY_MAX, SyncOptions, sync};
-use processor::{background, progress};
+use processor::{background, git, progress};
 
 const USAGE: &str = "usage: throughline-processor sync --project ID [--background]
        throughline-processor vector --project ID < QUERY
@@ -45,6 +45,9 @@ fn run() -> Result<()> {
     let dirs = dirs.with_models(get, program.as_deref());
     let mode = Mode::from_environment(get).unless_off(&dirs.off_file(), now());
     let ollama_host = std::env::var("OLLAMA_HOST").ok();
+    if mode == Mode::Full {
+        git::hung::remember(&dirs, now());
+    }
     let tree = || {
         trees::main(&dirs, asked.project)
             .context("none of this project's working trees is there any more")

@@ -65,6 +65,22 @@ fn it_does_nothing_where_only_recall_is_wanted() {
     }
 }
 
+/// Where git hung a moment ago the next run does not wait for it again.
+#[test]
+fn what_a_run_before_found_of_git_holds_for_ten_minutes() {
+    for (hung_at, is_told) in [("2026-11-21T11:59:00Z", true), ("2026-11-21T11:40:00Z", false)] {
+        let sealed = Sealed::new();
+        sealed.write_script(&eventful("s1", sealed.root(), 1));
+        note(&sealed);
+        let hung = serde_json::json!({ (sealed.root()): hung_at });
+        fs::create_dir_all(&sealed.dirs.state).unwrap();
+        fs::write(sealed.dirs.state.join("hung-git.json"), hung.to_string()).unwrap();
+        assert!(processor(&sealed, &[]).status.success());
+        let log = fs::read_to_string(sealed.dirs.tree(&sealed.tree.root).log()).unwrap();
+        assert_eq!(log.contains("git does not answer there"), is_told, "{log}");
+    }
+}
+
 #[test]
 fn it_leaves_the_work_to_the_one_that_is_at_it() {
     let sealed = Sealed::new();

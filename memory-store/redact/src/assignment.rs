@@ -15,7 +15,7 @@ use super::{shape, words as automata};
 use promise::{Promise, promise, promise_of, words};
 
 /// Words around which assignments are looked for; case is ignored.
-pub(super) const KEYWORDS: [&str; 27] = [
+pub(super) const KEYWORDS: [&str; 31] = [
     "token",
     "secret",
     "pass",
@@ -45,18 +45,26 @@ pub(super) const KEYWORDS: [&str; 27] = [
     "mdp",
     "unlock key",
     "mnemonic",
+    "recovery code",
+    "recovery_code",
+    "recoverycode",
+    "backup code",
 ];
 
 /// Names of passwords that are not ASCII, which are read in prose only. They have an automaton of their own: few
 /// texts need it, and in the one for all keywords their bytes would slow down every text.
-const ABROAD: [&str; 36] = [
+const ABROAD: [&str; 40] = [
     "contraseña",
     "lösenord",
     "hasło",
+    "hasła",
+    "hasłem",
     "şifre",
     "Contraseña",
     "Lösenord",
     "Hasło",
+    "Hasła",
+    "Hasłem",
     "Şifre",
     "парол",
     "Парол",
@@ -175,7 +183,7 @@ fn assigned(text: &[u8], name: &Range<usize>, is_dense: bool) -> Option<Range<us
         return Some(value);
     }
     if promise == Promise::Password
-        && let Some(value) = said::with_signs(text, at)
+        && let Some(value) = said::with_signs(text, at).or_else(|| said::with_braces(text, at))
     {
         return Some(value);
     }
@@ -337,8 +345,9 @@ fn name_around(text: &[u8], hit: &Range<usize>) -> Option<Range<usize>> {
 fn promise_at(text: &[u8], name: &Range<usize>) -> Option<Promise> {
     const LEAD_BYTES: usize = 4;
     let lead = &text[name.start.saturating_sub(LEAD_BYTES)..name.start];
-    let is_french =
-        || lead.eq_ignore_ascii_case(b" de ") && text[name.clone()].eq_ignore_ascii_case(b"passe");
+    // At the end of a sentence its stop counts as a part of the name.
+    let said = text[name.clone()].strip_suffix(b".").unwrap_or(&text[name.clone()]);
+    let is_french = || lead.eq_ignore_ascii_case(b" de ") && said.eq_ignore_ascii_case(b"passe");
     promise(&text[name.clone()]).or_else(|| is_french().then_some(Promise::Password))
 }
 

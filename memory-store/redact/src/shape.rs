@@ -184,12 +184,28 @@ fn is_template(value: &[u8]) -> bool {
             continue;
         }
         templates += 1;
+        // The words before and behind a template are two.
+        plain.push(b' ');
         at += open.len() + end.map_or(inside.len(), |end| end + close.len());
     }
     templates > 0
         && !plain
             .split(|byte| !byte.is_ascii_alphanumeric())
-            .any(|word| word.len() > PLAIN_BYTES_MAX || is_random(word, 6))
+            .any(|word| word.len() > PLAIN_BYTES_MAX || is_random(word, 6) || is_scrambled(word))
+}
+
+/// Whether a short piece mixes digits and letters of both cases as no name does: `9Kq`, `aB3`. In `Pass123` and
+/// `userId1` the digits stand behind a word.
+pub(super) fn is_scrambled(word: &[u8]) -> bool {
+    const NAME_BYTES_MIN: usize = 4;
+    let has = |is_kind: fn(&u8) -> bool| word.iter().any(is_kind);
+    let letters = word.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+    let is_numbered = word[letters..].iter().all(u8::is_ascii_digit)
+        && (letters >= NAME_BYTES_MIN || case_changes(&word[..letters]) == 0);
+    has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && !is_numbered
 }
 
 /// Returns whether this may stand inside a template: it begins like a name or a call, not like something drawn.
@@ -386,7 +402,13 @@ mod tests {
         {
             assert!(is_placeholder(text.as_bytes()), "{text}");
         }
+        for text in ["v2-${id}", "Pass123${i}", "sha256=${sum}", "sk_test_${i}"] {
+            assert!(is_placeholder(text.as_bytes()), "{text}");
+        }
         for text in ["Kq7${9}vLm2xRt", "p4{{ss7w0rd", "a9}}b8c7", "x$(7kQ2z", "Kq7vLm2xRt${id}"] {
+            assert!(!is_placeholder(text.as_bytes()), "{text}");
+        }
+        for text in ["aB3${x}9Kq", "ab${x}Kq9xzL", "${x}9Kq", "ab${1}Kq9x!zL2"] {
             assert!(!is_placeholder(text.as_bytes()), "{text}");
         }
         for text in ["hunter2", "s3cr3tV4lue", "p$ssw0rd", "%41bcdefgh", "a9b8c7d6e5f4"] {

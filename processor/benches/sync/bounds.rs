@@ -1,11 +1,13 @@
-//! Costs that have a bound: one more turn in sessions of two lengths, the room that sessions of 1 MB take,
-//! and lines and memory files that are ten times as long.
+//! Costs that have a bound: one more turn in sessions of two lengths, the room that sessions of 1 MB take, lines and
+//! memory files that are ten times as long, a git that hangs, a lock that is held, and commands over many memories.
 
 use std::fs::{self, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use memory_store::Timestamp;
 use memory_store::file::parse_bytes;
 use memory_store::redact::Redactor;
@@ -13,7 +15,7 @@ use processor::transcript::SessionBuilder;
 use serde_json::{Value, json};
 
 use crate::corpus::Corpus;
-use crate::measure::{Cost, used_ms};
+use crate::measure::{Cost, run as run_to_its_end, used_ms};
 use crate::{Bench, Options, end, megabytes};
 
 /// Bytes of a megabyte here.
@@ -24,11 +26,72 @@ const USUAL_MB: u64 = 4;
 const SESSIONS: u32 = 1_000;
 /// Sessions of 1 MB that are synced for that.
 const SESSIONS_MADE: u32 = 40;
+/// Memories that commands are run over.
+const MEMORIES: u32 = 2_700;
+/// Exit code of a command that waited too long for a lock.
+const LOCKED: i32 = 10;
 
-/// A row: what was measured, and the unit.
-type Row = (String, f64, &'static str);
+/// The most that each row may be.
+mod most {
+    /// Seconds of the processor for a turn more in a session of usual length.
+    pub const USUAL_TURN_S: f64 = 0.2;
+    /// The same in a long one, of any length.
+    pub const LONG_TURN_S: f64 = 1.0;
+    /// MiB of memory for that.
+    pub const LONG_TURN_MIB: f64 = 200.0;
+    /// Megabytes of data and state for 1,000 sessions of 1 MB.
+    pub const ROOM_MB: f64 = 60.0;
+    /// How much longer what is ten times as long may take.
+    pub const TENFOLD: f64 = 20.0;
+    /// Seconds that pass in a sync whose git hangs: one call's limit, and the sync.
+    pub const HUNG_S: f64 = 25.0;
+    /// The same in the next one, which does not ask again.
+    pub const HUNG_AGAIN_S: f64 = 5.0;
+    /// Seconds that pass in a command whose lock is held.
+    pub const LOCKED_S: f64 = 12.0;
+    /// Seconds of the processor for `list`, `status` and `show`.
+    pub const COMMAND_S: f64 = 0.1;
+}
 
-/// Measures and prints all rows.
+/// A measured value.
+struct Row {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    /// Its bound, if it has one.
+    most: Option<f64>,
+}
+
+impl Row {
+    fn new(what: String, value: f64, unit: &'static str) -> Self {
+        Self { what, value, unit, most: None }
+    }
+
+    fn at_most(mut self, most: f64) -> Self {
+        self.most = Some(most);
+        self
+    }
+
+    fn is_missed(&self) -> bool {
+        self.most.is_some_and(|most| self.value > most)
+    }
+
+    fn print(&self) {
+        let Self { what, value, unit, most } = self;
+        let bound = most.map_or_else(String::new, |most| format!("  at most {most}"));
+        let missed = if self.is_missed() { ", MISSED" } else { "" };
+        println!("{what:<58} {value:>10.2} {unit:<6}{bound}{missed}");
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "what": self.what, "value": self.value, "unit": self.unit, "most": self.most,
+            "missed": self.is_missed(),
+        })
+    }
+}
+
+/// Measures and prints all rows; fails where a bound is missed and `--judge` asks for that.
 pub fn run(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     for megabytes in [USUAL_MB, options.long] {
@@ -37,16 +100,22 @@ pub fn run(options: &Options) -> Result<()> {
     rows.extend(room()?);
     rows.extend(salvage()?);
     rows.extend(keys()?);
-    if options.json {
-        let rows: Vec<Value> = rows
-            .iter()
-            .map(|(what, value, unit)| json!({"what": what, "value": value, "unit": unit}))
-            .collect();
-        println!("{}", Value::from(rows));
-    } else {
-        for (what, value, unit) in rows {
-            println!("{what:<58} {value:>10.2} {unit}");
+    rows.extend(hung_git()?);
+    match &options.program {
+        Some(program) => {
+            rows.push(locked(program)?);
+            rows.extend(commands(program)?);
         }
+        None => eprintln!("without --program FILE no command of `throughline` is measured"),
+    }
+    if options.json {
+        println!("{}", rows.iter().map(Row::to_json).collect::<Value>());
+    } else {
+        rows.iter().for_each(Row::print);
+    }
+    let missed = rows.iter().filter(|row| row.is_missed()).count();
+    if options.judge && missed > 0 {
+        bail!("{missed} of {} rows are beyond their bounds", rows.len());
     }
     Ok(())
 }
@@ -69,12 +138,14 @@ fn growth(megabytes: u64, rounds: u32) -> Result<Vec<Row>> {
     }
     costs.sort_by(|a: &Cost, b| a.cpu_ms.total_cmp(&b.cpu_ms));
     let median = costs.get(costs.len() / 2).context("no rounds")?;
-    let row = |what: &str, value, unit| (format!("{megabytes} MB session, {what}"), value, unit);
+    let row =
+        |what: &str, value, unit| Row::new(format!("{megabytes} MB session, {what}"), value, unit);
+    let turn_s = if megabytes > USUAL_MB { most::LONG_TURN_S } else { most::USUAL_TURN_S };
     Ok(vec![
         row("first sync", first.cpu_ms / 1e3, "s CPU"),
         row("first sync", first.peak_kib as f64 / 1024.0, "MiB"),
-        row("a turn more", median.cpu_ms / 1e3, "s CPU"),
-        row("a turn more", median.peak_kib as f64 / 1024.0, "MiB"),
+        row("a turn more", median.cpu_ms / 1e3, "s CPU").at_most(turn_s),
+        row("a turn more", median.peak_kib as f64 / 1024.0, "MiB").at_most(most::LONG_TURN_MIB),
     ])
 }
 
@@ -100,7 +171,8 @@ fn room() -> Result<Vec<Row>> {
     for (what, places) in folders {
         let there = places.iter().filter(|place| place.exists());
         let sum: f64 = there.map(|place| megabytes(place)).sum::<Result<f64>>()?;
-        rows.push((format!("{SESSIONS} sessions of 1 MB: {what}"), sum * scale, "MB"));
+        let row = Row::new(format!("{SESSIONS} sessions of 1 MB: {what}"), sum * scale, "MB");
+        rows.push(if what == "all" { row.at_most(most::ROOM_MB) } else { row });
     }
     Ok(rows)
 }
@@ -134,9 +206,83 @@ fn ratio(what: &str, cost_ms: impl Fn(usize) -> f64) -> Result<Vec<Row>> {
     let (once, tenfold) = (cost_ms(1), cost_ms(10));
     ensure!(once > 0.0, "{what}: too short to be measured");
     Ok(vec![
-        (format!("{what}, ten times as long"), tenfold / 1e3, "s CPU"),
-        (format!("{what}, ten times as long"), tenfold / once, "times"),
+        Row::new(format!("{what}, ten times as long"), tenfold / 1e3, "s CPU"),
+        Row::new(format!("{what}, ten times as long"), tenfold / once, "times")
+            .at_most(most::TENFOLD),
     ])
+}
+
+/// A sync of a repository in which git hangs, and the next one.
+fn hung_git() -> Result<Vec<Row>> {
+    let (_home, bench) = home()?;
+    write_session(&bench, 0, MB)?;
+    let config = bench.tree.root.join(".git").join("config");
+    fs::remove_file(&config)?;
+    ensure!(Command::new("mkfifo").arg(&config).status()?.success(), "mkfifo failed");
+    let first = bench.sync()?;
+    append_turns(&bench, 1, 0..1)?;
+    let second = bench.sync()?;
+    let row =
+        |what: &str, cost: Cost| Row::new(format!("git hangs, {what}"), cost.wall_ms / 1e3, "s");
+    Ok(vec![
+        row("first sync", first).at_most(most::HUNG_S),
+        row("next sync", second).at_most(most::HUNG_AGAIN_S),
+    ])
+}
+
+/// A command that writes while another process holds the lock.
+fn locked(program: &Path) -> Result<Row> {
+    let (_home, bench) = home()?;
+    bench.sync()?;
+    let path = bench.dirs.project(bench.tree.project).0.join("store.lock");
+    let lock = OpenOptions::new().create(true).append(true).open(path)?;
+    lock.lock()?;
+    let started = Instant::now();
+    let mut command = Command::new(program);
+    command.args(["add", "The pier has forty poles", "--kind", "fact"]);
+    let status = quiet(&bench, &mut command).status()?;
+    ensure!(status.code() == Some(LOCKED), "{command:?} ended with {status}");
+    let row = Row::new("lock held, `add`".to_owned(), started.elapsed().as_secs_f64(), "s");
+    Ok(row.at_most(most::LOCKED_S))
+}
+
+/// Commands over a store of many memories, each the second time.
+fn commands(program: &Path) -> Result<Vec<Row>> {
+    let (_home, bench) = home()?;
+    let folder = bench.tree.store().join("memories");
+    fs::create_dir_all(&folder)?;
+    let id = |number: u32| format!("01arz3ndektsv4rrffq69{number:05}");
+    for number in 0..MEMORIES {
+        let (id, text) = (id(number), bench.corpus.text(u64::from(number), 6));
+        let file =
+            format!("---\nid: {id}\nkind: decision\n---\n\n# Part {number} is kept\n\n{text}\n");
+        fs::write(folder.join(format!("part-{number}.md")), file)?;
+    }
+    bench.sync()?;
+    let shown = id(MEMORIES / 2);
+    let asked: [&[&str]; 3] = [&["list"], &["status"], &["show", &shown]];
+    asked
+        .iter()
+        .map(|arguments| {
+            let cost = || {
+                let mut command = Command::new(program);
+                run_to_its_end(quiet(&bench, command.args(*arguments)))
+            };
+            cost()?;
+            let what = format!("{MEMORIES} memories, `{}`", arguments[0]);
+            Ok(Row::new(what, cost()?.cpu_ms / 1e3, "s CPU").at_most(most::COMMAND_S))
+        })
+        .collect()
+}
+
+/// A command in the sealed home's project that prints nothing.
+fn quiet<'c>(bench: &Bench, command: &'c mut Command) -> &'c mut Command {
+    bench
+        .sealed(command)
+        .current_dir(&bench.tree.root)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
 }
 
 /// Writes a session of so many bytes; returns its turns.

@@ -2,7 +2,7 @@
 //! person's, whatever they say. What a person says about them is.
 //!
 //! A passage counts as another's by a sign that it is: a mark of quotation, a line that announces it, the form of a
-//! mail, a diff or a chat. In doubt it is the person's.
+//! mail, a diff, a chat or a log. In doubt it is the person's.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ const ELEMENTS_MAX: usize = 200;
 const LEFT_OUT: &str = "…";
 
 /// Nouns for texts that somebody else wrote.
-const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?)";
+const NOUN: &str = r"(?:(?:e-?)?mails?|messages?|issues?|tickets?|reports?|articles?|posts?|threads?|comments?|reviews?|feedback|transcripts?|logs?|letters?|tweets?|pages?|readme|docs?|documentation|faq|snippets?|answers?|repl(?:y|ies)|questions?|chats?|conversations?|spec|papers?|excerpts?|quotes?|citations?|texts?|paragraphs?|sentences?|notes?|diffs?|patch(?:es)?|translations?|descriptions?)";
 
 /// Returns a pattern with the word `NOUN` in it.
 fn with_noun(text: &str) -> Regex {
@@ -108,6 +108,30 @@ static ORDER: LazyLock<Regex> = LazyLock::new(|| {
 /// A name behind a dash, at the end of what it said.
 static SIGNED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(r#"[.!?"”»]\s+(?:—|–|--|-)\s?\p{Lu}[\w.]+(?:\s\p{Lu}[\w.]+){0,2}\.?\s*$"#)
+});
+/// A line that a program wrote: with the time, a level or a place before the message. A date alone is a person's,
+/// and so is a warning: programs write that small.
+static MACHINE_LINE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)^\s*(?:
+        \[?\d{4}[-/]\d\d[-/]\d\d[T\ ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?\s?(?:Z|[+-]\d\d:?\d\d)?\]?[\s:,|-]
+        |(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)\s+\d{1,2}\s\d\d:\d\d:\d\d\s
+        |\[\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d+)?\]\s|\d\d:\d\d:\d\d(?:[.,]\d+)?\s|\[\s*\d+\.\d+\]\s
+        |[IWEF]\d{4}\s\d\d:\d\d:\d\d|(?:time|ts|level)=\S+\s
+        |\[(?i:error|err|warn|warning|info|debug|trace|fatal|notice|critical)\]
+        |(?:ERROR|ERR|WARN|INFO|DEBUG|TRACE|FATAL|CRITICAL)(?::|\s+[\[|-])|WARNING:\w+:
+        |[\w-]{1,40}-\d{1,3}\s+\|\s
+        |(?:E\s+)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w{1,12}\]|\s[A-Z]{0,4}\d+)?|[Ff]atal(?:\ error)?|FATAL|panic|warning|hint|remote):\s
+        |npm\ (?:ERR!|error|WARN|warn)\s|make(?:\[\d+\])?:\ \*\*\*
+        |\S+\.\w{1,8}:\d+(?::\d+)?:\s
+        )",
+    )
+});
+/// A label over one text of a program or of a page, which begins with a capital.
+static LABEL: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?x)^\W*(?i:(?:the|this|its)\s)?(?i:commit|pr|pull\ request|mr|merge\ request|error|warning|log|lint|review|issue|ticket|release|exception|panic|chat|failure)\s(?i:message|description|comment|title|text|line|entry|output|body|subject)\s?:\s+[\p{Lu}\x22']",
+    )
 });
 /// A line over what somebody said in a chat: the name and the time.
 static SPEAKER: LazyLock<Regex> = LazyLock::new(|| {
@@ -212,7 +236,7 @@ fn without_elements(text: &str) -> String {
     result
 }
 
-/// Leaves out the lines that are quoted, of a diff, a chat or a mail, or announced as somebody else's.
+/// Leaves out the lines that are quoted, of a diff, a chat, a mail or a log, or announced as somebody else's.
 fn without_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let mut others = vec![false; lines.len()];
@@ -239,7 +263,7 @@ fn without_lines(text: &str) -> String {
             continue;
         }
         // A chat goes on to its end.
-        others[at] |= SPEAKER.is_match(line);
+        others[at] |= SPEAKER.is_match(line) || MACHINE_LINE.is_match(line) || LABEL.is_match(line);
         announced = others[at] && SPEAKER.is_match(line)
             || !others[at] && announces(line) && !is_marked(&lines[at + 1..]);
     }
@@ -417,6 +441,29 @@ pub fn retells_order(text: &str) -> bool {
     })
 }
 
+/// Speech of another within a line, and where it ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    /// Ended, or not begun.
+    None,
+    /// Without marks: up to the end of the line, since it may have several sentences.
+    Unmarked,
+    /// Up to one of these marks.
+    Marked(&'static [char]),
+}
+
+impl Speech {
+    /// Returns what goes on behind a sentence, given its part from the colon on.
+    fn behind(said: &str) -> Self {
+        let said = said.trim_start_matches([':', '：', ' ']);
+        let Some((open, closing)) = MARKS.iter().find(|(open, _)| said.starts_with(*open)) else {
+            return Self::Unmarked;
+        };
+        let inner = &said[open.len_utf8()..];
+        if inner.contains(*closing) { Self::None } else { Self::Marked(closing) }
+    }
+}
+
 /// Leaves out of a line what its sentences tell of others.
 fn without_reports(line: &str) -> String {
     if SIGNED.is_match(line) {
@@ -424,10 +471,16 @@ fn without_reports(line: &str) -> String {
     }
     let sentences = prose::split(line);
     let mut kept: Vec<String> = Vec::new();
-    let mut others = false;
+    let mut speech = Speech::None;
     for (at, sentence) in sentences.iter().enumerate() {
         let taken_back = sentences.get(at + 1).is_some_and(|next| TAKES_BACK.is_match(next));
-        if others || taken_back || tells(sentence) {
+        let goes_on = speech != Speech::None;
+        if let Speech::Marked(closing) = speech
+            && sentence.contains(closing)
+        {
+            speech = Speech::None;
+        }
+        if goes_on || taken_back || tells(sentence) {
             continue;
         }
         let colon = sentence.find(": ").or_else(|| sentence.find('：'));
@@ -435,7 +488,7 @@ fn without_reports(line: &str) -> String {
             // The quoted speech may have several sentences.
             Some(colon) => {
                 kept.push(format!("{}: {LEFT_OUT}", &sentence[..colon]));
-                others = true;
+                speech = Speech::behind(&sentence[colon..]);
             }
             None => kept.push((*sentence).to_owned()),
         }

@@ -146,6 +146,66 @@ const OWN_UNSEEN: [&str; 20] = [
     "Here is the rule: always pin the toolchain, never use nightly.",
 ];
 
+/// Prompts that are or hold a line that a program wrote, or a text that a heading or a label announces.
+const MACHINES: [&str; 22] = [
+    "2026-11-01T10:00:00Z INFO Never use port 8080 for the proxy, always use 8443.",
+    "2026-11-01 10:00:00,123 WARNING root Never use port 8080 for the proxy, always use 8443.",
+    "[2026-11-01 10:00:00] Never use port 8080 for the proxy, always use 8443.",
+    "Nov  1 10:00:00 host app[12]: Always use port 8443 for the proxy, never 8080.",
+    "[10:00:02] Never use port 8080 for the proxy, always use 8443.",
+    "10:00:02.123 [main] Never use port 8080 for the proxy, always use 8443.",
+    "I1101 10:00:00.123456   77 proxy.go:12] Never use port 8080 for the proxy, always use 8443.",
+    "time=2026-11-01T10:00:00Z level=warn msg=Never use port 8080 for the proxy, always use 8443.",
+    "[WARN] Never use port 8080 for the proxy, always use 8443.",
+    "INFO: Never use port 8080 for the proxy, always use 8443.",
+    "WARNING:root:Never use port 8080 for the proxy, always use 8443.",
+    "web-1  | Never use port 8080 for the proxy, always use 8443.",
+    "Error: Always provide the port of the proxy, never leave it out.",
+    "error[E0308]: always provide the port of the proxy, never leave it out",
+    "TypeError: Always provide the port of the proxy, never leave it out.",
+    "src/proxy.rs:10:5: warning: always provide the port of the proxy, never leave it out",
+    "npm ERR! Always provide the port of the proxy, never leave it out.",
+    "remote: Always provide the port of the proxy, never leave it out.",
+    "This is the pull request description:\n\n## Summary\n\nAlways format with black, never with yapf.",
+    "Commit message: Always format with black, never with yapf.",
+    "PR title: Always format with black, never with yapf.",
+    "Why does it say this?\nError: Always format with black, never with yapf.\nI did format it.",
+];
+
+/// Prompts in which the user goes on behind a quotation, or begins as a program would.
+const OWN_BESIDE: [(&str, &str); 12] = [
+    (
+        "Ada wrote: \"use floats\". No: never use floats for money, always cents.",
+        "floats for money",
+    ),
+    (
+        "Ada wrote: \"we should use floats for money\". No: never use floats for money, always cents.",
+        "floats for money, always cents",
+    ),
+    (
+        "The docs say “use floats here”. Never use floats for money, always cents.",
+        "floats for money",
+    ),
+    (
+        "The log says: `use of floats`. Never use floats for money, always cents.",
+        "floats for money",
+    ),
+    ("2026-11-01: never use floats for money, always cents.", "floats for money"),
+    (
+        "10:00 stand-up notes go into docs/. Never use floats for money, always cents.",
+        "floats for money",
+    ),
+    ("Error messages: never use floats for money in them, always cents.", "floats for money"),
+    ("Commit messages: always in the imperative, never in the past tense.", "imperative"),
+    ("Warning: never use floats for money, always cents.", "floats for money"),
+    ("Info for you: never use floats for money, always cents.", "floats for money"),
+    (
+        "The message is `Error: no such float`. Never use floats for money, always cents.",
+        "floats for money",
+    ),
+    ("Errors: never swallow one, always say which file it was about.", "swallow"),
+];
+
 fn wishes(prompt: &str) -> Vec<String> {
     let drafts = mined_from(prompt);
     let is_wish = |kind| matches!(kind, Kind::Preference | Kind::Convention);
@@ -167,6 +227,23 @@ fn what_the_user_says_stays_theirs() {
     // Some are no wish for other reasons: who they are about, a tag in them.
     let taken = OWN.into_iter().filter(|prompt| !wishes(prompt).is_empty()).count();
     assert!(taken >= 29, "{taken} of {}", OWN.len());
+}
+
+#[test]
+fn a_line_that_a_program_wrote_is_no_wish() {
+    let taken: Vec<&str> =
+        MACHINES.into_iter().filter(|prompt| !wishes(prompt).is_empty()).collect();
+    assert!(taken.is_empty(), "{} of {}: {taken:#?}", taken.len(), MACHINES.len());
+}
+
+#[test]
+fn a_quotation_ends_where_its_marks_do() {
+    let lost: Vec<&str> = OWN_BESIDE
+        .into_iter()
+        .filter(|(prompt, own)| !wishes(prompt).iter().any(|title| title.contains(own)))
+        .map(|(prompt, _)| prompt)
+        .collect();
+    assert!(lost.is_empty(), "{} of {}: {lost:#?}", lost.len(), OWN_BESIDE.len());
 }
 
 #[test]

@@ -1,37 +1,109 @@
 //! Repositories in which git does not answer: a pipe in the place of one of its files, a network that is away. Each
-//! call would take all the time that a call may take, so after the first one nobody asks there again in this run.
+//! call would take all the time that a call may take, so after the first one nobody asks there again in this run, nor
+//! in those of the next minutes: a small file in the state directory has the repositories and when git was given up.
 
-use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-/// For as long as this process runs, which is one run.
-static HUNG: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+use memory_store::Timestamp;
+use memory_store::layout::UserDirs;
+use memory_store::store::{self, Privacy};
+
+/// Time for which git is not asked again where it hung.
+const HUNG_MAX: Duration = Duration::from_secs(600);
+/// Bytes of the file that remembers it; with a longer one git is asked again.
+const FILE_BYTES_MAX: usize = 64 << 10;
+/// The name of that file.
+const FILE: &str = "hung-git.json";
+
+static HUNG: Mutex<HungGit> = Mutex::new(HungGit { since: BTreeMap::new(), kept: None });
+
+/// Repositories in which git hung.
+#[derive(Debug)]
+struct HungGit {
+    /// When git was given up, by the root where it was asked. `None`: in this run, which remembers nothing.
+    since: BTreeMap<PathBuf, Option<Timestamp>>,
+    /// The file that remembers them, and the time of this run.
+    kept: Option<(PathBuf, Timestamp)>,
+}
+
+impl HungGit {
+    /// Takes up what earlier runs left in a file, and keeps there what this one finds.
+    fn remember(&mut self, file: PathBuf, now: Timestamp) {
+        let bytes = store::read_if_there(&file, FILE_BYTES_MAX).ok().flatten();
+        let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let read: BTreeMap<PathBuf, Timestamp> = read.unwrap_or_default();
+        // A time to come is of a clock that was set back.
+        let is_recent = |since: &Timestamp| {
+            u128::try_from(now.0 - since.0).is_ok_and(|passed| passed < HUNG_MAX.as_millis())
+        };
+        let recent = read.into_iter().filter(|(_, since)| is_recent(since));
+        self.since.extend(recent.map(|(root, since)| (root, Some(since))));
+        self.kept = Some((file, now));
+    }
+
+    /// Notes that git was given up at a root.
+    fn note(&mut self, root: &Path) {
+        let now = self.kept.as_ref().map(|(_, now)| *now);
+        self.since.insert(root.to_owned(), now);
+        let Some((file, _)) = &self.kept else { return };
+        let since: BTreeMap<&PathBuf, Timestamp> =
+            self.since.iter().filter_map(|(root, since)| Some((root, (*since)?))).collect();
+        // A path that is no text, or a full disk: the next run waits once more.
+        let Ok(bytes) = serde_json::to_vec(&since) else { return };
+        drop(store::replace(file, &bytes, Privacy::Private));
+    }
+
+    fn is_known(&self, root: &Path) -> bool {
+        self.since.contains_key(root)
+    }
+
+    /// The repositories in which git did not answer, in words.
+    fn told(&self) -> Vec<String> {
+        let again = self.kept.as_ref().map_or_else(String::new, |(file, _)| {
+            let minutes = HUNG_MAX.as_secs() / 60;
+            format!(
+                " (it is asked again {minutes} minutes later, or once {} is removed)",
+                file.display()
+            )
+        });
+        let told = |root: &PathBuf| {
+            format!(
+                "{}: git does not answer there and was not asked again; what it would have told is missing{again}",
+                root.display()
+            )
+        };
+        self.since.keys().map(told).collect()
+    }
+}
+
+/// Remembers across runs, in the state directory, where git hangs.
+pub fn remember(dirs: &UserDirs, now: Timestamp) {
+    hung().remember(dirs.state.join(FILE), now);
+}
 
 /// Notes that a call was given up.
 pub(super) fn note(command: &Command) {
     if let Some(root) = root(command) {
-        HUNG.lock().unwrap_or_else(PoisonError::into_inner).insert(root);
+        hung().note(&root);
     }
 }
 
 /// Whether a call there was given up before.
 pub(super) fn is_known(command: &Command) -> bool {
-    let hung = HUNG.lock().unwrap_or_else(PoisonError::into_inner);
-    !hung.is_empty() && root(command).is_some_and(|root| hung.contains(&root))
+    root(command).is_some_and(|root| hung().is_known(&root))
 }
 
 /// The repositories in which git did not answer, in words.
 pub fn told() -> Vec<String> {
-    let hung = HUNG.lock().unwrap_or_else(PoisonError::into_inner);
-    let told = |root: &PathBuf| {
-        format!(
-            "{}: git does not answer there and was not asked again; what it would have told is missing",
-            root.display()
-        )
-    };
-    hung.iter().map(told).collect()
+    hung().told()
+}
+
+fn hung() -> MutexGuard<'static, HungGit> {
+    HUNG.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Where a command of [`super::command`] asks.
@@ -42,11 +114,37 @@ fn root(command: &Command) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::git::{answer_limited, command};
     use crate::testing::git;
+
+    /// A run that follows within ten minutes waits for no git that hung in the one before.
+    #[test]
+    fn the_next_runs_remember_for_ten_minutes() {
+        const MINUTE_MS: i64 = 60_000;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state").join(FILE);
+        let root = Path::new("/home/ada/shop");
+        let run = |minutes: i64| {
+            let mut hung = HungGit { since: BTreeMap::new(), kept: None };
+            hung.remember(file.clone(), Timestamp(1_790_000_000_000 + minutes * MINUTE_MS));
+            hung
+        };
+        assert!(!run(0).is_known(root));
+        run(0).note(root);
+        for (minutes, is_known) in [(0, true), (9, true), (10, false), (-1, false)] {
+            assert_eq!(run(minutes).is_known(root), is_known, "{minutes} minutes later");
+        }
+        assert!(run(1).told()[0].contains("/home/ada/shop: git does not answer"));
+        // One that was given up first stays as old as it is.
+        let mut later = run(6);
+        later.note(Path::new("/home/ada/other"));
+        assert!(!run(12).is_known(root) && run(12).is_known(Path::new("/home/ada/other")));
+        for bytes in [b"{".as_slice(), b"[1]", b"{\"/home/ada/shop\": \"x\"}", b"\xff"] {
+            std::fs::write(&file, bytes).unwrap();
+            assert!(!run(0).is_known(root));
+        }
+    }
 
     /// Were it asked again, the second call would take ten minutes.
     #[test]

@@ -4,7 +4,7 @@
 const OPEN: &str = "redacted";
 
 /// The names of all that is hidden, sorted; the test `each_placeholder_has_a_known_name` compares them with the rules.
-pub const NAMES: [&str; 300] = [
+pub const NAMES: [&str; 302] = [
     "adafruit-key",
     "adobe-secret",
     "adyen-key",
@@ -76,6 +76,7 @@ pub const NAMES: [&str; 300] = [
     "crates-token",
     "crypt-hash",
     "crypto",
+    "cursor-key",
     "databricks-token",
     "datadog-key",
     "datadog-token",
@@ -180,6 +181,7 @@ pub const NAMES: [&str; 300] = [
     "maxmind-key",
     "messagebird-key",
     "mistral-key",
+    "modal-token",
     "mollie-key",
     "monday-token",
     "mongodb-atlas-token",

@@ -163,6 +163,12 @@ pub(super) fn promise_of(last: &str, previous: Option<&str>) -> Option<Promise> 
             Some(word) if OPEN_KEYS.contains(&word) => None,
             Some(_) | None => Some(Promise::SomeKey),
         },
+        // They stand in for a password; no other code does.
+        "code" | "recoverycode"
+            if last != "code" || matches!(previous, Some("recovery" | "backup")) =>
+        {
+            Some(Promise::Key)
+        }
         "auth" | "pat" | "jwt" | "credentials" => previous.map(|_| Promise::Key),
         "token" if previous.is_some_and(|word| TEXT_TOKENS.contains(&word)) => None,
         _ if PASSWORDS.iter().any(|end| last.ends_with(end)) => Some(Promise::Password),

@@ -62,8 +62,9 @@ const ABROAD: [&[u8]; 18] = [
 ];
 
 /// Copulas abroad that are other words in English, looked for behind names that are not English.
-const COPULAS_ABROAD: [&[u8]; 20] = [
+const COPULAS_ABROAD: [&[u8]; 21] = [
     b"er",
+    b"jest",
     b"on",
     b"je",
     b"to",
@@ -451,6 +452,35 @@ pub(super) fn with_signs(text: &[u8], at: usize) -> Option<Range<usize>> {
     (begins && has_sign && !is_code && is_secret(told, Promise::Password, false)).then_some(value)
 }
 
+/// Returns the password at `at` that has braces in it, at which a value in code ends.
+pub(super) fn with_braces(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let rest = text.get(at..)?.iter().take(VALUE_BYTES_MAX);
+    let is_end = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;&<>|".contains(byte);
+    let length = rest.take_while(|byte| !is_end(byte)).count();
+    let value = bare(text, &(at..at + length));
+    has_braces_inside(&text[value.clone()]).then_some(value)
+}
+
+/// Returns whether a value has the signs of a template in the midst of what looks drawn at random: `aB3${x}9Kq`. Types and
+/// calls have braces, too, but no digits and capitals among small letters on both sides of them.
+fn has_braces_inside(value: &[u8]) -> bool {
+    const BYTES_MIN: usize = 6;
+    let Some(brace) = value.iter().position(|byte| b"{}".contains(byte)) else { return false };
+    let is_variable = brace > 0 && b"$#%@{".contains(&value[brace - 1]);
+    let is_type = value[0].is_ascii_uppercase() && !is_variable;
+    let has_inside = value[brace + 1..].iter().any(u8::is_ascii_alphanumeric);
+    let core: Vec<u8> = value.iter().copied().filter(u8::is_ascii_alphanumeric).collect();
+    value[0].is_ascii_alphanumeric()
+        && !is_type
+        && has_inside
+        && value.iter().all(|byte| byte.is_ascii_graphic() && !b"()[]<>|\"'`\\,;:=/".contains(byte))
+        && core.len() >= BYTES_MIN
+        && shape::case_changes(&core) >= 2
+        && value.split(|byte| !byte.is_ascii_alphanumeric()).any(shape::is_scrambled)
+        && !shape::is_placeholder(value)
+        && !shape::is_fake(value)
+}
+
 /// Returns whether letters change their case as in no name, and there is a digit.
 pub(super) fn is_mixed(value: &[u8]) -> bool {
     const BYTES_MIN: usize = 8;
@@ -460,6 +490,9 @@ pub(super) fn is_mixed(value: &[u8]) -> bool {
 }
 
 pub(super) fn is_secret(value: &[u8], promise: Promise, is_told: bool) -> bool {
+    if promise == Promise::Password && has_braces_inside(value) {
+        return true;
+    }
     let letters = value.iter().any(u8::is_ascii_alphabetic);
     let digits = value.iter().any(u8::is_ascii_digit);
     if !letters

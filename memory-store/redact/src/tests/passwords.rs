@@ -254,3 +254,82 @@ fn passwords_told_in_other_languages_and_in_several_words_are_hidden() {
         assert_eq!(redact(text), text);
     }
 }
+
+#[test]
+fn passwords_with_signs_of_templates_are_hidden_and_templates_are_not() {
+    for (before, value) in [
+        ("password=", "ab${1}Kq9x!zL2"),
+        ("password=", "ab{Kq9xzL2"),
+        ("password: ", "ab}Kq9xzL2"),
+        ("Password: ", "aB3${x}9Kq"),
+        ("DB_PASSWORD=", "aB3${x}9Kq"),
+        ("\"password\": \"", "aB3${x}9Kq"),
+        ("the password is ", "Kq9xT2mW${7}zL2wer"),
+        ("das Passwort ist ", "aB3${x}9Kq"),
+        ("**Password:** ", "p4{{ssW0rdX7"),
+    ] {
+        let hidden = redact(&format!("{before}{value}"));
+        assert_eq!(hidden, format!("{before}[redacted:assignment]"));
+    }
+    for text in [
+        "password=${DB_PASSWORD}",
+        "password: ${{ secrets.DB_PASSWORD }}",
+        "password={{ vault_password_2 }}",
+        "password=test-${id}",
+        "password=\"User${i}Pass123\"",
+        "password=user{index}",
+        "password={this.state.pass1}",
+        "let password = Argon2Id{salt};",
+        "password: Sha256Hash{bytes}",
+        "password: UserPass2{id}",
+        "password=base64{x}Encoded",
+        "the password is {name}2 in the template",
+        "the password is user${id}",
+        "f\"password={pw1}\"",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn names_at_the_end_of_a_sentence_and_codes_that_let_in_are_known() {
+    let password = "xK9mQ2vLtpz7";
+    for (before, after) in [
+        ("Mets ", " comme mot de passe."),
+        ("Użyj ", " jako hasła."),
+        ("Użyj ", " jako hasła"),
+        ("Hasłem jest ", "."),
+        ("recovery code: ", ""),
+        ("The recovery code is ", "."),
+        ("recovery_code=", ""),
+        ("backup code: ", ""),
+    ] {
+        let hidden = redact(&format!("{before}{password}{after}"));
+        assert_eq!(hidden, format!("{before}[redacted:assignment]{after}"));
+    }
+    for text in [
+        "Mets carla comme mot de passe.",
+        "Użyj carla jako hasła.",
+        "recovery code: see docs/recovery.md",
+        "The recovery code is in store2/recover_index.rs",
+        "the exit code is E0382x99",
+        "backup code: run_backup_v2(path)",
+        "status code: 404",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
+
+#[test]
+fn what_only_looks_like_a_short_prefix_of_a_provider_stays() {
+    for text in [
+        "as-of-the-last-release it is so",
+        "class=\"as-navigation-bar-collapsed\"",
+        "key_derivation_function_parameters",
+        "cache key_0123456789abcdef of the entry",
+        "on 1/12/2026: done",
+        "2/1 and 1/12000000:12",
+    ] {
+        assert_eq!(redact(text), text);
+    }
+}
