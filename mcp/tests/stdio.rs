@@ -14,10 +14,14 @@ mod input;
 mod mode;
 #[path = "stdio/notes.rs"]
 mod notes;
+#[path = "stdio/projects.rs"]
+mod projects;
 #[path = "stdio/protocol.rs"]
 mod protocol;
 #[path = "stdio/second.rs"]
 mod second;
+#[path = "stdio/sessions.rs"]
+mod sessions;
 #[path = "stdio/status.rs"]
 mod status;
 
@@ -129,6 +133,18 @@ impl World {
 
     fn start(&self, variables: &[(&str, &str)]) -> Server {
         Server::of(self.command(variables).spawn().unwrap())
+    }
+
+    /// The same beside a processor that answers what `script` says.
+    fn connect_beside(&self, script: &str, variables: &[(&str, &str)]) -> Server {
+        let sealed = self.command(variables);
+        let mut command = Command::new(beside_processor(self, script));
+        command.env_clear().current_dir(&self.root);
+        command.envs(sealed.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut server = Server::of(command.spawn().unwrap());
+        server.initialize();
+        server
     }
 
     /// A server that was initialised as Claude Code does it.
