@@ -74,7 +74,9 @@ impl Takes {
     fn schema(self) -> Value {
         match self {
             Self::Text | Self::TextOrTexts | Self::Id => json!({"type": "string"}),
-            Self::Words | Self::Texts | Self::Ids => json!({"type": "array", "items": {"type": "string"}}),
+            Self::Words | Self::Texts | Self::Ids => {
+                json!({"type": "array", "items": {"type": "string"}})
+            }
             Self::One(choices) => json!({"type": "string", "enum": choices}),
             Self::Kind => json!({"type": "string", "enum": kind_names()}),
             Self::Kinds => {
@@ -431,7 +433,10 @@ mod tests {
                 "`kinds` takes some of decision, convention, preference, fact, procedure, command, \
                  gotcha, fix, failed-approach, task, session, synthesis, and not `poem`",
             ),
-            (json!({"id": ids_given}), "`id` takes one id such as k3v9qa, and not `[\"k3v9qa\",\"8h248h\"]`"),
+            (
+                json!({"id": ids_given}),
+                "`id` takes one id such as k3v9qa, and not `[\"k3v9qa\",\"8h248h\"]`",
+            ),
             (json!({"scope": "c"}), "`scope` takes one of a, b, and not `c`"),
             (json!({"pin": "perhaps"}), "`pin` takes true or false, and not `perhaps`"),
         ] {

@@ -55,7 +55,9 @@ pub fn ids_in(query: &str) -> Vec<String> {
 
 /// The id in a bracket that has a kind before it.
 fn bracketed(piece: &str) -> Option<String> {
-    let inner = piece.trim_start_matches([' ', '-']).strip_prefix('[')?;
+    // Its title may be followed by the next one in a line of its own.
+    let line = piece.rsplit('\n').next()?;
+    let inner = line.trim_start_matches([' ', '-']).strip_prefix('[')?;
     let inner = inner.split([',', ']']).next()?;
     let mut words = words(inner).skip_while(|word| *word == "user's");
     let (kind, id) = (words.next()?, words.next()?);
@@ -70,7 +72,9 @@ fn is_kind(word: &str) -> bool {
 /// The words of a text without what stands around them.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let words = text.split_whitespace();
-    words.map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric())).filter(|word| !word.is_empty())
+    words
+        .map(|word| word.trim_matches(|c: char| !c.is_ascii_alphanumeric()))
+        .filter(|word| !word.is_empty())
 }
 
 /// The parts of a text between commas and behind brackets; what is in a bracket stays together.

@@ -159,8 +159,7 @@ const REMEMBER: &[Argument] = &[
     FORMAT_UNSAID,
 ];
 
-const FORGET: &[Argument] =
-    &[id(&["memory_id", "ids"], "As `recall` shows it."), FORMAT_UNSAID];
+const FORGET: &[Argument] = &[id(&["memory_id", "ids"], "As `recall` shows it."), FORMAT_UNSAID];
 
 const SEARCH_SESSIONS: &[Argument] = &[
     text(

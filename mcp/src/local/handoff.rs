@@ -98,9 +98,7 @@ impl Local {
     fn unused(&self, memories: &[(Hit, bool)], tree: &Tree) -> Vec<String> {
         let given = self.given_lately(tree);
         let old = memories.iter().rev().filter(|(hit, pinned)| {
-            !pinned
-                && !given.contains(&hit.id)
-                && hit.date.days_until(self.now()) > UNUSED_DAYS
+            !pinned && !given.contains(&hit.id) && hit.date.days_until(self.now()) > UNUSED_DAYS
         });
         old.take(NAMED_MAX).map(|(hit, _)| line(hit)).collect()
     }

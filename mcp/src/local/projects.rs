@@ -47,7 +47,9 @@ pub(super) fn with_others(own: String, own_is_empty: bool, others: &[Other]) -> 
         return own;
     }
     let own = if own_is_empty { "Nothing found in this project.".to_owned() } else { own };
-    let told = others.iter().map(|other| format!("Of the project {}:\n{}", other.name, other.rendered.text));
+    let told = others
+        .iter()
+        .map(|other| format!("Of the project {}:\n{}", other.name, other.rendered.text));
     std::iter::once(own).chain(told).collect::<Vec<_>>().join("\n")
 }
 
@@ -139,7 +141,9 @@ impl Local {
             missing.retain(|id| {
                 let ids = recall.ids_ending(id);
                 let found = ids.first().and_then(|id| recall.listed(*id, now));
-                let found = of_project(found.filter(|hit| ids.len() == 1 && !hit.held).into_iter().collect());
+                let found = of_project(
+                    found.filter(|hit| ids.len() == 1 && !hit.held).into_iter().collect(),
+                );
                 let is_missing = found.is_empty();
                 hits.extend(found);
                 is_missing

@@ -24,7 +24,8 @@ const TEXT_CHARS_MAX: usize = 1_500;
 /// Bytes of a memory's file that are read for its whole text.
 const FILE_BYTES_MAX: usize = 256 << 10;
 /// Answer to who paged through all that can be.
-const NO_MORE_PAGES: &str = "There is more than pages lead to: ask for less, by time, kind or other words.";
+const NO_MORE_PAGES: &str =
+    "There is more than pages lead to: ask for less, by time, kind or other words.";
 /// Memories of each kind in a brief.
 const BRIEF_OF_KIND_MAX: usize = 4;
 /// The kinds that matter for a task, in the order of a brief.
@@ -263,8 +264,10 @@ impl Local {
         if may_be_words && !missing.is_empty() {
             return Ok(None);
         }
-        let missing: Vec<String> =
-            missing.iter().map(|id| format!("There is no memory `{}`.", render::clean(id))).collect();
+        let missing: Vec<String> = missing
+            .iter()
+            .map(|id| format!("There is no memory `{}`.", render::clean(id)))
+            .collect();
         notes.splice(0..0, missing);
         if held_back {
             notes.push(HELD_BACK.to_owned());

@@ -231,8 +231,7 @@ impl Local {
                 contradicted.iter().for_each(|&other| reviewed.note_both(before.id, other));
             })?;
         }
-        let near =
-            self.settle(near, &saved, &replaced, request.both_hold, &tree, &mut notes)?;
+        let near = self.settle(near, &saved, &replaced, request.both_hold, &tree, &mut notes)?;
         let is_same = saved.change == Change::Unchanged && replaced.is_empty();
         if is_same && !request.still_true && !request.both_hold {
             notes.push(
@@ -283,7 +282,8 @@ impl Local {
             let named: Vec<String> = asking.iter().map(|near| near.id.short()).collect();
             notes.push(format!("It is noted that it holds beside {}.", named.join(", ")));
         }
-        Ok(near)
+        // What was settled is no contradiction any more.
+        Ok(near.into_iter().filter(|near| !(both_hold && near.asks())).collect())
     }
 
     fn response(&self, saved: &Saved, tree: &Tree) -> RememberResponse {
@@ -367,8 +367,7 @@ impl Local {
         });
         if !both_hold {
             let reviewed = Reviewed::read(&self.environment.dirs.project(tree.project));
-            let own: Vec<MemoryId> =
-                same.iter().map(|hit| hit.id).chain([memory.id]).collect();
+            let own: Vec<MemoryId> = same.iter().map(|hit| hit.id).chain([memory.id]).collect();
             near.retain(|near| !own.iter().any(|&own| reviewed.hold_both(own, near.id)));
         }
         near

@@ -123,7 +123,9 @@ impl Local {
         let mut recalled = recall.search(&search, self.now());
         recalled.notes.extend(recalled.weak.then(|| WEAK.to_owned()));
         if too_many > 0 {
-            recalled.notes.push(format!("The {too_many} oldest of these sessions were not searched."));
+            recalled
+                .notes
+                .push(format!("The {too_many} oldest of these sessions were not searched."));
         }
         let weak = recalled.weak;
         let note = note(&recalled, &recalled.notes);
@@ -159,8 +161,7 @@ impl Local {
             None => request.page.skip,
         };
         let more = listed.len() > start + request.page.limit;
-        let page: Vec<Listed> =
-            listed.into_iter().skip(start).take(request.page.limit).collect();
+        let page: Vec<Listed> = listed.into_iter().skip(start).take(request.page.limit).collect();
         let recall = Recall::open(&self.environment.dirs, tree);
         let files: Vec<String> = request.files.iter().map(|file| relative(file, tree)).collect();
         let ids: Vec<String> = page.iter().map(|session| session.session.clone()).collect();
@@ -185,9 +186,10 @@ impl Local {
         }
         text.push_str(render::CLOSE);
         let shown = sessions.len();
-        let last = shown.checked_sub(1).and_then(|last| page.get(last)).map(|session| {
-            format!("{}~{}", session.last.0, session.session)
-        });
+        let last = shown
+            .checked_sub(1)
+            .and_then(|last| page.get(last))
+            .map(|session| format!("{}~{}", session.last.0, session.session));
         let rest = request.page.rest(more || shown < page.len(), shown, last, None);
         let text = with_remarks(text, shown == 0, &rest);
         Ok(SessionsResponse { sessions, rest, text, ..SessionsResponse::default() })
@@ -407,7 +409,8 @@ fn turns_text(told: &str, hits: &[TurnHit]) -> (String, Vec<Range<usize>>) {
                 lines.push_str(&format!("\n  {label}{part}"));
             }
         }
-        if !ranges.is_empty() && render::tokens(&text) + render::tokens(&lines) > ANSWER_TOKENS_MAX {
+        if !ranges.is_empty() && render::tokens(&text) + render::tokens(&lines) > ANSWER_TOKENS_MAX
+        {
             break;
         }
         ranges.push(text.len()..text.len() + lines.len());

@@ -146,11 +146,14 @@ fn what_is_still_true_keeps_its_date_and_its_file() {
     let reviewed = Reviewed::read(&world.dirs.project(tree.project));
     assert_eq!(reviewed.confirmed(MemoryId([3; 16])), Some(now()));
     // A last day is no other word, either.
-    save(&world, Memory {
-        occurred: asked,
-        source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
-        ..fact(4, "The probe pool is small", "It has five places.")
-    });
+    save(
+        &world,
+        Memory {
+            occurred: asked,
+            source: Source { said_by: Some(SaidBy::Assistant), ..Source::default() },
+            ..fact(4, "The probe pool is small", "It has five places.")
+        },
+    );
     let until = json!({"id": MemoryId([4; 16]).short(), "valid_until": "2026-12-31"});
     assert!(!server.call("remember", until).2);
     let found = world.store().find(&MemoryId([4; 16]).to_string()).unwrap();
@@ -177,7 +180,9 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         let settled = match by_id {
             // The other side of the pair may be named as well.
             true => json!({"id": helm["id"], "both_hold": true}),
-            false => json!({"kind": "decision", "title": "We deploy with Kustomize", "both_hold": true}),
+            false => {
+                json!({"kind": "decision", "title": "We deploy with Kustomize", "both_hold": true})
+            }
         };
         let (said, _, failed) = server.call("remember", settled);
         assert!(!failed && said.contains("It is noted that it holds beside"), "{said}");
@@ -189,7 +194,9 @@ fn that_both_hold_is_kept_and_not_asked_again() {
         let text = tidy(&mut server);
         assert!(text.contains("nothing to tidy up") && !text.contains("one by one"), "{text}");
         // Neither does the next call ask.
-        for again in [other, json!({"id": helm["id"], "text": "The cluster team keeps the charts."})] {
+        for again in
+            [other, json!({"id": helm["id"], "text": "The cluster team keeps the charts."})]
+        {
             let (said, again, _) = server.call("remember", again);
             assert!(!said.contains("may contradict"), "{said}");
             let near = again["neighbours"].as_array().unwrap().iter();
@@ -239,7 +246,8 @@ fn a_last_day_that_has_passed_is_said_so() {
     let world = World::trusted();
     world.publish(Vec::new());
     let mut server = world.connect(&[]);
-    let freeze = json!({"title": "The queue is frozen", "kind": "fact", "valid_until": "2026-09-30"});
+    let freeze =
+        json!({"title": "The queue is frozen", "kind": "fact", "valid_until": "2026-09-30"});
     let (said, saved, failed) = server.call("remember", freeze);
     assert!(!failed && said.contains("2026-09-30 has passed"), "{said}");
     let until = json!({"id": saved["id"], "valid_until": "2026-10-02"});

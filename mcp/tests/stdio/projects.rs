@@ -45,7 +45,6 @@ fn other_projects_are_asked_where_the_user_shares_them() {
     assert_eq!(server.end(), Some(0));
 }
 
-
 #[test]
 fn other_projects_are_asked_with_the_filters_of_the_call() {
     let world = World::trusted();
@@ -92,7 +91,8 @@ fn other_projects_are_asked_with_the_filters_of_the_call() {
 #[test]
 fn a_memory_of_another_project_is_opened_by_its_id() {
     let world = World::trusted();
-    let tree = stock(&world, vec![fact(7, "The conveyor runs at night", "The last word is zygote.")]);
+    let tree =
+        stock(&world, vec![fact(7, "The conveyor runs at night", "The last word is zygote.")]);
     let short = MemoryId([7; 16]).short();
     let mut server = world.connect(&[]);
     let (text, ..) = server.call("recall", json!({"ids": [short]}));

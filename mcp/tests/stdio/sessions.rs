@@ -6,7 +6,13 @@ const FIRST: &str = "aaaa0000-0000-4000-8000-000000000001";
 const SECOND: &str = "bbbb0000-0000-4000-8000-000000000002";
 
 fn turn(session: &str, number: u32, text: &str) -> Turn {
-    Turn { session: session.to_owned(), number, at: now(), text: text.to_owned(), ..Turn::default() }
+    Turn {
+        session: session.to_owned(),
+        number,
+        at: now(),
+        text: text.to_owned(),
+        ..Turn::default()
+    }
 }
 
 /// A processor that lists these sessions: id, day, branch, goal and file.
@@ -71,7 +77,8 @@ fn a_long_session_is_read_on_to_its_end() {
         let (text, found, failed) = server.call("search_sessions", arguments);
         assert!(!failed, "{text}");
         let hits = found["hits"].as_array().unwrap();
-        let turns = (hits[0]["turn"].as_u64().unwrap(), hits.last().unwrap()["turn"].as_u64().unwrap());
+        let turns =
+            (hits[0]["turn"].as_u64().unwrap(), hits.last().unwrap()["turn"].as_u64().unwrap());
         (turns, found["truncated"] == true, text)
     };
     let (turns, cut, text) = read(json!({"outline": true}));
@@ -127,7 +134,10 @@ fn what_a_user_said_in_a_session_stands_between_our_delimiters() {
         if has_memory {
             let about = Memory {
                 kind: Kind::Convention,
-                paths: vec![memory_store::memory::PathRef { path: "src/money.rs".into(), seen: None }],
+                paths: vec![memory_store::memory::PathRef {
+                    path: "src/money.rs".into(),
+                    seen: None,
+                }],
                 ..fact(1, "Round late", "Only when totals are shown.")
             };
             save(&world, about);
@@ -148,7 +158,9 @@ fn what_a_user_said_in_a_session_stands_between_our_delimiters() {
 #[test]
 fn what_was_read_of_sessions_and_of_the_handoff_leaves_receipts() {
     let world = World::trusted();
-    world.publish((0..3).map(|number| turn(FIRST, number, &format!("The cron entry, {number}."))).collect());
+    world.publish(
+        (0..3).map(|number| turn(FIRST, number, &format!("The cron entry, {number}."))).collect(),
+    );
     let tree = world.dirs.tree(&world.root);
     let mut server = world.connect_beside(&two(), &[("CLAUDE_CODE_SESSION_ID", "s-1")]);
     let mut receipt = |server: &mut Server, arguments: Value| {

@@ -226,7 +226,6 @@ impl Recall {
     }
 }
 
-
 /// The last bits of an id by its last characters, and which bits these are.
 fn end_bits(end: &str) -> Option<(u128, u128)> {
     if !(END_CHARS_MIN..ID_CHARS).contains(&end.len()) || !end.is_ascii() {
