@@ -31,6 +31,8 @@ const OUTLINE_TURNS_MAX: u32 = 200;
 const READ_TURNS_MAX: u32 = 50;
 /// Sessions that a search may be limited to.
 const SEARCHED_SESSIONS_MAX: usize = 2_000;
+/// Answer to who limits what is read of one session as a search is limited.
+const ONE_SESSION: &str = "This is read by numbers of turns alone: query, branch, file, since and before are for a search or a list.";
 /// Things done, files and memories that a list names of each session.
 const NAMED_MAX: usize = 5;
 /// Sessions that a brief names.
@@ -307,6 +309,14 @@ fn read(
         None if outlines => Some("Read turns with `session` and `turns`, such as 3-7.".to_owned()),
         None => None,
     };
+    let limits = request.query.is_some()
+        || request.branch.is_some()
+        || !request.files.is_empty()
+        || request.since.is_some()
+        || request.before.is_some();
+    let ignored = limits.then(|| ONE_SESSION.to_owned());
+    let notes: Vec<String> = note.into_iter().chain(ignored).collect();
+    let note = (!notes.is_empty()).then(|| notes.join(" "));
     let rest = Rest { truncated: next.is_some(), next_cursor: None, note };
     let text = with_remarks(text, hits.is_empty(), &rest);
     turns.truncate(pieces.len());
